@@ -1,0 +1,102 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import { openApiKeyDirectory } from './features/api-keys/service.ts';
+import { customerRoutes } from './features/customers/routes.ts';
+import type { CustomerReferences } from './features/customers/service.ts';
+import { productRoutes } from './features/products/routes.ts';
+import type { ProductReferences } from './features/products/service.ts';
+import { mountFiles } from './http/files.ts';
+import { mountOperations } from './http/operations.ts';
+import { rateLimitsOf } from './http/rate-limits.ts';
+import { mountReference } from './http/reference.ts';
+import type { Route } from './http/route.ts';
+import { buildServer } from './http/server.ts';
+import type { Clock } from './platform/clock.ts';
+import type { DatabasePool } from './platform/database.ts';
+import { createDiskStore } from './platform/files/disk-store.ts';
+import type { FileStore } from './platform/files/file-store.ts';
+import { createS3Store } from './platform/files/s3-store.ts';
+import type { Logger } from './platform/log.ts';
+import { createMetrics } from './platform/metrics.ts';
+import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
+import { deriveKey, type Secret } from './platform/secret.ts';
+import type { Tracing } from './platform/tracing.ts';
+
+export interface AppDependencies {
+  readonly config: Config;
+  readonly baseUrl: string;
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly masterSecret: Secret<Buffer>;
+  readonly limiter: RateLimiter;
+  readonly tracing: Tracing;
+  readonly references: CustomerReferences & ProductReferences;
+}
+
+/** Until orders, plans and subscriptions exist, nothing refers to a customer or a product. */
+export const noReferences: CustomerReferences & ProductReferences = {
+  hasOpenSubscriptions: async () => false,
+  hasOrders: async () => false,
+  inActivePlans: async () => false,
+  hasOrdersOrArchivedPlans: async () => false,
+};
+
+/** The whole API on a Fastify instance that does not listen yet. */
+export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
+  const { config, db, clock, log, masterSecret, limiter, tracing, references } = dependencies;
+  const signingKey = deriveKey(masterSecret, 'file-urls');
+  const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
+  const links = { files: fileStore(config) ?? disk, clock };
+  const routes = apiRoutes(references, links);
+  const uploadDirectory = join(config.dataDir, 'uploads');
+  await mkdir(uploadDirectory, { recursive: true, mode: 0o700 });
+
+  const metrics = createMetrics(db);
+  const app = await buildServer(
+    routes,
+    {
+      db,
+      clock,
+      directory: await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock),
+      limiter,
+      rateLimits: rateLimitsOf(config),
+      idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
+      uploadDirectory,
+    },
+    {
+      log,
+      metrics,
+      tracing,
+      trustProxy: config.SVC_TRUST_PROXY,
+      maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+    },
+  );
+  mountOperations(app, db, metrics);
+  mountFiles(app, disk, signingKey, clock);
+  await mountReference(app, routes, dependencies.baseUrl);
+  return app;
+}
+
+export function apiRoutes(
+  references: CustomerReferences & ProductReferences,
+  links: { files: FileStore; clock: Clock },
+): Route[] {
+  return [...customerRoutes(references), ...productRoutes(references, links)];
+}
+
+/** The S3 store when one is configured. */
+export function fileStore(config: Config): FileStore | undefined {
+  const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_PUBLIC_ENDPOINT } = config;
+  if (!S3_ENDPOINT || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) return undefined;
+  return createS3Store({
+    endpoint: S3_ENDPOINT,
+    region: config.S3_REGION,
+    bucket: S3_BUCKET,
+    accessKeyId: S3_ACCESS_KEY_ID,
+    secretAccessKey: S3_SECRET_ACCESS_KEY.reveal(),
+    ...(S3_PUBLIC_ENDPOINT && { publicEndpoint: S3_PUBLIC_ENDPOINT }),
+  });
+}

@@ -1,0 +1,171 @@
+import { resolve } from 'node:path';
+import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
+import { Secret } from './platform/secret.ts';
+
+/** Every setting of the service. `docs/configuration.md` is written from this table and compared in the tests. */
+
+interface Setting<Value> {
+  readonly fallback: string;
+  readonly parse: (text: string) => Value;
+  readonly describe: string;
+}
+
+export class ConfigurationError extends Error {}
+
+const text = (fallback: string, describe: string): Setting<string> => ({ fallback, describe, parse: (value) => value });
+
+const optional = (describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => value || undefined,
+});
+
+const secret = (describe: string): Setting<Secret<string> | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => (value ? new Secret(value) : undefined),
+});
+
+const integer = (fallback: number, minimum: number, maximum: number, describe: string): Setting<number> => ({
+  fallback: String(fallback),
+  describe,
+  parse: (value) => {
+    const number = Number(value);
+    if (!Number.isInteger(number) || number < minimum || number > maximum) {
+      throw new ConfigurationError(`must be a whole number from ${minimum} to ${maximum}`);
+    }
+    return number;
+  },
+});
+
+const flag = (describe: string): Setting<boolean> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (!['', '0', '1', 'true', 'false'].includes(value)) throw new ConfigurationError('must be 1 or 0');
+    return value === '1' || value === 'true';
+  },
+});
+
+const choice = <Value extends string>(
+  fallback: Value | '',
+  values: readonly Value[],
+  describe: string,
+): Setting<Value | undefined> => ({
+  fallback,
+  describe,
+  parse: (value) => {
+    const found = values.find((candidate) => candidate === value);
+    if (value && !found) throw new ConfigurationError(`must be one of ${values.join(', ')}`);
+    return found;
+  },
+});
+
+const roles = ['api', 'worker'] as const;
+export type Role = (typeof roles)[number];
+
+const roleList: Setting<readonly Role[]> = {
+  fallback: roles.join(','),
+  describe: 'What this process does: `api` serves HTTP, `worker` runs the jobs.',
+  parse: (value) => {
+    const named = value.split(',').map((part) => part.trim());
+    const found = roles.filter((role) => named.includes(role));
+    if (found.length !== named.length) throw new ConfigurationError(`must be a list of ${roles.join(', ')}`);
+    return found;
+  },
+};
+
+const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null> => ({
+  fallback,
+  describe: `${describe} \`count/seconds\` or \`off\`.`,
+  parse: (value) => {
+    try {
+      return parseRateLimit(value);
+    } catch {
+      throw new ConfigurationError('must be count/seconds, for example 500/10, or off');
+    }
+  },
+});
+
+export const settings = {
+  PORT: integer(8080, 0, 65535, 'Port of the HTTP server; `0` takes a free one.'),
+  HOST: text('127.0.0.1', 'Address the HTTP server listens on.'),
+  SVC_BASE_URL: optional('Public address of the service, for links it hands out. Default: `http://HOST:PORT`.'),
+  SVC_ROLES: roleList,
+  SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
+  SVC_MASTER_SECRET: secret(
+    'At least 32 characters from which all keys are derived. An embedded start generates one in ' +
+      '`$SVC_DATA_DIR/master.secret`; beside your own `DATABASE_URL` it must be set, the same on every node.',
+  ),
+  SVC_DEMO: flag('Makes the demo company also with your own `DATABASE_URL`. An embedded start always does.'),
+  DATABASE_URL: secret('PostgreSQL 15 or newer to use instead of the embedded one.'),
+  SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
+  SVC_TRUST_PROXY: optional(
+    'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
+  ),
+  SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
+  SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests of one company.'),
+  SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads of one company.'),
+  SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes of one company.'),
+  SVC_RATE_LIMIT_COUPON_VALIDATION: rateLimit('200/10', 'Coupon validations of one company.'),
+  SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures of one company.'),
+  SVC_RATE_LIMIT_STORE: choice(
+    '',
+    ['memory', 'postgres', 'redis'],
+    'Where rate limits are counted. Default: `redis` when `REDIS_URL` is set, else `memory`. Choose `postgres` ' +
+      'or `redis` when several processes serve the API.',
+  ),
+  REDIS_URL: secret('Redis for shared rate limits.'),
+  S3_ENDPOINT: optional('S3-compatible server for images, such as `https://s3.eu-central-1.amazonaws.com`.'),
+  S3_PUBLIC_ENDPOINT: optional('Address of the same server as browsers reach it. Default: `S3_ENDPOINT`.'),
+  S3_REGION: text('us-east-1', 'Region of the bucket.'),
+  S3_BUCKET: optional('Bucket for images; with `S3_ENDPOINT`, images go there instead of the data folder.'),
+  S3_ACCESS_KEY_ID: optional('Access key of the bucket.'),
+  S3_SECRET_ACCESS_KEY: secret('Secret of the access key.'),
+  SVC_MAX_EVENT_LOOP_DELAY_MS: integer(
+    1000,
+    0,
+    60_000,
+    'When the process lags more than this, requests are answered 503 until it has caught up; `0` never.',
+  ),
+  SVC_SHUTDOWN_SECONDS: integer(10, 1, 600, 'How long running requests may take after a stop signal.'),
+} as const satisfies Record<string, Setting<unknown>>;
+
+type Settings = typeof settings;
+export type Environment = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> };
+export type Config = Environment & { readonly dataDir: string };
+
+export function loadConfig(environment: NodeJS.ProcessEnv): Config {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(settings)) {
+    try {
+      values[name] = setting.parse(environment[name]?.trim() || setting.fallback);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      problems.push(`${name} ${error.message}.`);
+    }
+  }
+  const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
+  problems.push(...contradictions(config));
+  if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
+  return config;
+}
+
+function contradictions(config: Config): string[] {
+  const problems: string[] = [];
+  if (config.SVC_RATE_LIMIT_STORE === 'redis' && !config.REDIS_URL) {
+    problems.push('SVC_RATE_LIMIT_STORE=redis needs REDIS_URL.');
+  }
+  if (config.S3_ENDPOINT && !(config.S3_BUCKET && config.S3_ACCESS_KEY_ID && config.S3_SECRET_ACCESS_KEY)) {
+    problems.push('S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.');
+  }
+  const master = config.SVC_MASTER_SECRET?.reveal();
+  if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');
+  return problems;
+}
+
+export function baseUrlOf(config: Config, port: number): string {
+  const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST;
+  return (config.SVC_BASE_URL ?? `http://${host}:${port}`).replace(/\/$/, '');
+}

@@ -1,0 +1,109 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
+import type { Company } from './features/companies/queries.ts';
+import { createCompanies, findCompanies } from './features/companies/service.ts';
+import { createProduct } from './features/products/service.ts';
+import type { Clock } from './platform/clock.ts';
+import type { DatabasePool } from './platform/database.ts';
+import { newRequestId, randomBase62 } from './platform/ids.ts';
+import { deriveKey, type Secret } from './platform/secret.ts';
+
+/** What a newcomer needs to begin; also the content of `demo.json`. */
+export interface Demo {
+  readonly base_url: string;
+  readonly capture_url: string;
+  readonly dashboard_url: string;
+  readonly email: string;
+  readonly password: string;
+  readonly secret_key: string;
+  readonly publishable_key: string;
+  readonly live_secret_key: string;
+  readonly live_publishable_key: string;
+}
+
+interface DemoDependencies {
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly masterSecret: Secret<Buffer>;
+  readonly dataDir: string;
+  readonly baseUrl: string;
+}
+
+const demoName = 'Tea House';
+
+const demoProducts = [
+  { name: 'Tea pot', description: 'Holds six cups.', sku: 'tea-pot', amount: 4900, requires_shipping: true },
+  {
+    name: 'Tea cup',
+    description: 'Thin porcelain, two hands warm.',
+    sku: 'tea-cup',
+    amount: 1200,
+    requires_shipping: true,
+  },
+  { name: 'Brewing class', description: 'Two hours, online.', sku: 'class', amount: 3500, requires_shipping: false },
+];
+
+/** Makes the demo company once; later starts find its keys in `demo.json`, the only place they are readable. */
+export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> {
+  const file = join(dependencies.dataDir, 'demo.json');
+  const known = await readDemo(file);
+  const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);
+  const { baseUrl } = dependencies;
+  const demo = { ...kept, base_url: baseUrl, capture_url: `${baseUrl}/capture`, dashboard_url: `${baseUrl}/` };
+  await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return demo;
+}
+
+async function readDemo(file: string): Promise<Demo | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Demo;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The file may have survived its database. */
+async function stillValid({ db, clock, masterSecret }: DemoDependencies, demo: Demo): Promise<boolean> {
+  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
+  const keys = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
+  const found = await Promise.all(keys.map((key) => directory.find(String(key), '127.0.0.1')));
+  return found.every((access) => typeof access === 'object');
+}
+
+async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
+  const { db, clock, masterSecret, baseUrl } = dependencies;
+  const { sandbox, live } = await demoCompanies(dependencies);
+  const pepper = deriveKey(masterSecret, 'api-keys');
+  const key = async (company: Company, kind: 'secret' | 'publishable'): Promise<string> => {
+    const { text } = await createApiKey(db, pepper, company, clock.nowMs(), { kind, name: `Demo ${kind} key` });
+    return text.reveal();
+  };
+  return {
+    base_url: baseUrl,
+    capture_url: `${baseUrl}/capture`,
+    dashboard_url: `${baseUrl}/`,
+    email: 'demo@example.com',
+    password: randomBase62(20),
+    secret_key: await key(sandbox, 'secret'),
+    publishable_key: await key(sandbox, 'publishable'),
+    live_secret_key: await key(live, 'secret'),
+    live_publishable_key: await key(live, 'publishable'),
+  };
+}
+
+async function demoCompanies({ db, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
+  const companies = await findCompanies(db);
+  const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
+  const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);
+  if (live && sandbox) return { live, sandbox };
+  return db.transaction(async (transaction) => {
+    const made = await createCompanies(transaction, clock.nowMs(), demoName);
+    for (const { amount, ...product } of demoProducts) {
+      const context = { requestId: newRequestId(), company: made.sandbox, nowMs: clock.nowMs(), db: transaction };
+      await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
+    }
+    return made;
+  });
+}

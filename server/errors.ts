@@ -1,0 +1,188 @@
+/** The error catalogue: every code the API can answer with, and the error that carries one. */
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'authorization_error'
+  | 'rate_limit_error'
+  | 'idempotency_error'
+  | 'processing_error'
+  | 'webhook_error';
+
+interface CatalogueEntry {
+  readonly type: ErrorType;
+  readonly status: number;
+  /** Statuses besides `status` that a use of this code may carry. */
+  readonly otherStatuses?: readonly number[];
+  /** Whether the idempotency store keeps an answer with this code and replays it. */
+  readonly stored: boolean;
+  readonly meaning: string;
+}
+
+const invalidRequest = (status: number, meaning: string, rest: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
+  type: 'invalid_request_error',
+  status,
+  stored: true,
+  meaning,
+  ...rest,
+});
+const entry = (type: ErrorType, status: number, meaning: string): CatalogueEntry => ({
+  type,
+  status,
+  stored: false,
+  meaning,
+});
+
+export const errorCatalogue = {
+  validation_error: invalidRequest(400, 'One or more fields are wrong; `field_errors` lists each of them.'),
+  invalid_request: invalidRequest(400, 'The request as a whole cannot be served; `param` names what is responsible.', {
+    otherStatuses: [405, 413, 415, 422],
+  }),
+  invalid_api_version: invalidRequest(400, 'The `SVC-Version` header is not the date of a release.', { stored: false }),
+  api_version_sunset: invalidRequest(400, 'The requested version is retired.', { stored: false }),
+  environment_mismatch: invalidRequest(400, 'The publishable key and the secret key are of different environments.'),
+  missing_idempotency_key: invalidRequest(400, 'This call needs the `X-SVC-Idempotency-Key` header.', {
+    stored: false,
+  }),
+  invalid_idempotency_key: invalidRequest(400, 'The idempotency key is empty, too long or has wrong characters.', {
+    stored: false,
+  }),
+  customer_has_active_subscriptions: invalidRequest(400, 'The customer has active or paused subscriptions.'),
+  product_in_active_plans: invalidRequest(400, 'The product is part of an active plan.'),
+  subscription_not_modifiable: invalidRequest(400, 'Only active or paused subscriptions can be changed.'),
+  resource_not_found: invalidRequest(404, 'No such object, or it belongs to another merchant.'),
+  resource_already_exists: invalidRequest(409, 'An object with this unique value exists.'),
+  resource_in_use: invalidRequest(409, 'Another operation on this object is under way; retry shortly.', {
+    stored: false,
+  }),
+  email_already_exists: invalidRequest(409, 'Another customer has this e-mail address.'),
+  phone_already_exists: invalidRequest(409, 'Another customer has this phone number.'),
+  sku_already_exists: invalidRequest(409, 'Another product has this SKU.'),
+  already_canceled: invalidRequest(409, 'The subscription is already canceled.'),
+  subscription_completed: invalidRequest(409, 'The subscription has run to its end.'),
+  invalid_state_transition: invalidRequest(422, 'The object is not in a status that allows this.', {
+    otherStatuses: [400],
+  }),
+  field_locked: invalidRequest(422, 'The field cannot change after the first redemption.'),
+
+  missing_api_key: entry('authentication_error', 401, 'No `Authorization: Bearer <API_KEY>` header was sent.'),
+  invalid_api_key: entry('authentication_error', 401, 'No such API key.'),
+  invalid_api_key_format: entry('authentication_error', 401, 'What was sent is not shaped like an API key.'),
+  expired_api_key: entry('authentication_error', 401, 'The API key has expired.'),
+  revoked_api_key: entry('authentication_error', 401, 'The API key was revoked.'),
+  insufficient_permissions: entry('authorization_error', 403, 'The API key lacks the permission this call needs.'),
+  ip_not_allowed: entry('authorization_error', 403, 'The API key may not be used from this address.'),
+
+  request_in_progress: entry('idempotency_error', 409, 'A request with this key is under way; retry shortly.'),
+  idempotency_key_conflict: entry('idempotency_error', 422, 'The key was used for another request; use a fresh one.'),
+
+  rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this category.'),
+  global_rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this merchant in all.'),
+  too_many_requests: entry('rate_limit_error', 429, 'Too many coupon validations.'),
+
+  customer_not_configured: {
+    ...entry('processing_error', 400, 'The customer has no card on file.'),
+    stored: true,
+  },
+  merchant_not_configured: {
+    ...entry('processing_error', 400, 'The live company has no payment processor yet.'),
+    stored: true,
+  },
+  replacement_required: {
+    ...entry('processing_error', 400, 'Name a replacement payment method.'),
+    stored: true,
+  },
+  gateway_error: entry('processing_error', 502, 'The processor did not answer; safe to retry with the same key.'),
+  gateway_delete_failed: entry('processing_error', 502, 'The processor did not confirm the deletion.'),
+  internal_error: entry('processing_error', 500, 'Something broke on our side; safe to retry with the same key.'),
+  not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
+  service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down; retry shortly.'),
+
+  webhook_endpoint_invalid: { ...entry('webhook_error', 400, 'The endpoint URL is not acceptable.'), stored: true },
+  webhook_delivery_failed: entry('webhook_error', 502, 'The delivery did not succeed.'),
+  webhook_signature_failed: entry('webhook_error', 400, 'The signature does not match (raised by the SDKs).'),
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+export type FieldErrorCode = 'required_field' | 'invalid_value' | 'invalid_format' | 'contains_html';
+
+export interface FieldError {
+  readonly field: string;
+  readonly code: FieldErrorCode;
+  readonly message: string;
+}
+
+interface ErrorDetails {
+  readonly param?: string | null;
+  readonly fieldErrors?: readonly FieldError[];
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly param: string | null;
+  readonly fieldErrors: readonly FieldError[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message);
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = details.status ?? errorCatalogue[code].status;
+    this.fieldErrors = details.fieldErrors ?? [];
+    this.param = details.param ?? this.fieldErrors[0]?.field ?? null;
+    this.headers = details.headers ?? {};
+  }
+
+  get type(): ErrorType {
+    return errorCatalogue[this.code].type;
+  }
+
+  get stored(): boolean {
+    return errorCatalogue[this.code].stored;
+  }
+}
+
+export interface ErrorBody {
+  error: {
+    type: ErrorType;
+    code: ErrorCode;
+    message: string;
+    param: string | null;
+    request_id: string;
+    field_errors: FieldError[];
+  };
+}
+
+export function errorBody(error: ApiError, requestId: string): ErrorBody {
+  return {
+    error: {
+      type: error.type,
+      code: error.code,
+      message: error.message,
+      param: error.param,
+      request_id: requestId,
+      field_errors: [...error.fieldErrors],
+    },
+  };
+}
+
+export function validationError(fieldErrors: readonly FieldError[]): ApiError {
+  const [first] = fieldErrors;
+  const message =
+    fieldErrors.length === 1 && first
+      ? `${first.field}: ${first.message}`
+      : `${fieldErrors.length} fields are invalid.`;
+  return new ApiError('validation_error', message, { fieldErrors });
+}
+
+export function invalidField(field: string, message: string, code: FieldErrorCode = 'invalid_value'): ApiError {
+  return validationError([{ field, code, message }]);
+}
+
+/** The same body for an id that never existed and for another merchant's object. */
+export function notFound(what: string, param = 'id'): ApiError {
+  return new ApiError('resource_not_found', `No ${what} with this id exists.`, { param });
+}

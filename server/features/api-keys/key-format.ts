@@ -1,0 +1,37 @@
+import { crc32 } from 'node:zlib';
+import { randomBase62, toBase62 } from '../../platform/ids.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { Company } from '../companies/queries.ts';
+
+/** `svc_test_sk_` + 12 characters to look it up by + 43 secret ones (256 bits) + 6 of checksum, all base62. */
+
+export type KeyKind = 'secret' | 'publishable';
+
+const lookupLength = 12;
+const secretLength = 43;
+const checksumLength = 6;
+const pattern = new RegExp(
+  `^svc_(test|live)_(sk|pk)_([0-9A-Za-z]{${lookupLength}})([0-9A-Za-z]{${secretLength}})([0-9A-Za-z]{${checksumLength}})$`,
+);
+
+export interface ParsedKey {
+  readonly lookupId: string;
+  readonly secret: Secret<string>;
+}
+
+const checksum = (text: string): string => toBase62(crc32(text), checksumLength);
+
+export function generateKey(mode: Company['mode'], kind: KeyKind): ParsedKey & { readonly text: Secret<string> } {
+  const prefix = `svc_${mode === 'live' ? 'live' : 'test'}_${kind === 'secret' ? 'sk' : 'pk'}_`;
+  const lookupId = randomBase62(lookupLength);
+  const body = prefix + lookupId + randomBase62(secretLength);
+  const text = body + checksum(body);
+  return { lookupId, secret: new Secret(text), text: new Secret(text) };
+}
+
+/** The checksum tells a mistyped key from an unknown one without asking the database. */
+export function parseKey(text: string): ParsedKey | undefined {
+  const match = pattern.exec(text);
+  if (!match || checksum(text.slice(0, -checksumLength)) !== match[5]) return undefined;
+  return { lookupId: match[3] ?? '', secret: new Secret(text) };
+}

@@ -1,0 +1,146 @@
+import { timingSafeEqual } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { keyedHash, type Secret } from '../../platform/secret.ts';
+import type { Company } from '../companies/queries.ts';
+import { generateKey, type KeyKind, parseKey } from './key-format.ts';
+import { type ApiKey, findByLookup, insertApiKey, listApiKeys, markRevoked, markUsed } from './queries.ts';
+
+export interface NewKey {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** Every permission that exists today, when not given; an explicit list is stored either way. */
+  readonly permissions?: readonly Permission[];
+  readonly allowedAddresses?: readonly string[];
+  readonly expiresAt?: Date | null;
+}
+
+export class InvalidKeyOption extends Error {}
+
+export function checkAddressRange(text: string): void {
+  if (!ipaddr.isValidCIDR(text) && !ipaddr.isValid(text)) {
+    throw new InvalidKeyOption(`${text} is not an address or CIDR range, such as 203.0.113.7 or 10.0.0.0/8.`);
+  }
+}
+
+/** The key's text is returned this once; only a keyed hash of it is kept. */
+export async function createApiKey(
+  db: Database,
+  pepper: Buffer,
+  company: Company,
+  nowMs: number,
+  options: NewKey,
+): Promise<{ key: ApiKey; text: Secret<string> }> {
+  const allowedAddresses = options.allowedAddresses ?? [];
+  for (const range of allowedAddresses) checkAddressRange(range);
+  const generated = generateKey(company.mode, options.kind);
+  const key: ApiKey = {
+    id: newId(nowMs),
+    companyId: company.id,
+    kind: options.kind,
+    name: options.name,
+    lookupId: generated.lookupId,
+    permissions: options.permissions ?? (options.kind === 'secret' ? allPermissions : []),
+    allowedAddresses,
+    expiresAt: options.expiresAt ?? null,
+    revokedAt: null,
+    lastUsedAt: null,
+  };
+  await insertApiKey(db, key, keyedHash(pepper, generated.secret.reveal()));
+  return { key, text: generated.text };
+}
+
+export async function revokeApiKey(db: Database, companyId: string, id: string, nowMs: number): Promise<boolean> {
+  return markRevoked(db, companyId, id, new Date(nowMs));
+}
+
+export { listApiKeys };
+
+export type Refusal =
+  | 'invalid_api_key_format'
+  | 'invalid_api_key'
+  | 'expired_api_key'
+  | 'revoked_api_key'
+  | 'ip_not_allowed';
+
+export interface Access {
+  readonly key: ApiKey;
+  readonly company: Company;
+}
+
+export interface ApiKeyDirectory {
+  find(text: string, address: string): Promise<Access | Refusal>;
+}
+
+type CacheEntry = { readonly found: Awaited<ReturnType<typeof findByLookup>>; readonly loadedAtMs: number };
+
+const cacheMs = 5_000;
+const cacheEntriesMax = 10_000;
+const usedIntervalMs = 60_000;
+
+/**
+ * Finds who a key belongs to. What was read is believed for some seconds; a change of any key or company
+ * empties the cache at once, in every process, through NOTIFY.
+ */
+export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, clock: Clock): Promise<ApiKeyDirectory> {
+  const cache = new Map<string, CacheEntry>();
+  const lastMarkedMs = new Map<string, number>();
+  let generation = 0;
+  const forget = (): void => {
+    generation += 1;
+    cache.clear();
+  };
+  await db.listen('access_changed', forget, forget);
+
+  async function lookUp(lookupId: string): Promise<CacheEntry['found']> {
+    const nowMs = clock.nowMs();
+    const cached = cache.get(lookupId);
+    if (cached && nowMs - cached.loadedAtMs < cacheMs) return cached.found;
+    const startedIn = generation;
+    const found = await findByLookup(db, lookupId);
+    // A change that was announced while we read may not be in what we read.
+    if (startedIn !== generation) return found;
+    if (cache.size >= cacheEntriesMax) cache.clear();
+    cache.set(lookupId, { found, loadedAtMs: nowMs });
+    return found;
+  }
+
+  function noteUse(key: ApiKey, nowMs: number): void {
+    if (nowMs - (lastMarkedMs.get(key.id) ?? 0) < usedIntervalMs) return;
+    lastMarkedMs.set(key.id, nowMs);
+    // Knowing when a key was last used is a convenience: a failure here must not fail the request.
+    markUsed(db, key.companyId, key.id, new Date(nowMs)).catch(() => lastMarkedMs.delete(key.id));
+  }
+
+  return {
+    async find(text, address) {
+      const parsed = parseKey(text);
+      if (!parsed) return 'invalid_api_key_format';
+      const found = await lookUp(parsed.lookupId);
+      if (!found || !timingSafeEqual(found.secretHash, keyedHash(pepper, parsed.secret.reveal())))
+        return 'invalid_api_key';
+      const nowMs = clock.nowMs();
+      const { key, company } = found;
+      if (key.revokedAt && key.revokedAt.getTime() <= nowMs) return 'revoked_api_key';
+      if (key.expiresAt && key.expiresAt.getTime() <= nowMs) return 'expired_api_key';
+      if (!addressAllowed(key.allowedAddresses, address)) return 'ip_not_allowed';
+      noteUse(key, nowMs);
+      return { key, company };
+    },
+  };
+}
+
+function addressAllowed(ranges: readonly string[], address: string): boolean {
+  if (ranges.length === 0) return true;
+  if (!ipaddr.isValid(address)) return false;
+  // process() turns ::ffff:10.0.0.1 into 10.0.0.1, so that a dual-stack socket does not escape an IPv4 range.
+  const client = ipaddr.process(address);
+  return ranges.some((range) => {
+    if (!range.includes('/')) return ipaddr.process(range).toString() === client.toString();
+    const [network, bits] = ipaddr.parseCIDR(range);
+    return network.kind() === client.kind() && client.match(network, bits);
+  });
+}

@@ -1,0 +1,150 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Metadata } from '../../http/schemas.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import { searchQuery } from './search.ts';
+import type { ShippingAddress } from './schemas.ts';
+
+export interface CustomerRow {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  phone: string;
+  company: string | null;
+  shipping_address: ShippingAddress | null;
+  tags: string[];
+  metadata: Metadata;
+  updated_at: Date;
+  deleted_at: Date | null;
+}
+
+/** Derived from the row, for look-ups: how e-mail and phone compare, and the words and tags of the search index. */
+export interface CustomerKeys {
+  readonly emailKey: string;
+  readonly phoneKey: string;
+  readonly searchWords: readonly string[];
+}
+
+const columns =
+  'id, email, first_name, last_name, phone, company, shipping_address, tags, metadata, updated_at, deleted_at';
+
+function values(companyId: string, row: CustomerRow, keys: CustomerKeys): unknown[] {
+  return [
+    companyId,
+    row.id,
+    row.email,
+    keys.emailKey,
+    row.first_name,
+    row.last_name,
+    row.phone,
+    keys.phoneKey,
+    row.company,
+    row.shipping_address && JSON.stringify(row.shipping_address),
+    row.tags,
+    JSON.stringify(row.metadata),
+    keys.searchWords,
+    row.updated_at,
+  ];
+}
+
+export async function insertCustomer(
+  db: Queryable,
+  companyId: string,
+  row: CustomerRow,
+  keys: CustomerKeys,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
+       shipping_address, tags, metadata, search, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14)`,
+    values(companyId, row, keys),
+  );
+}
+
+export async function updateCustomer(
+  db: Queryable,
+  companyId: string,
+  row: CustomerRow,
+  keys: CustomerKeys,
+): Promise<void> {
+  await db.query(
+    `UPDATE customers SET email = $3, email_key = $4, first_name = $5, last_name = $6, phone = $7, phone_key = $8,
+       company = $9, shipping_address = $10, tags = $11, metadata = $12, search = array_to_tsvector($13::text[]),
+       updated_at = $14
+     WHERE company_id = $1 AND id = $2`,
+    values(companyId, row, keys),
+  );
+}
+
+export async function findCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {
+  const [row] = await db.query<CustomerRow>(`SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+  ]);
+  return row;
+}
+
+export async function lockCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {
+  const [row] = await db.query<CustomerRow>(
+    `SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+export async function wasDeleted(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM tombstones WHERE company_id = $1 AND id = $2 AND object_type = 'customer'`,
+    [companyId, id],
+  );
+  return rows.length > 0;
+}
+
+export async function softDeleteCustomer(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
+  await db.query(`UPDATE customers SET deleted_at = $3, updated_at = $3 WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+    at,
+  ]);
+}
+
+/** Nothing of the person stays: the tombstone holds the id and what a list walk needs to go on from it. */
+export async function hardDeleteCustomer(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query(
+    `WITH gone AS (DELETE FROM customers WHERE company_id = $1 AND id = $2 RETURNING updated_at)
+     INSERT INTO tombstones (company_id, id, object_type, sort_values)
+     SELECT $1, $2, 'customer', jsonb_build_object('updated_at', updated_at::text) FROM gone`,
+    [companyId, id],
+  );
+}
+
+const source: ListSource = {
+  table: 'customers',
+  columns,
+  sorts: { updated_at: { column: 'updated_at', type: 'timestamptz' } },
+};
+
+export interface CustomerFilters extends QueryValues<typeof createdAtFilters> {
+  readonly emailKey: string | undefined;
+  readonly q: string | undefined;
+  readonly tags: readonly string[] | undefined;
+  readonly includeDeleted: boolean;
+}
+
+export async function listCustomers(
+  db: Queryable,
+  companyId: string,
+  filters: CustomerFilters,
+  page: PageRequest,
+): Promise<Page<CustomerRow>> {
+  const conditions: Sql[] = createdAtConditions(filters);
+  if (filters.emailKey !== undefined) conditions.push(sql`email_key = ${filters.emailKey}`);
+  if (!filters.includeDeleted) conditions.push(sql`deleted_at IS NULL`);
+  if (filters.q !== undefined || filters.tags !== undefined) {
+    conditions.push(sql`search @@ ${searchQuery(companyId, filters.q ?? '', filters.tags ?? [])}::tsquery`);
+  }
+  return fetchPage(db, companyId, source, page, conditions);
+}

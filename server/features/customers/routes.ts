@@ -1,0 +1,117 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { booleanParameter, listParameter, textParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { customer, customerCreate, customerUpdate } from './schemas.ts';
+import {
+  changeCustomer,
+  createCustomer,
+  type CustomerReferences,
+  deleteCustomer,
+  emailKeyOf,
+  getCustomer,
+  getCustomers,
+} from './service.ts';
+
+const common = { tag: 'Customers', resource: 'customer' } as const;
+const fields = { name: 'customers', schema: customer };
+
+export function customerRoutes(references: CustomerReferences): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/customers',
+      operationId: 'createCustomer',
+      summary: 'Create a customer',
+      description: 'Card details are not part of this call; a card is attached afterwards.',
+      permission: 'customers:write',
+      category: 'write',
+      idempotency: 'optional',
+      body: customerCreate,
+      bodyExample: { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' },
+      success: { status: 201, schema: customer, shape: 'resource' },
+      errors: ['email_already_exists', 'phone_already_exists'],
+      handle: ({ context, body }) => createCustomer(context, body),
+    }),
+    defineList({
+      ...common,
+      path: '/v1/customers',
+      operationId: 'listCustomers',
+      summary: 'List customers',
+      permission: 'customers:read',
+      fields,
+      sorts: ['updated_at'],
+      filters: {
+        email: textParameter(limits.emailLength, 'Exactly this e-mail address; upper and lower case are the same.'),
+        q: textParameter(limits.searchLength, 'Beginnings of words in name, e-mail address and company.'),
+        tags: listParameter(
+          (tag) => (tag === '' ? 'must not be empty' : undefined),
+          'Customers that have all of these tags.',
+        ),
+        deleted: booleanParameter('`true` lists deleted customers too. Default: `false`.'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('CustomerList', customer, '/v1/customers'), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page }) =>
+        getCustomers(
+          context,
+          {
+            ...query,
+            emailKey: query.email === undefined ? undefined : emailKeyOf(query.email),
+            q: query.q,
+            tags: query.tags,
+            includeDeleted: query.deleted ?? false,
+          },
+          page,
+        ),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/customers/:id',
+      operationId: 'getCustomer',
+      summary: 'Retrieve a customer',
+      description: 'A deleted customer with order history reads `deleted: true`.',
+      permission: 'customers:read',
+      category: 'read',
+      idempotency: 'none',
+      fields,
+      success: { status: 200, schema: customer, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params }) => getCustomer(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: '/v1/customers/:id',
+      operationId: 'updateCustomer',
+      summary: 'Update a customer',
+      description: 'Omitted fields stay unchanged. `shipping_address` is replaced as a whole; null removes it.',
+      permission: 'customers:write',
+      category: 'write',
+      idempotency: 'optional',
+      body: customerUpdate,
+      bodyExample: { phone: '+15557654321', metadata: { crm_id: 'c-1002' } },
+      success: { status: 200, schema: customer, shape: 'resource' },
+      errors: ['email_already_exists', 'phone_already_exists', 'invalid_request'],
+      handle: ({ context, params, body }) => changeCustomer(context, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/v1/customers/:id',
+      operationId: 'deleteCustomer',
+      summary: 'Delete a customer',
+      description: 'A customer with order history is kept and marked as deleted. Deleting twice succeeds.',
+      permission: 'customers:write',
+      category: 'write',
+      idempotency: 'optional',
+      success: { status: 200, schema: deletion('customer'), shape: 'other' },
+      errors: ['customer_has_active_subscriptions'],
+      handle: ({ context, params }) => deleteCustomer(context, params.id ?? '', references),
+    }),
+  ];
+}

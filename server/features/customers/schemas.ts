@@ -1,0 +1,124 @@
+import Type, { type Static } from 'typebox';
+import { metadata, metadataInput, metadataPatch, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const addressLine = nullable(Type.String({ maxLength: limits.textLength }));
+
+const addressFields = {
+  name: Type.Optional(addressLine),
+  line1: Type.Optional(addressLine),
+  line2: Type.Optional(addressLine),
+  city: Type.Optional(addressLine),
+  state: Type.Optional(addressLine),
+  postal_code: Type.Optional(addressLine),
+  country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
+  phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+};
+
+export const shippingAddressInput = Type.Object(addressFields, { additionalProperties: false, minProperties: 1 });
+export type ShippingAddressInput = Static<typeof shippingAddressInput>;
+
+export const shippingAddress = Type.Object(
+  {
+    id: uuid({ description: 'The shipping-address id.' }),
+    name: addressLine,
+    line1: addressLine,
+    line2: addressLine,
+    city: addressLine,
+    state: addressLine,
+    postal_code: addressLine,
+    country: addressLine,
+    phone: addressLine,
+  },
+  { title: 'ShippingAddress' },
+);
+export type ShippingAddress = Static<typeof shippingAddress>;
+
+const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['ada@example.com'] });
+const phone = Type.String({
+  format: 'phone',
+  maxLength: limits.phoneLength,
+  description: 'International format: `+` and the country code. Unique per merchant.',
+  examples: ['+15551234567'],
+});
+const tags = Type.Array(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'not-blank' }), {
+  maxItems: limits.tags,
+  uniqueItems: true,
+  description: 'Labels of your own; the list can be filtered by them.',
+  examples: [['vip']],
+});
+
+const input = {
+  email,
+  first_name: name({ examples: ['Ada'] }),
+  last_name: name({ examples: ['Lovelace'] }),
+  phone,
+};
+
+export const customerCreate = Type.Object(
+  {
+    ...input,
+    company: Type.Optional(nullable(name())),
+    shipping_address: Type.Optional(nullable(shippingAddressInput)),
+    tags: Type.Optional(tags),
+    metadata: Type.Optional(metadataInput),
+  },
+  { additionalProperties: false, title: 'CustomerCreate' },
+);
+export type CustomerCreate = Static<typeof customerCreate>;
+
+export const customerUpdate = Type.Object(
+  {
+    email: Type.Optional(input.email),
+    first_name: Type.Optional(input.first_name),
+    last_name: Type.Optional(input.last_name),
+    phone: Type.Optional(input.phone),
+    company: Type.Optional(nullable(name())),
+    shipping_address: Type.Optional(nullable(shippingAddressInput)),
+    tags: Type.Optional(tags),
+    metadata: Type.Optional(metadataPatch),
+  },
+  { additionalProperties: false, title: 'CustomerUpdate' },
+);
+export type CustomerUpdate = Static<typeof customerUpdate>;
+
+export const customer = Type.Object(
+  {
+    id: uuid(),
+    email,
+    first_name: input.first_name,
+    last_name: input.last_name,
+    phone,
+    company: nullable(Type.String()),
+    shipping_address: nullable(shippingAddress),
+    default_payment_method_id: nullable(uuid()),
+    tags,
+    metadata,
+    deleted: Type.Boolean({ description: 'True for a customer that was deleted but has order history.' }),
+    deleted_at: nullable(timestamp()),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Customer',
+    examples: [
+      {
+        id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        email: 'ada@example.com',
+        first_name: 'Ada',
+        last_name: 'Lovelace',
+        phone: '+15551234567',
+        company: null,
+        shipping_address: null,
+        default_payment_method_id: null,
+        tags: ['vip'],
+        metadata: { crm_id: 'c-1001' },
+        deleted: false,
+        deleted_at: null,
+        created_at: '2026-02-11T09:30:00.000Z',
+        updated_at: '2026-02-11T09:30:00.000Z',
+      },
+    ],
+  },
+);
+export type Customer = Static<typeof customer>;

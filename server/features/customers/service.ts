@@ -1,0 +1,182 @@
+import { ApiError, type ErrorCode, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
+import { type Database, violatedConstraint } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import {
+  type CustomerFilters,
+  type CustomerKeys,
+  type CustomerRow,
+  findCustomer,
+  hardDeleteCustomer,
+  insertCustomer,
+  listCustomers,
+  lockCustomer,
+  softDeleteCustomer,
+  updateCustomer,
+  wasDeleted,
+} from './queries.ts';
+import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
+import { searchEntries } from './search.ts';
+
+/** What other features hold against a customer. They answer inside the transaction that deletes. */
+export interface CustomerReferences {
+  hasOpenSubscriptions(db: Database, companyId: string, customerId: string): Promise<boolean>;
+  hasOrders(db: Database, companyId: string, customerId: string): Promise<boolean>;
+}
+
+export function toWire(row: CustomerRow): Customer {
+  return {
+    id: row.id,
+    email: row.email,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    phone: row.phone,
+    company: row.company,
+    shipping_address: row.shipping_address,
+    default_payment_method_id: null,
+    tags: row.tags,
+    metadata: row.metadata,
+    deleted: row.deleted_at !== null,
+    deleted_at: row.deleted_at?.toISOString() ?? null,
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export const emailKeyOf = (email: string): string => email.normalize('NFC').toLowerCase();
+const phoneKeyOf = (phone: string): string => phone.replace(/\D/g, '');
+
+function keysOf(companyId: string, row: CustomerRow): CustomerKeys {
+  return {
+    emailKey: emailKeyOf(row.email),
+    phoneKey: phoneKeyOf(row.phone),
+    searchWords: searchEntries(companyId, [row.first_name, row.last_name, row.email, row.company], row.tags),
+  };
+}
+
+function addressOf(input: ShippingAddressInput, id: string): ShippingAddress {
+  const { name, line1, line2, city, state, postal_code, country, phone } = input;
+  return {
+    id,
+    name: name ?? null,
+    line1: line1 ?? null,
+    line2: line2 ?? null,
+    city: city ?? null,
+    state: state ?? null,
+    postal_code: postal_code ?? null,
+    country: country ?? null,
+    phone: phone ?? null,
+  };
+}
+
+const uniqueConstraints: Readonly<Record<string, { code: ErrorCode; field: string; what: string }>> = {
+  customers_email: { code: 'email_already_exists', field: 'email', what: 'e-mail address' },
+  customers_phone: { code: 'phone_already_exists', field: 'phone', what: 'phone number' },
+};
+
+async function refusingDuplicates<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    const duplicate = uniqueConstraints[violatedConstraint(error) ?? ''];
+    if (!duplicate) throw error;
+    throw new ApiError(duplicate.code, `Another customer has this ${duplicate.what}.`, { param: duplicate.field });
+  }
+}
+
+export async function createCustomer({ db, company, nowMs }: RequestContext, input: CustomerCreate): Promise<Customer> {
+  const row: CustomerRow = {
+    id: newId(nowMs),
+    email: input.email,
+    first_name: input.first_name,
+    last_name: input.last_name,
+    phone: input.phone,
+    company: input.company ?? null,
+    shipping_address: input.shipping_address ? addressOf(input.shipping_address, newId(nowMs)) : null,
+    tags: input.tags ?? [],
+    metadata: input.metadata ?? {},
+    updated_at: new Date(nowMs),
+    deleted_at: null,
+  };
+  await refusingDuplicates(insertCustomer(db, company.id, row, keysOf(company.id, row)));
+  return toWire(row);
+}
+
+export async function getCustomer({ db, company }: RequestContext, id: string): Promise<Customer> {
+  const row = await findCustomer(db, company.id, id);
+  if (!row) throw notFound('customer');
+  return toWire(row);
+}
+
+export async function getCustomers(
+  { db, company }: RequestContext,
+  filters: CustomerFilters,
+  page: PageRequest,
+): Promise<Page<Customer>> {
+  const found = await listCustomers(db, company.id, filters, page);
+  return { ...found, items: found.items.map(toWire) };
+}
+
+export async function changeCustomer(context: RequestContext, id: string, input: CustomerUpdate): Promise<Customer> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const current = await lockCustomer(transaction, company.id, id);
+    if (!current) throw notFound('customer');
+    if (current.deleted_at) {
+      throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param: 'customer_id' });
+    }
+    const row = merged(current, input, nowMs);
+    await refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
+    return toWire(row);
+  });
+}
+
+function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): CustomerRow {
+  const address = input.shipping_address;
+  return {
+    ...current,
+    email: input.email ?? current.email,
+    first_name: input.first_name ?? current.first_name,
+    last_name: input.last_name ?? current.last_name,
+    phone: input.phone ?? current.phone,
+    company: input.company === undefined ? current.company : input.company,
+    shipping_address:
+      address === undefined
+        ? current.shipping_address
+        : address && addressOf(address, current.shipping_address?.id ?? newId(nowMs)),
+    tags: input.tags ?? current.tags,
+    metadata: mergeMetadata(current.metadata, input.metadata),
+    updated_at: new Date(nowMs),
+  };
+}
+
+const deleted = (id: string, message: string): Deletion => ({ id, deleted: true, message });
+
+export async function deleteCustomer(
+  { db, company, nowMs }: RequestContext,
+  id: string,
+  references: CustomerReferences,
+): Promise<Deletion> {
+  return db.transaction(async (transaction) => {
+    const row = await lockCustomer(transaction, company.id, id);
+    if (!row) {
+      if (await wasDeleted(transaction, company.id, id)) return deleted(id, 'The customer was already deleted.');
+      throw notFound('customer');
+    }
+    if (row.deleted_at) return deleted(id, 'The customer was already deleted.');
+    if (await references.hasOpenSubscriptions(transaction, company.id, id)) {
+      throw new ApiError(
+        'customer_has_active_subscriptions',
+        'The customer has active or paused subscriptions. Cancel them first.',
+      );
+    }
+    if (await references.hasOrders(transaction, company.id, id)) {
+      await softDeleteCustomer(transaction, company.id, id, new Date(nowMs));
+      return deleted(id, 'The customer was deleted. Its order history is kept.');
+    }
+    await hardDeleteCustomer(transaction, company.id, id);
+    return deleted(id, 'The customer was deleted.');
+  });
+}

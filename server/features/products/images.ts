@@ -1,0 +1,140 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { RequestContext, UploadedFile } from '../../http/route.ts';
+import type { Deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import type { FileStore } from '../../platform/files/file-store.ts';
+import { inspectImage } from '../../platform/files/image.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import {
+  deleteImage,
+  findImages,
+  findProduct,
+  type ImageRow,
+  insertImage,
+  registerUnreferencedFile,
+  setImagePositions,
+} from './queries.ts';
+import type { ImageOrders, ImagesReorder, ProductImage } from './schemas.ts';
+import { lockChangeableProduct } from './service.ts';
+
+export interface ImageLinks {
+  readonly files: FileStore;
+  /** Links live by real time, whatever the company's sandbox clock says. */
+  readonly clock: Clock;
+}
+
+async function toWire(row: ImageRow, { files, clock }: ImageLinks): Promise<ProductImage> {
+  return {
+    id: row.id,
+    product_id: row.product_id,
+    url: await files.url(row.file_key, limits.imageUrlTtlSeconds, clock.nowMs()),
+    order: row.position,
+    created_at: createdAt(row.id),
+  };
+}
+
+export async function imagesOf(
+  db: Queryable,
+  companyId: string,
+  links: ImageLinks,
+  productIds: readonly string[],
+): Promise<Map<string, ProductImage[]>> {
+  const rows = await findImages(db, companyId, productIds);
+  const images = await Promise.all(rows.map((row) => toWire(row, links)));
+  return Map.groupBy(images, (image) => image.product_id);
+}
+
+export interface StoredImage {
+  readonly id: string;
+  readonly fileKey: string;
+  readonly contentType: string;
+  readonly sizeBytes: number;
+}
+
+const uploadGraceMs = 3_600_000;
+
+/** Checks and stores the file. Runs before any transaction: decoding and storing may take long. */
+export async function storeImage(
+  { db, company, nowMs }: RequestContext,
+  { files, clock }: ImageLinks,
+  productId: string,
+  file: UploadedFile,
+): Promise<StoredImage> {
+  if (!(await findProduct(db, company.id, productId))) throw notFound('product');
+  const image = await inspectImage(file.path);
+  if ('problem' in image) throw invalidField('file', image.problem);
+  const id = newId(nowMs);
+  const fileKey = `${company.id}/${productId}/${id}.${image.extension}`;
+  await registerUnreferencedFile(db, fileKey, new Date(clock.nowMs() + uploadGraceMs));
+  await files.put(fileKey, file.path, image.contentType);
+  return { id, fileKey, contentType: image.contentType, sizeBytes: file.sizeBytes };
+}
+
+export async function addImage(
+  { db, company }: RequestContext,
+  links: ImageLinks,
+  productId: string,
+  stored: StoredImage,
+): Promise<ProductImage> {
+  return db.transaction(async (transaction) => {
+    await lockChangeableProduct(transaction, company.id, productId);
+    const present = await findImages(transaction, company.id, [productId]);
+    if (present.length >= limits.imagesPerProduct) {
+      throw invalidField('file', `cannot be added: a product has at most ${limits.imagesPerProduct} images`);
+    }
+    const row: ImageRow = {
+      id: stored.id,
+      product_id: productId,
+      position: present.length,
+      file_key: stored.fileKey,
+      content_type: stored.contentType,
+      size_bytes: stored.sizeBytes,
+    };
+    if (!(await insertImage(transaction, company.id, row))) {
+      throw new ApiError('service_unavailable', 'The upload took too long. Send it again.');
+    }
+    return toWire(row, links);
+  });
+}
+
+export async function removeImage(
+  { db, company, nowMs }: RequestContext,
+  productId: string,
+  imageId: string,
+): Promise<Deletion> {
+  return db.transaction(async (transaction) => {
+    await lockChangeableProduct(transaction, company.id, productId);
+    if (!(await deleteImage(transaction, company.id, productId, imageId, new Date(nowMs)))) {
+      throw notFound('image', 'imageId');
+    }
+    const rest = await findImages(transaction, company.id, [productId]);
+    await setImagePositions(
+      transaction,
+      company.id,
+      productId,
+      rest.map((image) => image.id),
+    );
+    return { id: imageId, deleted: true, message: 'The image was deleted.' };
+  });
+}
+
+export async function reorderImages(
+  { db, company }: RequestContext,
+  productId: string,
+  input: ImagesReorder,
+): Promise<ImageOrders> {
+  const wanted = input.image_ids.map((id) => id.toLowerCase());
+  return db.transaction(async (transaction) => {
+    await lockChangeableProduct(transaction, company.id, productId);
+    const present = new Set((await findImages(transaction, company.id, [productId])).map((image) => image.id));
+    const foreign = wanted.findIndex((id) => !present.has(id));
+    if (foreign >= 0) throw notFound('image', `image_ids[${foreign}]`);
+    if (wanted.length !== present.size) {
+      throw invalidField('image_ids', `must name all ${present.size} images of the product`);
+    }
+    await setImagePositions(transaction, company.id, productId, wanted);
+    return { data: wanted.map((id, order) => ({ id, order })) };
+  });
+}

@@ -1,0 +1,207 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Metadata } from '../../http/schemas.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { Product } from './schemas.ts';
+
+export interface ProductRow {
+  id: string;
+  name: string;
+  description: string | null;
+  amount: number;
+  currency: string;
+  requires_shipping: boolean;
+  sku: string;
+  availability: Product['availability'];
+  category: string | null;
+  brand: string | null;
+  material: string | null;
+  weight: string | null;
+  return_window: number | null;
+  inventory_quantity: number | null;
+  metadata: Metadata;
+  active: boolean;
+  updated_at: Date;
+  deleted_at: Date | null;
+}
+
+const columnNames = [
+  'id',
+  'name',
+  'description',
+  'amount',
+  'currency',
+  'requires_shipping',
+  'sku',
+  'availability',
+  'category',
+  'brand',
+  'material',
+  'weight',
+  'return_window',
+  'inventory_quantity',
+  'metadata',
+  'active',
+  'updated_at',
+  'deleted_at',
+] as const;
+const columns = columnNames.join(', ');
+
+function values(companyId: string, row: ProductRow): unknown[] {
+  return [companyId, ...columnNames.map((name) => (name === 'metadata' ? JSON.stringify(row.metadata) : row[name]))];
+}
+
+export async function insertProduct(db: Queryable, companyId: string, row: ProductRow): Promise<void> {
+  const places = columnNames.map((_, index) => `$${index + 2}`).join(', ');
+  await db.query(`INSERT INTO products (company_id, ${columns}) VALUES ($1, ${places})`, values(companyId, row));
+}
+
+export async function updateProduct(db: Queryable, companyId: string, row: ProductRow): Promise<void> {
+  const assignments = columnNames.map((name, index) => `${name} = $${index + 2}`).join(', ');
+  await db.query(`UPDATE products SET ${assignments} WHERE company_id = $1 AND id = $2`, values(companyId, row));
+}
+
+export async function findProduct(db: Queryable, companyId: string, id: string): Promise<ProductRow | undefined> {
+  const [row] = await db.query<ProductRow>(`SELECT ${columns} FROM products WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+  ]);
+  return row;
+}
+
+export async function lockProduct(db: Queryable, companyId: string, id: string): Promise<ProductRow | undefined> {
+  const [row] = await db.query<ProductRow>(
+    `SELECT ${columns} FROM products WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+export async function softDeleteProduct(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
+  await db.query(
+    `UPDATE products SET deleted_at = $3, updated_at = $3, active = false WHERE company_id = $1 AND id = $2`,
+    [companyId, id, at],
+  );
+}
+
+/** The images go with it: their rows at once, their files as soon as the worker gets to them. */
+export async function hardDeleteProduct(db: Queryable, companyId: string, id: string, now: Date): Promise<void> {
+  await db.query(
+    `WITH images AS (DELETE FROM product_images WHERE company_id = $1 AND product_id = $2 RETURNING file_key)
+     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, $3 FROM images`,
+    [companyId, id, now],
+  );
+  await db.query(
+    `WITH gone AS (DELETE FROM products WHERE company_id = $1 AND id = $2 RETURNING updated_at, name, amount)
+     INSERT INTO tombstones (company_id, id, object_type, sort_values)
+     SELECT $1, $2, 'product', jsonb_build_object('updated_at', updated_at::text, 'name', name, 'amount', amount)
+     FROM gone`,
+    [companyId, id],
+  );
+}
+
+const source: ListSource = {
+  table: 'products',
+  columns,
+  sorts: {
+    updated_at: { column: 'updated_at', type: 'timestamptz' },
+    name: { column: 'name', type: 'text' },
+    amount: { column: 'amount', type: 'bigint' },
+  },
+};
+
+export interface ProductFilters extends QueryValues<typeof createdAtFilters> {
+  readonly active?: boolean;
+}
+
+export async function listProducts(
+  db: Queryable,
+  companyId: string,
+  filters: ProductFilters,
+  page: PageRequest,
+): Promise<Page<ProductRow>> {
+  const conditions: Sql[] = [...createdAtConditions(filters), sql`deleted_at IS NULL`];
+  if (filters.active !== undefined) conditions.push(sql`active = ${filters.active}`);
+  return fetchPage(db, companyId, source, page, conditions);
+}
+
+export interface ImageRow {
+  id: string;
+  product_id: string;
+  position: number;
+  file_key: string;
+  content_type: string;
+  size_bytes: number;
+}
+
+const imageColumns = 'id, product_id, position, file_key, content_type, size_bytes';
+
+export async function findImages(db: Queryable, companyId: string, productIds: readonly string[]): Promise<ImageRow[]> {
+  return db.query<ImageRow>(
+    `SELECT ${imageColumns} FROM product_images WHERE company_id = $1 AND product_id = ANY($2::uuid[])
+     ORDER BY product_id, position`,
+    [companyId, productIds],
+  );
+}
+
+/** Before a file is stored: should the process die before the image row exists, the worker removes the file. */
+export async function registerUnreferencedFile(db: Queryable, fileKey: string, dueAt: Date): Promise<void> {
+  await db.query(`INSERT INTO unreferenced_files (file_key, due_at) VALUES ($1, $2)`, [fileKey, dueAt]);
+}
+
+/** The row takes the file's entry back: from here on the file is referenced. */
+export async function insertImage(db: Queryable, companyId: string, image: ImageRow): Promise<boolean> {
+  const rows = await db.query(
+    `WITH claimed AS (DELETE FROM unreferenced_files WHERE file_key = $5 RETURNING file_key)
+     INSERT INTO product_images (company_id, id, product_id, position, file_key, content_type, size_bytes)
+     SELECT $1, $2, $3, $4, file_key, $6, $7 FROM claimed RETURNING 1`,
+    [companyId, image.id, image.product_id, image.position, image.file_key, image.content_type, image.size_bytes],
+  );
+  return rows.length === 1;
+}
+
+export async function deleteImage(
+  db: Queryable,
+  companyId: string,
+  productId: string,
+  imageId: string,
+  now: Date,
+): Promise<boolean> {
+  const rows = await db.query(
+    `WITH image AS (
+       DELETE FROM product_images WHERE company_id = $1 AND product_id = $2 AND id = $3 RETURNING file_key
+     )
+     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, $4 FROM image RETURNING 1`,
+    [companyId, productId, imageId, now],
+  );
+  return rows.length === 1;
+}
+
+export async function setImagePositions(
+  db: Queryable,
+  companyId: string,
+  productId: string,
+  imageIds: readonly string[],
+): Promise<void> {
+  await db.query(
+    `UPDATE product_images i SET position = wanted.place - 1
+     FROM unnest($3::uuid[]) WITH ORDINALITY AS wanted (id, place)
+     WHERE i.company_id = $1 AND i.product_id = $2 AND i.id = wanted.id`,
+    [companyId, productId, imageIds],
+  );
+}
+
+/** Files whose time has come. Two workers may take the same: deleting a file twice does no harm. */
+export async function dueUnreferencedFiles(db: Queryable, batch: number): Promise<string[]> {
+  const rows = await db.query<{ file_key: string }>(
+    `SELECT file_key FROM unreferenced_files WHERE due_at <= now() ORDER BY due_at LIMIT $1`,
+    [batch],
+  );
+  return rows.map((row) => row.file_key);
+}
+
+export async function forgetUnreferencedFiles(db: Queryable, fileKeys: readonly string[]): Promise<void> {
+  await db.query(`DELETE FROM unreferenced_files WHERE file_key = ANY($1::text[])`, [fileKeys]);
+}

@@ -1,0 +1,157 @@
+import Type, { type Static } from 'typebox';
+import { metadata, metadataInput, metadataPatch, nullable, plainText, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const availabilities = ['in_stock', 'out_of_stock', 'preorder'] as const;
+
+const text = nullable(Type.String({ minLength: 1, maxLength: limits.textLength }));
+
+const productName = plainText(limits.textLength, { description: 'HTML is not allowed.', examples: ['Tea pot'] });
+const description = nullable(
+  Type.String({ maxLength: limits.descriptionLength, format: 'plain-text', examples: ['Holds six cups.'] }),
+);
+const amount = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax, description: 'Price in cents.' });
+const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
+const sku = Type.String({
+  minLength: 1,
+  maxLength: limits.textLength,
+  format: 'sku',
+  description: 'Unique per merchant: lowercase letters, digits, hyphens and underscores.',
+  examples: ['tea-pot-6'],
+});
+const availability = Type.Enum([...availabilities]);
+const returnWindow = nullable(
+  Type.Integer({ minimum: 0, maximum: limits.returnWindowDaysMax, description: 'Days in which it can be returned.' }),
+);
+const inventoryQuantity = nullable(Type.Integer({ minimum: 0, maximum: limits.inventoryMax }));
+
+const details = {
+  availability: Type.Optional(availability),
+  category: Type.Optional(text),
+  brand: Type.Optional(text),
+  material: Type.Optional(text),
+  weight: Type.Optional(text),
+  return_window: Type.Optional(returnWindow),
+  inventory_quantity: Type.Optional(inventoryQuantity),
+};
+
+export const productCreate = Type.Object(
+  {
+    name: productName,
+    description,
+    pricing: Type.Object({ amount, currency }, { additionalProperties: false }),
+    requires_shipping: Type.Boolean(),
+    sku,
+    ...details,
+    metadata: Type.Optional(metadataInput),
+  },
+  { additionalProperties: false, title: 'ProductCreate' },
+);
+export type ProductCreate = Static<typeof productCreate>;
+
+export const productUpdate = Type.Object(
+  {
+    name: Type.Optional(productName),
+    description: Type.Optional(description),
+    pricing: Type.Optional(
+      Type.Object(
+        { amount: Type.Optional(amount), currency: Type.Optional(currency) },
+        { additionalProperties: false },
+      ),
+    ),
+    requires_shipping: Type.Optional(Type.Boolean()),
+    sku: Type.Optional(sku),
+    ...details,
+    metadata: Type.Optional(metadataPatch),
+    active: Type.Optional(Type.Boolean({ description: '`false` archives the product.' })),
+  },
+  { additionalProperties: false, title: 'ProductUpdate' },
+);
+export type ProductUpdate = Static<typeof productUpdate>;
+
+const imageExample = {
+  id: '019c4c1f-02c8-7b44-8c55-9f3d2c1b0a99',
+  product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718',
+  url: 'http://127.0.0.1:8080/files/…?expires=1770802800&signature=…',
+  order: 0,
+  created_at: '2026-02-11T09:31:00.000Z',
+};
+
+export const productImage = Type.Object(
+  {
+    id: uuid(),
+    product_id: uuid(),
+    url: Type.String({ description: 'Presigned link, valid 10 minutes from when it was returned.' }),
+    order: Type.Integer({ minimum: 0, description: 'Display order, 0 is first.' }),
+    created_at: timestamp(),
+  },
+  { title: 'ProductImage', examples: [imageExample] },
+);
+export type ProductImage = Static<typeof productImage>;
+
+export const imagesReorder = Type.Object(
+  {
+    image_ids: Type.Array(uuid(), {
+      minItems: 1,
+      maxItems: limits.imagesPerProduct,
+      uniqueItems: true,
+      description: 'All images of the product; the position in the array is the new `order`.',
+    }),
+  },
+  { additionalProperties: false, title: 'ProductImagesReorder' },
+);
+export type ImagesReorder = Static<typeof imagesReorder>;
+
+export const imageOrders = Type.Object(
+  { data: Type.Array(Type.Object({ id: uuid(), order: Type.Integer({ minimum: 0 }) })) },
+  { title: 'ProductImageOrders' },
+);
+export type ImageOrders = Static<typeof imageOrders>;
+
+export const product = Type.Object(
+  {
+    id: uuid(),
+    name: Type.String(),
+    description: nullable(Type.String()),
+    pricing: Type.Object({ amount, currency }),
+    requires_shipping: Type.Boolean(),
+    sku: Type.String(),
+    availability,
+    category: text,
+    brand: text,
+    material: text,
+    weight: text,
+    return_window: returnWindow,
+    inventory_quantity: inventoryQuantity,
+    images: Type.Optional(Type.Array(productImage, { description: 'With `expand=images`.' })),
+    metadata,
+    active: Type.Boolean({ description: '`false` means archived.' }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Product',
+    examples: [
+      {
+        id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718',
+        name: 'Tea pot',
+        description: 'Holds six cups.',
+        pricing: { amount: 4900, currency: 'usd' },
+        requires_shipping: true,
+        sku: 'tea-pot-6',
+        availability: 'in_stock',
+        category: 'kitchen',
+        brand: null,
+        material: 'porcelain',
+        weight: '900 g',
+        return_window: 30,
+        inventory_quantity: 12,
+        metadata: {},
+        active: true,
+        created_at: '2026-02-11T09:30:00.000Z',
+        updated_at: '2026-02-11T09:30:00.000Z',
+      },
+    ],
+  },
+);
+export type Product = Static<typeof product>;

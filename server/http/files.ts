@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type DiskStore, verifyFileUrl } from '../platform/files/disk-store.ts';
+
+/** Serves what the disk store signed a link for. A browser may show it as a picture and as nothing else. */
+export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: Buffer, clock: Clock): void {
+  app.get<{ Params: { '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
+    '/files/*',
+    async (request, reply) => {
+      const key = request.params['*'];
+      const { expires, signature } = request.query;
+      if (!verifyFileUrl({ signingKey, key, expires, signature, nowMs: clock.nowMs() })) {
+        throw new ApiError(
+          'invalid_request',
+          'This link has expired or is not valid. Read the object again for a new one.',
+        );
+      }
+      const file = await store.openForRead(key);
+      if (!file) throw new ApiError('resource_not_found', 'There is no such file.');
+      return reply
+        .header('Content-Type', file.contentType)
+        .header('Content-Length', file.sizeBytes)
+        .header('Cache-Control', 'private, max-age=600')
+        .header('Content-Security-Policy', "default-src 'none'; sandbox")
+        .header('Cross-Origin-Resource-Policy', 'cross-origin')
+        .send(file.stream);
+    },
+  );
+}

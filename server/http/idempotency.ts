@@ -1,0 +1,199 @@
+import { ApiError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Database, DatabasePool } from '../platform/database.ts';
+import { keyedHash } from '../platform/secret.ts';
+
+/**
+ * One execution per key. The claim is a transaction-level advisory lock: a second request with the key learns
+ * at once that the first is under way, and a process that dies lets go of it. The answer is stored in the
+ * transaction of the work itself, so there is no moment in which one exists without the other.
+ */
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly apiVersion: string;
+}
+
+export interface KeyedRequest {
+  readonly companyId: string;
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly fieldHashes: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly nowMs: number;
+}
+
+interface StoredRow {
+  locked: boolean;
+  method: string | null;
+  path: string;
+  field_hashes: Record<string, string>;
+  request_id: string;
+  status: number;
+  api_version: string;
+  body: string;
+  expired: boolean;
+}
+
+const keyPattern = new RegExp(`^[A-Za-z0-9_-]{1,${limits.idempotencyKeyLength}}$`);
+
+export function checkIdempotencyKey(header: string | string[] | undefined, required: boolean): string | undefined {
+  if (header === undefined) {
+    if (!required) return undefined;
+    throw new ApiError(
+      'missing_idempotency_key',
+      'Send the header X-SVC-Idempotency-Key with a fresh UUID for each new operation, and the same one when you repeat it.',
+      { param: 'X-SVC-Idempotency-Key' },
+    );
+  }
+  if (typeof header === 'string' && keyPattern.test(header)) return header;
+  throw new ApiError(
+    'invalid_idempotency_key',
+    `An idempotency key has 1 to ${limits.idempotencyKeyLength} of the characters A-Z, a-z, 0-9, _ and -; a UUID v4 is a good one.`,
+    { param: 'X-SVC-Idempotency-Key' },
+  );
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+    return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/** A keyed hash for each top-level field: enough to name what differs, useless to who reads the table. */
+export function hashFields(key: Buffer, body: unknown): Record<string, string> {
+  const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, keyedHash(key, canonical(value)).toString('base64url', 0, 12)]),
+  );
+}
+
+const claimStatement = `
+  SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked,
+    k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.body, k.expires_at <= $3 AS expired
+  FROM (SELECT $1::uuid AS company_id, $2::text AS key) wanted
+  LEFT JOIN idempotency_keys k USING (company_id, key)`;
+
+// An expired row is replaced; one that is not makes the statement touch nothing, and the caller looks again.
+const storeStatement = `
+  INSERT INTO idempotency_keys AS k
+    (company_id, key, method, path, field_hashes, request_id, status, api_version, body, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+  ON CONFLICT (company_id, key) DO UPDATE SET
+    method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
+    request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
+    body = excluded.body, expires_at = excluded.expires_at
+  WHERE k.expires_at <= $11
+  RETURNING 1`;
+
+class AnsweredElsewhere extends Error {}
+
+async function findAnswer(transaction: Database, request: KeyedRequest): Promise<Answer | undefined> {
+  const [row] = await transaction.query<StoredRow>(claimStatement, [
+    request.companyId,
+    request.key,
+    new Date(request.nowMs),
+  ]);
+  if (row && row.method !== null && !row.expired) return replay(row, request);
+  if (row?.locked) return undefined;
+  throw new ApiError('request_in_progress', 'A request with this idempotency key is under way. Repeat it shortly.', {
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+function replay(row: StoredRow, request: KeyedRequest): Answer {
+  const difference = describeDifference(row, request);
+  if (!difference) return { status: row.status, body: row.body, apiVersion: row.api_version };
+  throw new ApiError(
+    'idempotency_key_conflict',
+    `This idempotency key was used by request ${row.request_id}, and ${difference}. Use a fresh key for a new operation.`,
+    { param: 'X-SVC-Idempotency-Key' },
+  );
+}
+
+function describeDifference(row: StoredRow, request: KeyedRequest): string | undefined {
+  if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}`;
+  const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
+  const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).sort();
+  return differing.length > 0 ? `these fields differ: ${differing.join(', ')}` : undefined;
+}
+
+async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
+  const expiresAt = new Date(request.nowMs + limits.idempotencyKeyHours * 3_600_000);
+  const rows = await db.query(storeStatement, [
+    request.companyId,
+    request.key,
+    request.method,
+    request.path,
+    JSON.stringify(request.fieldHashes),
+    request.requestId,
+    answer.status,
+    answer.apiVersion,
+    answer.body,
+    expiresAt,
+    new Date(request.nowMs),
+  ]);
+  if (rows.length === 0) throw new AnsweredElsewhere();
+}
+
+const attempts = 3;
+
+/**
+ * Answers from the store, or runs `work` in a transaction and stores its answer there. `refusal` turns a
+ * decided error into the answer to keep; what it does not keep is thrown on and leaves no trace.
+ */
+export async function runOnce(
+  db: DatabasePool,
+  request: KeyedRequest,
+  work: (transaction: Database) => Promise<Answer>,
+  refusal: (error: unknown) => Answer | undefined,
+): Promise<Answer & { replayed: boolean }> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptOnce(db, request, work, refusal);
+    } catch (error) {
+      // The lock and the look at the table are two moments: another request may have finished between them.
+      if (!(error instanceof AnsweredElsewhere) || attempt === attempts) throw error;
+    }
+  }
+}
+
+async function attemptOnce(
+  db: DatabasePool,
+  request: KeyedRequest,
+  work: (transaction: Database) => Promise<Answer>,
+  refusal: (error: unknown) => Answer | undefined,
+): Promise<Answer & { replayed: boolean }> {
+  try {
+    return await db.transaction(async (transaction) => {
+      const earlier = await findAnswer(transaction, request);
+      if (earlier) return { ...earlier, replayed: true };
+      const answer = await work(transaction);
+      await store(transaction, request, answer);
+      return { ...answer, replayed: false };
+    });
+  } catch (error) {
+    const answer = refusal(error);
+    if (!answer) throw error;
+    await store(db, request, answer);
+    return { ...answer, replayed: false };
+  }
+}
+
+/** Removes keys that expired by their company's clock; several workers may do so side by side. */
+export async function reapIdempotencyKeys(db: Database, batch: number): Promise<number> {
+  const rows = await db.query(
+    `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
+       SELECT k.company_id, k.key FROM idempotency_keys k JOIN companies c ON c.id = k.company_id
+       WHERE k.expires_at <= now() + c.clock_offset_ms * interval '1 millisecond'
+       ORDER BY k.expires_at LIMIT $1 FOR UPDATE OF k SKIP LOCKED
+     ) RETURNING 1`,
+    [batch],
+  );
+  return rows.length;
+}

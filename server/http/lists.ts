@@ -1,0 +1,175 @@
+import Type, { type TSchema } from 'typebox';
+import { invalidField } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Queryable } from '../platform/database.ts';
+import { firstIdOf, isUuid } from '../platform/ids.ts';
+import { joinSql, raw, type Sql, sql, toStatement } from '../platform/sql.ts';
+import {
+  integerParameter,
+  momentParameter,
+  type Parsed,
+  type QueryParameter,
+  type QueryParameters,
+  type QueryValues,
+} from './query-parameters.ts';
+import type { PageRequest } from './route.ts';
+import { nullable } from './schemas.ts';
+
+export interface ListDeclaration {
+  /** Names `sort` may use, besides `created_at`. */
+  readonly sorts: readonly string[];
+  readonly filters: QueryParameters;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly hasMore: boolean;
+  readonly next: string | null;
+  readonly previous: string | null;
+}
+
+export const createdAtFilters = {
+  'created_at[gt]': momentParameter('Created after this date or moment.'),
+  'created_at[gte]': momentParameter('Created at or after this date or moment.'),
+  'created_at[lt]': momentParameter('Created before this date or moment.'),
+  'created_at[lte]': momentParameter('Created at or before this date or moment.'),
+} as const satisfies QueryParameters;
+
+/** An id begins with its creation time, so the filter is a range of the primary key. */
+export function createdAtConditions(filters: QueryValues<typeof createdAtFilters>): Sql[] {
+  const conditions: Sql[] = [];
+  const add = (moment: number | undefined, build: (ms: number) => Sql): void => {
+    if (moment !== undefined) conditions.push(build(moment));
+  };
+  add(filters['created_at[gt]'], (ms) => sql`id >= ${firstIdOf(ms + 1)}::uuid`);
+  add(filters['created_at[gte]'], (ms) => sql`id >= ${firstIdOf(ms)}::uuid`);
+  add(filters['created_at[lt]'], (ms) => sql`id < ${firstIdOf(ms)}::uuid`);
+  add(filters['created_at[lte]'], (ms) => sql`id < ${firstIdOf(ms + 1)}::uuid`);
+  return conditions;
+}
+
+function cursorParameter(description: string): QueryParameter<string> {
+  return {
+    schema: Type.String({ format: 'uuid' }),
+    description,
+    parse: ([text = '', ...more]): Parsed<string> =>
+      isUuid(text) && more.length === 0 ? { value: text.toLowerCase() } : { problem: 'must be one id of an object' },
+  };
+}
+
+function sortParameter(fields: readonly string[]): QueryParameter<PageRequest['sort']> {
+  const forms = fields.flatMap((field) => [field, `-${field}`, `${field}[asc]`, `${field}[desc]`]);
+  return {
+    schema: Type.Enum(forms, { default: 'created_at[desc]' }),
+    description: `Order of the list, by ${fields.join(' or ')}; \`field\` and \`field[asc]\` ascend, \`-field\` and \`field[desc]\` descend.`,
+    parse: ([text = '', ...more]) => {
+      if (!forms.includes(text) || more.length > 0) {
+        return { problem: `must be one of ${fields.join(', ')}, as field[asc], field[desc] or -field` };
+      }
+      const field = text.replace(/^-|\[(asc|desc)\]$/g, '');
+      return { value: { field, descending: text.startsWith('-') || text.endsWith('[desc]') } };
+    },
+  };
+}
+
+export function listParameters(list: ListDeclaration): QueryParameters {
+  return {
+    limit: integerParameter(1, limits.pageSizeMax, 'How many objects a page has.', limits.pageSize),
+    starting_after: cursorParameter('Gives the page after the object with this id.'),
+    ending_before: cursorParameter('Gives the page before the object with this id.'),
+    sort: sortParameter(['created_at', ...list.sorts]),
+    ...list.filters,
+  };
+}
+
+export function pageRequest(values: Readonly<Record<string, unknown>>): PageRequest {
+  const after = values.starting_after as string | undefined;
+  const before = values.ending_before as string | undefined;
+  if (after && before) throw invalidField('ending_before', 'cannot be combined with starting_after');
+  const id = after ?? before;
+  return {
+    limit: (values.limit as number | undefined) ?? limits.pageSize,
+    sort: (values.sort as PageRequest['sort'] | undefined) ?? { field: 'created_at', descending: true },
+    cursor: id ? { id, parameter: after ? 'starting_after' : 'ending_before' } : null,
+  };
+}
+
+export function listSchema(title: string, item: TSchema, url: string): TSchema {
+  return Type.Object(
+    {
+      data: Type.Array(item),
+      url: Type.String({ description: 'Path of the list.', examples: [url] }),
+      has_more: Type.Boolean({ description: 'Whether more objects follow in the direction of the walk.' }),
+      cursors: Type.Object({
+        next: nullable(Type.String({ description: 'Send as `starting_after` for the page after this one.' })),
+        previous: nullable(Type.String({ description: 'Send as `ending_before` for the page before this one.' })),
+      }),
+    },
+    { title },
+  );
+}
+
+export interface ListSource {
+  readonly table: string;
+  readonly columns: string;
+  /** Column and type behind each name of `sort`; `created_at` is the id itself. Each has its index. */
+  readonly sorts: Readonly<Record<string, { readonly column: string; readonly type: string }>>;
+}
+
+/** One page by position, never by offset: page 10,000 costs what page 1 costs. */
+export async function fetchPage<Row extends { id: string }>(
+  db: Queryable,
+  companyId: string,
+  source: ListSource,
+  page: PageRequest,
+  conditions: readonly Sql[],
+): Promise<Page<Row>> {
+  const sort = source.sorts[page.sort.field];
+  const backwards = page.cursor?.parameter === 'ending_before';
+  const descending = page.sort.descending !== backwards;
+  const key = raw(sort ? `(${sort.column}, id)` : 'id');
+  const matches = joinSql([sql`company_id = ${companyId}`, ...conditions], ' AND ');
+  const position = page.cursor && (await cursorPosition(db, companyId, source, page.cursor, sort));
+
+  const here = position ? sql` AND ${key} ${raw(descending ? '<' : '>')} ${position}` : raw('');
+  const otherSide = position
+    ? sql`EXISTS (SELECT 1 FROM ${raw(source.table)} WHERE ${matches} AND ${key} ${raw(descending ? '>=' : '<=')} ${position})`
+    : raw('false');
+  const direction = descending ? 'DESC' : 'ASC';
+  const order = raw(sort ? `${sort.column} ${direction}, id ${direction}` : `id ${direction}`);
+  const { text, values } = toStatement(
+    sql`SELECT ${raw(source.columns)}, ${otherSide} AS on_other_side FROM ${raw(source.table)} WHERE ${matches}${here} ORDER BY ${order} LIMIT ${page.limit + 1}`,
+  );
+  const rows = await db.query<Row & { on_other_side: boolean }>(text, values);
+
+  const hasMore = rows.length > page.limit;
+  const items = rows.slice(0, page.limit);
+  if (backwards) items.reverse();
+  const onOtherSide = items[0]?.on_other_side ?? false;
+  const [hasNext, hasPrevious] = backwards ? [onOtherSide, hasMore] : [hasMore, onOtherSide];
+  return {
+    items,
+    hasMore,
+    next: hasNext ? (items.at(-1)?.id ?? null) : null,
+    previous: hasPrevious ? (items[0]?.id ?? null) : null,
+  };
+}
+
+/** Where a cursor stands in the order of the list, also when its object has been deleted meanwhile. */
+async function cursorPosition(
+  db: Queryable,
+  companyId: string,
+  source: ListSource,
+  cursor: NonNullable<PageRequest['cursor']>,
+  sort: { column: string; type: string } | undefined,
+): Promise<Sql> {
+  if (!sort) return sql`${cursor.id}::uuid`;
+  const [row] = await db.query<{ value: string }>(
+    `SELECT ${sort.column}::text AS value FROM ${source.table} WHERE company_id = $1 AND id = $2
+     UNION ALL
+     SELECT sort_values ->> $3 FROM tombstones WHERE company_id = $1 AND id = $2`,
+    [companyId, cursor.id, sort.column],
+  );
+  if (!row) throw invalidField(cursor.parameter, 'is not the id of an object of this list');
+  return sql`(${row.value}::${raw(sort.type)}, ${cursor.id}::uuid)`;
+}

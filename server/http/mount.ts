@@ -1,0 +1,250 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type TSchema } from 'typebox';
+import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
+import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database, DatabasePool } from '../platform/database.ts';
+import { isUuid } from '../platform/ids.ts';
+import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { authenticate, checkPermission } from './authenticate.ts';
+import { type Answer, checkIdempotencyKey, hashFields, runOnce } from './idempotency.ts';
+import { listParameters, type Page, pageRequest } from './lists.ts';
+import { listParameter, oneOf, type QueryParameters, readQuery } from './query-parameters.ts';
+import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
+import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
+import { receiveUpload } from './uploads.ts';
+import { validator } from './validate.ts';
+import { checkVersion, renderError, renderResponse } from './versions/versions.ts';
+
+/** The common rules, applied to a route from what its declaration says. */
+
+export const jsonType = 'application/json; charset=utf-8';
+
+export interface HttpDependencies {
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly directory: ApiKeyDirectory;
+  readonly limiter: RateLimiter;
+  readonly rateLimits: RateLimits;
+  readonly idempotencyHashKey: Buffer;
+  readonly uploadDirectory: string;
+}
+
+/** What the checks before the body found out about a request. */
+interface Admission extends Access {
+  readonly apiVersion: string;
+  readonly idempotencyKey: string | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | null;
+  }
+}
+
+export function mountRoute(app: FastifyInstance, route: Route, dependencies: HttpDependencies): void {
+  const readInput = inputReader(route);
+  app.route({
+    method: route.method,
+    url: route.path,
+    onRequest: async (request, reply) => {
+      request.admission = await admit(route, request, reply, dependencies);
+    },
+    handler: async (request, reply) => {
+      const answer = await serve(route, request, reply, readInput, dependencies);
+      return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);
+    },
+    errorHandler: (error, request) => {
+      const version = request.admission?.apiVersion;
+      throw version && error instanceof ApiError ? renderError(version, route, error) : error;
+    },
+  });
+}
+
+function applyHeaders(reply: FastifyReply, outcome: RateOutcome): void {
+  for (const [name, value] of Object.entries(outcome.headers)) reply.header(name, value);
+  if (outcome.refusal) throw outcome.refusal;
+}
+
+/** Requests that no company could be told of count against the address they came from. */
+export async function takeFromAddress(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limiter, rateLimits, clock }: HttpDependencies,
+): Promise<void> {
+  applyHeaders(reply, await takeRequest(limiter, rateLimits, `address ${request.ip}`, ['global'], clock.nowMs()));
+}
+
+async function admit(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: HttpDependencies,
+): Promise<Admission> {
+  const { directory, limiter, rateLimits, clock } = dependencies;
+  let access: Access;
+  try {
+    access = await authenticate(directory, request.headers.authorization, request.ip);
+    checkPermission(access, route.permission);
+  } catch (error) {
+    if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
+    throw error;
+  }
+  applyHeaders(
+    reply,
+    await takeRequest(limiter, rateLimits, access.company.id, ['global', route.category], clock.nowMs()),
+  );
+  const requested = request.headers['svc-version'];
+  const apiVersion = requested === undefined ? access.company.apiVersion : checkVersion(String(requested));
+  reply.header('SVC-Version', apiVersion);
+  const header = request.headers['x-svc-idempotency-key'];
+  const idempotencyKey =
+    route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
+  return { ...access, apiVersion, idempotencyKey };
+}
+
+type Input = Omit<RouteRequest<unknown, unknown>, 'context' | 'prepared'> & {
+  readonly fields: ReadonlySet<string> | undefined;
+};
+
+function propertiesOf(schema: TSchema): string[] {
+  return Object.keys((schema as { properties?: object }).properties ?? {});
+}
+
+/** Every query parameter of a route, its own and those the common rules give it. */
+export function queryParametersOf(route: RouteBase): QueryParameters {
+  const reads = route.method === 'GET';
+  const expand = route.expand ?? [];
+  return {
+    ...(route.list && listParameters(route.list)),
+    ...(reads && {
+      expand: listParameter(
+        oneOf(expand),
+        `Adds related objects: ${expand.join(', ') || 'none here'}. Repeat it or separate names by commas.`,
+        Type.Enum([...expand]),
+      ),
+    }),
+    ...(reads &&
+      route.fields && {
+        [`fields[${route.fields.name}]`]: listParameter(
+          oneOf(propertiesOf(route.fields.schema)),
+          'Only these properties, separated by commas. `id` is always there.',
+        ),
+      }),
+  };
+}
+
+const emptyBody = Type.Object({}, { additionalProperties: false });
+
+function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile | undefined) => Input {
+  const parameters = queryParametersOf(route);
+  const fieldsName = `fields[${route.fields?.name}]`;
+  const checkBody = validator(route.body ?? emptyBody);
+  const pathNames = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '');
+
+  return (request, file) => {
+    const params = request.params as Record<string, string>;
+    for (const name of pathNames) {
+      const value = params[name] ?? '';
+      if (!isUuid(value)) throw notFound(route.resource, name);
+      params[name] = value.toLowerCase();
+    }
+    const { values, problems } = readQuery(parameters, request.query as Record<string, unknown>);
+    if (problems.length > 0) throw validationError(problems);
+    const fields = values[fieldsName] as string[] | undefined;
+    return {
+      params,
+      query: values,
+      expand: new Set(values.expand as string[] | undefined),
+      body: route.method === 'GET' || file ? undefined : checkBody(request.body ?? {}),
+      fields: fields && new Set(['id', ...fields, ...((values.expand as string[] | undefined) ?? [])]),
+      ...(route.list && { page: pageRequest(values) }),
+    };
+  };
+}
+
+async function serve(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  readInput: ReturnType<typeof inputReader>,
+  dependencies: HttpDependencies,
+): Promise<Answer> {
+  const { admission } = request;
+  if (!admission) throw new Error(`${route.operationId} was reached without admission`);
+  if (!route.upload) return answerWith(undefined);
+  const upload = await receiveUpload(request, route.upload, dependencies.uploadDirectory);
+  try {
+    return await answerWith(upload.file);
+  } finally {
+    await upload.discard();
+  }
+
+  async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
+    const input = readInput(request, file);
+    return execute(route, request, reply, input, file, dependencies);
+  }
+}
+
+async function execute(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  input: Input,
+  file: UploadedFile | undefined,
+  dependencies: HttpDependencies,
+): Promise<Answer> {
+  const { db, clock } = dependencies;
+  const { company, apiVersion, idempotencyKey } = request.admission as Admission;
+  const nowMs = clock.nowMs() + company.clockOffsetMs;
+  const contextOn = (database: Database): RequestContext => ({ requestId: request.id, company, nowMs, db: database });
+
+  const prepared =
+    route.prepare && file && (await route.prepare({ ...input, context: contextOn(db), prepared: undefined }, file));
+  const work = async (database: Database): Promise<Answer> => {
+    const result = await route.handle({ ...input, context: contextOn(database), prepared });
+    return { status: route.success.status, body: render(route, apiVersion, input, result), apiVersion };
+  };
+  if (idempotencyKey === undefined) return work(db);
+
+  const answer = await runOnce(
+    db,
+    {
+      companyId: company.id,
+      key: idempotencyKey,
+      method: request.method,
+      path: request.url.split('?')[0] ?? '',
+      fieldHashes: hashFields(dependencies.idempotencyHashKey, file ? { file: file.sha256 } : input.body),
+      requestId: request.id,
+      nowMs,
+    },
+    work,
+    (error) => {
+      if (!(error instanceof ApiError) || !error.stored) return undefined;
+      const rendered = renderError(apiVersion, route, error);
+      return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion };
+    },
+  );
+  if (answer.replayed) {
+    reply.header('SVC-Idempotent-Replayed', 'true');
+    reply.header('SVC-Version', answer.apiVersion);
+  }
+  return answer;
+}
+
+function render(route: Route, apiVersion: string, input: Input, result: unknown): string {
+  const { fields } = input;
+  const pick = (object: unknown): unknown =>
+    fields ? Object.fromEntries(Object.entries(object as object).filter(([name]) => fields.has(name))) : object;
+  const body = route.list ? listBody(route, result as Page<unknown>, pick) : pick(result);
+  return JSON.stringify(renderResponse(apiVersion, route, body));
+}
+
+function listBody(route: Route, page: Page<unknown>, pick: (object: unknown) => unknown): object {
+  return {
+    data: page.items.map(pick),
+    url: route.path,
+    has_more: page.hasMore,
+    cursors: { next: page.next, previous: page.previous },
+  };
+}

@@ -1,0 +1,28 @@
+/** What a key may be allowed to do. A key stores its own list, so one added here is not gained by older keys. */
+export const permissions = [
+  'customers:read',
+  'customers:write',
+  'payment_methods:read',
+  'payment_methods:write',
+  'products:read',
+  'products:write',
+  'orders:read',
+  'orders:write',
+  'transactions:read',
+  'plans:read',
+  'subscriptions:read',
+  'subscriptions:write',
+  'coupons:read',
+  'coupons:write',
+  'team_members:read',
+  'team_members:write',
+  'webhook_endpoints:read',
+  'webhook_endpoints:write',
+  'events:read',
+] as const;
+
+export type Permission = (typeof permissions)[number];
+
+export function isPermission(text: string): text is Permission {
+  return (permissions as readonly string[]).includes(text);
+}

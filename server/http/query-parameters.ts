@@ -1,0 +1,156 @@
+import Type, { type TSchema } from 'typebox';
+import type { FieldError } from '../errors.ts';
+import { isUuid } from '../platform/ids.ts';
+import { formatMessages } from './schemas.ts';
+
+/** Query parameters as data: each knows its schema for the API reference and how to read its text. */
+
+export type Parsed<Value> = { readonly value: Value } | { readonly problem: string };
+
+export interface QueryParameter<Value> {
+  readonly schema: TSchema;
+  readonly description: string;
+  /** Whether the name may stand several times (or once with commas). */
+  readonly repeatable?: boolean;
+  readonly parse: (texts: readonly string[]) => Parsed<Value>;
+}
+
+export type QueryParameters = Readonly<Record<string, QueryParameter<unknown>>>;
+
+export type QueryValues<Parameters extends QueryParameters> = {
+  readonly [Name in keyof Parameters]?: Parameters[Name] extends QueryParameter<infer Value> ? Value : never;
+};
+
+const single =
+  <Value>(parse: (text: string) => Parsed<Value>) =>
+  (texts: readonly string[]): Parsed<Value> =>
+    texts.length === 1 ? parse(texts[0] ?? '') : { problem: 'must be given only once' };
+
+export function integerParameter(minimum: number, maximum: number, description: string, fallback?: number) {
+  return {
+    schema: Type.Integer({ minimum, maximum, ...(fallback !== undefined && { default: fallback }) }),
+    description,
+    parse: single((text): Parsed<number> => {
+      const value = /^-?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+      return value >= minimum && value <= maximum
+        ? { value }
+        : { problem: `must be a whole number from ${minimum} to ${maximum}` };
+    }),
+  } satisfies QueryParameter<number>;
+}
+
+export function booleanParameter(description: string) {
+  return {
+    schema: Type.Boolean(),
+    description,
+    parse: single(
+      (text): Parsed<boolean> =>
+        text === 'true' || text === 'false' ? { value: text === 'true' } : { problem: 'must be true or false' },
+    ),
+  } satisfies QueryParameter<boolean>;
+}
+
+export function textParameter(maxLength: number, description: string) {
+  return {
+    schema: Type.String({ minLength: 1, maxLength }),
+    description,
+    parse: single((text): Parsed<string> => {
+      if (text.trim() === '') return { problem: 'must not be empty' };
+      if (text.length > maxLength) return { problem: `must have at most ${maxLength} characters` };
+      if (text.includes('\0') || !text.isWellFormed()) return { problem: 'has characters that are not allowed' };
+      return { value: text };
+    }),
+  } satisfies QueryParameter<string>;
+}
+
+export function uuidParameter(description: string) {
+  return {
+    schema: Type.String({ format: 'uuid' }),
+    description,
+    parse: single(
+      (text): Parsed<string> => (isUuid(text) ? { value: text.toLowerCase() } : { problem: formatMessages.uuid ?? '' }),
+    ),
+  } satisfies QueryParameter<string>;
+}
+
+/** Values may be repeated or separated by commas. */
+export function listParameter(check: (text: string) => string | undefined, description: string, items?: TSchema) {
+  return {
+    schema: Type.Array(items ?? Type.String()),
+    description,
+    repeatable: true,
+    parse: (texts: readonly string[]): Parsed<string[]> => {
+      const values = [...new Set(texts.flatMap((text) => text.split(',')).map((text) => text.trim()))];
+      for (const value of values) {
+        const problem = check(value);
+        if (problem) return { problem };
+      }
+      return { value: values };
+    },
+  } satisfies QueryParameter<string[]>;
+}
+
+export function oneOf(allowed: readonly string[]): (text: string) => string | undefined {
+  return (text) => {
+    if (allowed.includes(text)) return undefined;
+    return allowed.length === 0 ? 'has no allowed values here' : `must be one of ${allowed.join(', ')}`;
+  };
+}
+
+const dateOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** Milliseconds since 1970; a plain date means its first moment, UTC. */
+export function parseMoment(text: string): number | undefined {
+  if (!dateOrTime.test(text)) return undefined;
+  const ms = Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text);
+  if (Number.isNaN(ms) || ms < 0) return undefined;
+  // Date.parse accepts 2026-02-30 as 2 March; a date that does not exist is a mistake to report.
+  const day = Number(text.slice(8, 10));
+  return new Date(`${text.slice(0, 7)}-01T00:00:00Z`).getTime() + (day - 1) * 86_400_000 <= endOfMonth(text)
+    ? ms
+    : undefined;
+}
+
+function endOfMonth(text: string): number {
+  const year = Number(text.slice(0, 4));
+  const month = Number(text.slice(5, 7));
+  return Date.UTC(year, month, 0);
+}
+
+export function momentParameter(description: string) {
+  return {
+    schema: Type.String({ examples: ['2026-02-11', '2026-02-11T09:30:00Z'] }),
+    description,
+    parse: single((text): Parsed<number> => {
+      const ms = parseMoment(text);
+      return ms === undefined
+        ? { problem: 'must be a date (2026-02-11) or a date and time with zone (2026-02-11T09:30:00Z)' }
+        : { value: ms };
+    }),
+  } satisfies QueryParameter<number>;
+}
+
+/** Reads all parameters; every problem is collected, unknown names among them. */
+export function readQuery(
+  parameters: QueryParameters,
+  query: Readonly<Record<string, unknown>>,
+): { values: Record<string, unknown>; problems: FieldError[] } {
+  const values: Record<string, unknown> = {};
+  const problems: FieldError[] = [];
+  for (const [name, given] of Object.entries(query)) {
+    const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (!parameter) {
+      const allowed = Object.keys(parameters).join(', ');
+      problems.push({
+        field: name.slice(0, 100),
+        code: 'invalid_value',
+        message: `is not a parameter of this call; allowed: ${allowed || 'none'}`,
+      });
+      continue;
+    }
+    const result = parameter.parse(Array.isArray(given) ? given.map(String) : [String(given)]);
+    if ('problem' in result) problems.push({ field: name, code: 'invalid_value', message: result.problem });
+    else values[name] = result.value;
+  }
+  return { values, problems };
+}

@@ -1,0 +1,73 @@
+import type { Config } from '../config.ts';
+import { ApiError, type ErrorCode } from '../errors.ts';
+import type { RateDecision, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateCategory } from './route.ts';
+
+type Bucket = RateCategory | 'global';
+
+const refusalCodes: Readonly<Record<Bucket, ErrorCode>> = {
+  global: 'global_rate_limit_exceeded',
+  read: 'rate_limit_exceeded',
+  write: 'rate_limit_exceeded',
+  capture: 'rate_limit_exceeded',
+  coupon_validation: 'too_many_requests',
+};
+
+export type RateLimits = Readonly<Record<Bucket, RateLimit | null>>;
+
+export function rateLimitsOf(config: Config): RateLimits {
+  return {
+    global: config.SVC_RATE_LIMIT_GLOBAL,
+    read: config.SVC_RATE_LIMIT_READ,
+    write: config.SVC_RATE_LIMIT_WRITE,
+    coupon_validation: config.SVC_RATE_LIMIT_COUPON_VALIDATION,
+    capture: config.SVC_RATE_LIMIT_CAPTURE,
+  };
+}
+
+export interface RateOutcome {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly refusal: ApiError | undefined;
+}
+
+/**
+ * Takes one request from the buckets of its owner: a company, or an address for requests no company could be
+ * told of. The headers speak of the bucket that is closest to empty.
+ */
+export async function takeRequest(
+  limiter: RateLimiter,
+  rateLimits: RateLimits,
+  owner: string,
+  buckets: readonly Bucket[],
+  nowMs: number,
+): Promise<RateOutcome> {
+  const limited = buckets.flatMap((bucket) => {
+    const limit = rateLimits[bucket];
+    return limit ? [{ bucket, key: `{${owner}}:${bucket}`, limit }] : [];
+  });
+  if (limited.length === 0) return { headers: {}, refusal: undefined };
+  const pending = limiter.consume(limited, nowMs);
+  const decisions = pending instanceof Promise ? await pending : pending;
+  const judged = limited.flatMap((entry, index) => {
+    const decision = decisions[index];
+    return decision ? [{ ...entry, decision }] : [];
+  });
+  const tightest = judged.reduce((least, next) => (tighter(next.decision, least.decision) ? next : least));
+  const { limit, decision, bucket } = tightest;
+  const headers: Record<string, string> = {
+    'RateLimit-Limit': String(limit.count),
+    'RateLimit-Remaining': String(decision.remaining),
+    'RateLimit-Reset': String(decision.resetSeconds),
+    'RateLimit-Policy': `${limit.count};w=${limit.windowSeconds}`,
+  };
+  if (decision.allowed) return { headers, refusal: undefined };
+  const retryAfter = String(decision.retryAfterSeconds);
+  const message = `More than ${limit.count} requests in ${limit.windowSeconds} s (${bucket}). Retry after ${retryAfter} s, with jitter.`;
+  const refusal = new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });
+  return { headers, refusal };
+}
+
+function tighter(left: RateDecision, right: RateDecision): boolean {
+  if (left.allowed !== right.allowed) return !left.allowed;
+  return left.remaining < right.remaining;
+}

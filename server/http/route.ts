@@ -1,0 +1,99 @@
+import type { Static, TSchema } from 'typebox';
+import type { ErrorCode } from '../errors.ts';
+import type { Database } from '../platform/database.ts';
+import type { Company } from '../features/companies/queries.ts';
+import type { Permission } from './permissions.ts';
+import type { QueryParameters, QueryValues } from './query-parameters.ts';
+import type { ListDeclaration, Page } from './lists.ts';
+
+/** A route is data: what it needs and gives. The common rules read it; the handler never sees a header. */
+
+export type RateCategory = 'read' | 'write' | 'coupon_validation' | 'capture';
+
+export interface UploadedFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+export interface RequestContext {
+  readonly requestId: string;
+  readonly company: Company;
+  /** The company's own clock: real time plus the offset of its sandbox. */
+  readonly nowMs: number;
+  /** A transaction when an idempotency key was sent, so that work and stored answer commit together. */
+  readonly db: Database;
+}
+
+export interface RouteRequest<Body, Query, Prepared = undefined> {
+  readonly context: RequestContext;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly expand: ReadonlySet<string>;
+  readonly prepared: Prepared;
+}
+
+export interface RouteBase {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With `:name` for path parameters; each of them is a UUID. */
+  readonly path: `/v1/${string}`;
+  readonly operationId: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly permission: Permission;
+  readonly category: RateCategory;
+  readonly idempotency: 'required' | 'optional' | 'none';
+  /** What a missing object is called in a 404. */
+  readonly resource: string;
+  readonly body?: TSchema;
+  readonly bodyExample?: unknown;
+  readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
+  readonly list?: ListDeclaration;
+  /** What `expand` may name. */
+  readonly expand?: readonly string[];
+  /** Gives `fields[<name>]` on reads, with the property names of the schema. */
+  readonly fields?: { readonly name: string; readonly schema: TSchema };
+  readonly success: {
+    readonly status: 200 | 201;
+    readonly schema: TSchema;
+    readonly shape: 'resource' | 'list' | 'other';
+  };
+  readonly errors: readonly ErrorCode[];
+}
+
+export interface Route extends RouteBase {
+  readonly prepare?: (request: RouteRequest<unknown, unknown>, file: UploadedFile) => Promise<unknown>;
+  readonly handle: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
+}
+
+type Typed<Body extends TSchema, Prepared> = Omit<RouteBase, 'list'> & {
+  readonly body?: Body;
+  readonly prepare?: (request: RouteRequest<undefined, undefined>, file: UploadedFile) => Promise<Prepared>;
+  readonly handle: (request: RouteRequest<Static<Body>, undefined, Prepared>) => Promise<unknown>;
+};
+
+/** Ties the handler's types to the declaration; at run time it is the declaration itself. */
+export function defineRoute<Body extends TSchema = never, Prepared = undefined>(route: Typed<Body, Prepared>): Route {
+  return route as unknown as Route;
+}
+
+type TypedList<Filters extends QueryParameters> = Omit<RouteBase, 'list' | 'method' | 'idempotency' | 'category'> & {
+  readonly sorts: readonly string[];
+  readonly filters: Filters;
+  readonly handle: (
+    request: RouteRequest<undefined, QueryValues<Filters>> & { readonly page: PageRequest },
+  ) => Promise<Page<unknown>>;
+};
+
+export function defineList<Filters extends QueryParameters>({ sorts, filters, ...route }: TypedList<Filters>): Route {
+  const list = { sorts, filters };
+  return { ...route, list, method: 'GET', category: 'read', idempotency: 'none' } as unknown as Route;
+}
+
+export interface PageRequest {
+  readonly limit: number;
+  readonly sort: { readonly field: string; readonly descending: boolean };
+  readonly cursor: { readonly id: string; readonly parameter: 'starting_after' | 'ending_before' } | null;
+}

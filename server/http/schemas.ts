@@ -1,0 +1,147 @@
+import Format from 'typebox/format';
+import Type, { type Static, type TSchema } from 'typebox';
+import { invalidField } from '../errors.ts';
+import { countries, currencies } from '../platform/iso.ts';
+import { limits } from '../limits.ts';
+
+/** Wire shapes that several features share, and the formats they use. */
+
+export const formatMessages: Readonly<Record<string, string>> = {
+  email: 'must be an e-mail address, such as ada@example.com',
+  uuid: 'must be a UUID',
+  'date-time': 'must be an ISO 8601 date and time, such as 2026-02-11T09:30:00Z',
+  date: 'must be a date, such as 2026-02-11',
+  'plain-text': 'must not contain HTML',
+  'not-blank': 'must not be blank',
+  phone: 'must be an international number: + and the country code, then 7 to 15 digits in all, such as +15551234567',
+  currency: 'must be a lowercase ISO 4217 currency code, such as usd',
+  country: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
+  sku: 'must have lowercase letters, digits, hyphens and underscores only',
+};
+
+const htmlPattern = /<[a-z/!]/i;
+
+Format.Set('plain-text', (value) => !htmlPattern.test(value));
+Format.Set('not-blank', (value) => /\S/.test(value));
+Format.Set('phone', (value) => /^\+[1-9][\d ().-]*$/.test(value) && /^\d{7,15}$/.test(value.replace(/\D/g, '')));
+Format.Set('currency', (value) => currencies.has(value));
+Format.Set('country', (value) => countries.has(value));
+Format.Set('sku', (value) => /^[a-z0-9_-]+$/.test(value));
+
+interface Options {
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+}
+
+export const name = (options: Options = {}) =>
+  Type.String({ minLength: 1, maxLength: limits.textLength, format: 'not-blank', ...options });
+
+/** HTML is looked for by the format; blank text by the pattern, since a schema has only one format. */
+export const plainText = (maxLength: number, options: Options = {}) =>
+  Type.String({ minLength: 1, maxLength, pattern: '\\S', format: 'plain-text', ...options });
+
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+export const uuid = (options: Options = {}) => Type.String({ format: 'uuid', ...options });
+
+export const timestamp = (options: Options = {}) =>
+  Type.String({ format: 'date-time', examples: ['2026-02-11T09:30:00.000Z'], ...options });
+
+function metadataProblem(value: object): string | undefined {
+  const keys = Object.keys(value);
+  if (keys.length > limits.metadataKeys) return `must have at most ${limits.metadataKeys} keys`;
+  const long = keys.find((key) => key.length > limits.metadataKeyLength || key.length === 0);
+  if (long !== undefined) return `must have keys of 1 to ${limits.metadataKeyLength} characters`;
+  if (nestingOf(value) > limits.metadataDepth) return `must not be nested deeper than ${limits.metadataDepth} levels`;
+  if (Buffer.byteLength(JSON.stringify(value)) > limits.metadataBytes) {
+    return `must not be larger than ${limits.metadataBytes / 1024} KiB in all`;
+  }
+  return undefined;
+}
+
+function nestingOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let deepest = 0;
+  for (const inner of Object.values(value)) deepest = Math.max(deepest, nestingOf(inner));
+  return deepest + 1;
+}
+
+export type Metadata = Record<string, unknown>;
+
+const metadataText =
+  `Free-form JSON values of your own: at most ${limits.metadataKeys} keys of up to ${limits.metadataKeyLength} ` +
+  `characters, nested at most ${limits.metadataDepth} levels, ${limits.metadataBytes / 1024} KiB in all.`;
+
+const anyObject = (description: string) =>
+  Type.Unsafe<Metadata>({
+    type: 'object',
+    additionalProperties: true,
+    description,
+    examples: [{ crm_id: 'c-1001' }],
+  });
+
+export const metadata = anyObject(metadataText);
+
+export const metadataInput = Type.Refine(
+  anyObject(metadataText),
+  (value) => metadataProblem(value as object) === undefined,
+  (value) => metadataProblem(value as object) ?? '',
+);
+
+export const metadataPatch = nullable(
+  Type.Refine(
+    anyObject(`${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
+    (value) => metadataProblem(value as object) === undefined,
+    (value) => metadataProblem(value as object) ?? '',
+  ),
+);
+
+/** The result of a PATCH; only the merged whole can be too large. */
+export function mergeMetadata(current: Metadata, patch: Metadata | null | undefined): Metadata {
+  if (patch === undefined) return current;
+  const merged = patch === null ? {} : { ...current, ...patch };
+  const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+  const problem = metadataProblem(kept);
+  if (problem !== undefined) throw invalidField('metadata', problem);
+  return kept;
+}
+
+export const deletion = (what: string) =>
+  Type.Object(
+    {
+      id: uuid(),
+      deleted: Type.Literal(true),
+      message: Type.String({ examples: [`The ${what} was deleted.`] }),
+    },
+    { title: `Deleted${what.replace(/(^| )(.)/g, (_, __, letter: string) => letter.toUpperCase())}` },
+  );
+
+export type Deletion = Static<ReturnType<typeof deletion>>;
+
+export const errorSchema = Type.Object(
+  {
+    error: Type.Object({
+      type: Type.Enum([
+        'invalid_request_error',
+        'authentication_error',
+        'authorization_error',
+        'rate_limit_error',
+        'idempotency_error',
+        'processing_error',
+        'webhook_error',
+      ]),
+      code: Type.String({ description: 'Stable and machine-readable.' }),
+      message: Type.String({ description: 'For people; may change.' }),
+      param: nullable(Type.String({ description: 'The field most responsible.' })),
+      request_id: Type.String({ description: 'Name it when you ask about this request.' }),
+      field_errors: Type.Array(
+        Type.Object({
+          field: Type.String({ examples: ['items[0].quantity'] }),
+          code: Type.Enum(['required_field', 'invalid_value', 'invalid_format', 'contains_html']),
+          message: Type.String(),
+        }),
+      ),
+    }),
+  },
+  { title: 'Error' },
+);

@@ -1,0 +1,205 @@
+import type { Socket } from 'node:net';
+import multipart from '@fastify/multipart';
+import underPressure from '@fastify/under-pressure';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { ApiError, errorBody } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { isUnavailable } from '../platform/database.ts';
+import { newRequestId } from '../platform/ids.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import type { Tracing, RequestSpan } from '../platform/tracing.ts';
+import { parseJsonBody } from './json.ts';
+import { type HttpDependencies, jsonType, mountRoute, takeFromAddress } from './mount.ts';
+import type { Route } from './route.ts';
+
+export interface ServerOptions {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly trustProxy: string | undefined;
+  readonly maxEventLoopDelayMs: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: RequestSpan | null;
+  }
+}
+
+const requestTimeoutMs = 60_000;
+
+/** Fastify with our own rules for everything a client could meet: no answer has another shape than ours. */
+export async function buildServer(
+  routes: readonly Route[],
+  dependencies: HttpDependencies,
+  options: ServerOptions,
+): Promise<FastifyInstance> {
+  const app = Fastify({
+    bodyLimit: limits.bodyBytes,
+    trustProxy: options.trustProxy?.split(',').map((range) => range.trim()) ?? false,
+    requestIdHeader: false,
+    genReqId: newRequestId,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: 72_000,
+    // The refusal while closing is ours too, see the first hook.
+    return503OnClosing: false,
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply as FastifyReply, options.log),
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const mounted = rememberRoutes(app);
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.decorateRequest('admission', null);
+  app.decorateRequest('span', null);
+  app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('SVC-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    request.span = options.tracing.startRequestSpan({
+      method: request.method,
+      route: request.routeOptions.url,
+      path: request.url,
+      headers: request.headers,
+    });
+    if (!closing) return;
+    reply.header('Connection', 'close');
+    throw unavailable('The service is shutting down. Retry on a new connection.');
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => observe(request, reply, options));
+
+  await app.register(underPressure, {
+    maxEventLoopDelay: options.maxEventLoopDelayMs,
+    pressureHandler: (request) => {
+      if (request.url !== '/healthz') throw unavailable('The service is busy. Retry shortly.');
+    },
+  });
+  await app.register(multipart, { throwFileSizeLimit: false });
+  parseBodiesAsJson(app);
+  for (const route of routes) mountRoute(app, route, dependencies);
+  answerUnknownPaths(app, mounted, dependencies);
+  return app;
+}
+
+function unavailable(message: string): ApiError {
+  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
+}
+
+function parseBodiesAsJson(app: FastifyInstance): void {
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    if (bytes.length === 0) return done(null, undefined);
+    const result = parseJsonBody(bytes as Buffer);
+    if (result.ok) return done(null, result.value);
+    const { syntax, path, message } = result.problem;
+    if (syntax || path === '') return done(new ApiError('invalid_request', message));
+    const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
+    return done(new ApiError('validation_error', `${path}: ${message}`, { fieldErrors }));
+  });
+  app.addContentTypeParser('*', (_request, _payload, done) => {
+    done(new ApiError('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'));
+  });
+}
+
+interface Mounted {
+  readonly method: string;
+  readonly pattern: RegExp;
+}
+
+/** Remembers what is mounted, so that a wrong method can be told from a wrong path. */
+function rememberRoutes(app: FastifyInstance): Mounted[] {
+  const mounted: Mounted[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    const source = url
+      .replace(/[.+^$()|[\]\\]/g, '\\$&')
+      .replace(/:\w+/g, '[^/]+')
+      .replace(/\*/g, '.*');
+    for (const one of [method].flat()) mounted.push({ method: one, pattern: new RegExp(`^${source}$`) });
+  });
+  return mounted;
+}
+
+function answerUnknownPaths(app: FastifyInstance, mounted: readonly Mounted[], dependencies: HttpDependencies): void {
+  app.setNotFoundHandler(async (request, reply) => {
+    await takeFromAddress(request, reply, dependencies);
+    const path = request.url.split('?')[0] ?? '';
+    const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
+    if (allowed.length === 0) {
+      throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+    }
+    throw new ApiError('invalid_request', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, {
+      status: 405,
+      headers: { Allow: allowed.join(', ') },
+    });
+  });
+}
+
+function toApiError(error: FastifyError | Error): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
+  const status = 'statusCode' in error ? Number(error.statusCode) : 500;
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const message = `The body is larger than ${limits.bodyBytes / 1024 / 1024} MiB.`;
+    return new ApiError('invalid_request', message, { status: 413 });
+  }
+  if (status >= 400 && status < 500) return new ApiError('invalid_request', error.message, { status: 400 });
+  return new ApiError('internal_error', 'Something went wrong on our side. It is safe to retry with the same key.');
+}
+
+function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+  const known = toApiError(error);
+  if (known !== error && known.status >= 500) {
+    log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, 'request failed');
+  }
+  // What the client still sends of a refused body would be taken for its next request.
+  if (known.status === 413) reply.header('Connection', 'close');
+  void reply
+    .code(known.status)
+    .headers(known.headers)
+    .header('SVC-Request-Id', request.id)
+    .header('Content-Type', jsonType)
+    .send(JSON.stringify(errorBody(known, request.id)));
+}
+
+/** Requests that are not even HTTP: the parser gives us only the socket. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const requestId = newRequestId();
+  const [status, reason, message] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ['431', 'Request Header Fields Too Large', 'The request line and headers are larger than 16 KiB.']
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408', 'Request Timeout', 'The request took too long to arrive.']
+        : ['400', 'Bad Request', 'The request is not valid HTTP.'];
+  const body = JSON.stringify(errorBody(new ApiError('invalid_request', message), requestId));
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `SVC-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }: ServerOptions): void {
+  const route = request.routeOptions.url ?? 'unknown';
+  const company = request.admission?.company.id;
+  request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
+  metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+  log.info(
+    {
+      request_id: request.id,
+      company,
+      key: request.admission?.key.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+    },
+    'request',
+  );
+}

@@ -1,0 +1,108 @@
+import { Compile } from 'typebox/compile';
+import { System } from 'typebox/system';
+import type { TLocalizedValidationError } from 'typebox/error';
+import type { Static, TSchema } from 'typebox';
+import { limits } from '../limits.ts';
+import { type FieldError, type FieldErrorCode, validationError } from '../errors.ts';
+import { formatMessages } from './schemas.ts';
+
+System.Settings.Set({ maxErrors: limits.fieldErrors * 4 });
+
+/** Turns a schema into a function that returns the typed value or throws with every bad field named. */
+export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (compiled.Check(value)) return value as Static<Schema>;
+    throw validationError(fieldErrors(compiled.Errors(value)));
+  };
+}
+
+/** What may be wrong with one field, the most telling first; noise of unions and closed objects is left out. */
+function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[] {
+  const byField = new Map<string, FieldError>();
+  for (const error of errors.flatMap(describe)) {
+    if (!byField.has(error.field) && byField.size < limits.fieldErrors) byField.set(error.field, error);
+  }
+  return [...byField.values()];
+}
+
+type Describe = (error: TLocalizedValidationError) => { code: FieldErrorCode; message: string } | undefined;
+
+const invalid = (message: string): { code: FieldErrorCode; message: string } => ({ code: 'invalid_value', message });
+
+const typeNames: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};
+
+const params = <Key extends string>(error: TLocalizedValidationError): Record<Key, unknown> =>
+  error.params as Record<Key, unknown>;
+
+const quantity = (count: unknown, unit: string): string => `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
+
+const describers: Readonly<Record<string, Describe>> = {
+  type: (error) => {
+    const type = String(params<'type'>(error).type);
+    return type === 'null' ? undefined : invalid(`must be ${typeNames[type] ?? type}`);
+  },
+  enum: (error) => invalid(`must be one of ${(params<'allowedValues'>(error).allowedValues as string[]).join(', ')}`),
+  const: (error) => invalid(`must be ${String(params<'allowedValue'>(error).allowedValue)}`),
+  minimum: (error) => invalid(`must be at least ${String(params<'limit'>(error).limit)}`),
+  maximum: (error) => invalid(`must be at most ${String(params<'limit'>(error).limit)}`),
+  minLength: (error) =>
+    invalid(
+      params<'limit'>(error).limit === 1 ? 'must not be empty' : `must have at least ${limitOf(error)} characters`,
+    ),
+  maxLength: (error) => invalid(`must have at most ${quantity(limitOf(error), 'character')}`),
+  minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
+  maxItems: (error) => invalid(`must have at most ${limitOf(error)} entries`),
+  minProperties: () => invalid('must name at least one field'),
+  uniqueItems: () => invalid('must not have the same entry twice'),
+  pattern: () => ({ code: 'invalid_format', message: 'must not be blank' }),
+  '~refine': (error) => invalid(error.message),
+  format: (error) => {
+    const format = String(params<'format'>(error).format);
+    const code = format === 'plain-text' ? 'contains_html' : 'invalid_format';
+    return { code, message: formatMessages[format] ?? `must be a valid ${format}` };
+  },
+};
+
+function limitOf(error: TLocalizedValidationError): unknown {
+  return params<'limit'>(error).limit;
+}
+
+function describe(error: TLocalizedValidationError): FieldError[] {
+  const path = fieldPath(error.instancePath);
+  const within = (property: string): string => (path ? `${path}.${property}` : property);
+  if (error.keyword === 'required') {
+    return error.params.requiredProperties.map((property) => ({
+      field: within(property),
+      code: 'required_field',
+      message: 'is required',
+    }));
+  }
+  if (error.keyword === 'additionalProperties') {
+    return error.params.additionalProperties.map((property) => ({
+      field: within(property.slice(0, limits.textLength)),
+      code: 'invalid_value',
+      message: 'is not a field of this request',
+    }));
+  }
+  const described = describers[error.keyword]?.(error);
+  return described ? [{ field: path || 'body', ...described }] : [];
+}
+
+/** `/items/0/quantity` becomes `items[0].quantity`. */
+function fieldPath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
+}

@@ -1,0 +1,12 @@
+import type { VersionStep } from './versions.ts';
+
+export const version20251104: VersionStep = {
+  version: '2025-11-04',
+  differences: [
+    'A single resource is wrapped in `data`.',
+    'Refunding an order that cannot be refunded is 400 instead of 422.',
+  ],
+  response: (route, body) => (route.success.shape === 'resource' ? { data: body } : body),
+  errorStatus: (route, error) =>
+    route.operationId === 'refundOrder' && error.code === 'invalid_state_transition' ? 400 : error.status,
+};

@@ -1,0 +1,50 @@
+import { ApiError } from '../../errors.ts';
+import type { RouteBase } from '../route.ts';
+import { version20251104 } from './2025-11-04.ts';
+
+/**
+ * Handlers know only the latest version. An older one is a step that rewrites an answer of its next newer
+ * neighbour into its own; a request of an old version passes through the steps from the newest down to it.
+ */
+export interface VersionStep {
+  readonly version: string;
+  readonly differences: readonly string[];
+  readonly response: (route: RouteBase, body: unknown) => unknown;
+  readonly errorStatus: (route: RouteBase, error: ApiError) => number;
+}
+
+export const latestVersion = '2026-02-11';
+const olderSteps: readonly VersionStep[] = [version20251104];
+export const supportedVersions = [latestVersion, ...olderSteps.map((step) => step.version)];
+const lastRetired = '2025-06-18';
+
+export function checkVersion(requested: string): string {
+  if (supportedVersions.includes(requested)) return requested;
+  const newest = `Supported: ${supportedVersions.join(', ')}.`;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(requested) && requested <= lastRetired && !Number.isNaN(Date.parse(requested))) {
+    throw new ApiError('api_version_sunset', `Version ${requested} is retired. ${newest}`, { param: 'SVC-Version' });
+  }
+  throw new ApiError('invalid_api_version', `SVC-Version is not the date of a release. ${newest}`, {
+    param: 'SVC-Version',
+  });
+}
+
+function stepsTo(version: string): readonly VersionStep[] {
+  return olderSteps.filter((step) => step.version >= version);
+}
+
+export function renderResponse(version: string, route: RouteBase, body: unknown): unknown {
+  return version === latestVersion
+    ? body
+    : stepsTo(version).reduce((rewritten, step) => step.response(route, rewritten), body);
+}
+
+export function renderError(version: string, route: RouteBase, error: ApiError): ApiError {
+  for (const step of stepsTo(version)) {
+    const status = step.errorStatus(route, error);
+    if (status !== error.status) {
+      return new ApiError(error.code, error.message, { param: error.param, fieldErrors: error.fieldErrors, status });
+    }
+  }
+  return error;
+}

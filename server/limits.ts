@@ -1,0 +1,34 @@
+/** Every bound of the service, in one place. The API reference and the docs are made from these. */
+export const limits = {
+  bodyBytes: 1024 * 1024,
+  imageBytes: 10 * 1024 * 1024,
+  multipartOverheadBytes: 64 * 1024,
+  imagesPerProduct: 10,
+  imageUrlTtlSeconds: 10 * 60,
+
+  jsonDepth: 32,
+  textLength: 255,
+  emailLength: 254,
+  descriptionLength: 5_000,
+  phoneLength: 32,
+  searchLength: 255,
+
+  metadataKeys: 50,
+  metadataKeyLength: 40,
+  metadataDepth: 5,
+  metadataBytes: 16 * 1024,
+  tags: 20,
+  tagLength: 40,
+
+  pageSize: 10,
+  pageSizeMax: 100,
+
+  amountCentsMax: 99_999_999,
+  inventoryMax: 2_147_483_647,
+  returnWindowDaysMax: 365,
+
+  idempotencyKeyLength: 255,
+  idempotencyKeyHours: 24,
+
+  fieldErrors: 100,
+} as const;

@@ -1,0 +1,156 @@
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf, isFileKey } from './file-store.ts';
+import type { FileStore } from './file-store.ts';
+
+export interface DiskStoreOptions {
+  root: string;
+  /** Where clients reach this service, for example `https://pay.example.com`. */
+  baseUrl: string;
+  /** At least 32 bytes; every process that serves the files needs the same one. */
+  signingKey: Buffer;
+}
+
+export interface OpenFile {
+  /** Destroy it if it is not read to its end, or its file descriptor stays open. */
+  stream: Readable;
+  sizeBytes: number;
+  contentType: string;
+}
+
+export interface DiskStore extends FileStore {
+  /** Null when there is no such file, or when `key` is no key at all: it may come straight from a URL. */
+  openForRead(key: string): Promise<OpenFile | null>;
+}
+
+export interface FileUrlClaim {
+  signingKey: Buffer;
+  key: string;
+  /** The query parameters as they arrived: missing or repeated ones are simply not valid. */
+  expires: unknown;
+  signature: unknown;
+  nowMs: number;
+}
+
+const MIN_SIGNING_KEY_BYTES = 32;
+
+// No key can name it, as the parts of keys do not begin with a dot.
+const INCOMING_FOLDER = '.incoming';
+
+export function createDiskStore(options: DiskStoreOptions): DiskStore {
+  const { signingKey } = options;
+  if (signingKey.length < MIN_SIGNING_KEY_BYTES) {
+    throw new RangeError(`signingKey must be at least ${MIN_SIGNING_KEY_BYTES} bytes`);
+  }
+  const root = resolve(options.root);
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+
+  return {
+    async put(key, sourcePath, contentType) {
+      assertFileKey(key);
+      assertContentType(key, contentType);
+      const target = join(root, key);
+      await mkdir(dirname(target), { recursive: true });
+      await moveDurably(sourcePath, target, join(root, INCOMING_FOLDER));
+      await syncFolders(dirname(target), root);
+    },
+
+    async delete(key) {
+      assertFileKey(key);
+      await rm(join(root, key), { force: true }).catch(ignoreMissing);
+    },
+
+    async url(key, ttlSeconds, nowMs) {
+      assertFileKey(key);
+      assertUrlTtl(ttlSeconds);
+      const expires = String(Math.floor(nowMs / 1000) + ttlSeconds);
+      return `${baseUrl}/files/${key}?expires=${expires}&signature=${sign(signingKey, key, expires)}`;
+    },
+
+    async openForRead(key) {
+      return isFileKey(key) ? openFile(join(root, key), contentTypeOf(key)) : null;
+    },
+  };
+}
+
+/** Whether the link is one that this service signed and that has not expired. */
+export function verifyFileUrl({ signingKey, key, expires, signature, nowMs }: FileUrlClaim): boolean {
+  if (typeof expires !== 'string' || typeof signature !== 'string') return false;
+  if (!isFileKey(key) || !/^\d{1,12}$/.test(expires)) return false;
+  // The text is compared, not the decoded bytes: several base64 texts decode to the same bytes.
+  const expected = Buffer.from(sign(signingKey, key, expires));
+  const given = Buffer.from(signature);
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
+  return nowMs < Number(expires) * 1000;
+}
+
+function sign(signingKey: Buffer, key: string, expires: string): string {
+  return createHmac('sha256', signingKey).update(`file-url\n${key}\n${expires}`).digest('base64url');
+}
+
+async function moveDurably(sourcePath: string, target: string, incomingFolder: string): Promise<void> {
+  await sync(sourcePath, 'r+');
+  try {
+    await rename(sourcePath, target);
+  } catch (error) {
+    if (errorCode(error) !== 'EXDEV') throw error;
+    await copyDurably(sourcePath, target, incomingFolder);
+  }
+}
+
+// The source is on another filesystem: copy it onto this one first, so that the target still appears all at once.
+async function copyDurably(sourcePath: string, target: string, incomingFolder: string): Promise<void> {
+  const copy = join(incomingFolder, randomUUID());
+  await mkdir(incomingFolder, { recursive: true });
+  try {
+    await copyFile(sourcePath, copy);
+    await sync(copy, 'r+');
+    await rename(copy, target);
+  } catch (error) {
+    await rm(copy, { force: true });
+    throw error;
+  }
+}
+
+async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
+  const handle = await open(path, flags);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+// A rename or a new folder survives a power cut only once the folder holding it is synced. Windows cannot do that.
+async function syncFolders(from: string, root: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  for (let folder = from; ; folder = dirname(folder)) {
+    await sync(folder, 'r');
+    if (folder === root) return;
+  }
+}
+
+async function openFile(path: string, contentType: string): Promise<OpenFile | null> {
+  const handle = await open(path, 'r').catch(ignoreMissing);
+  if (!handle) return null;
+  try {
+    const stats = await handle.stat();
+    if (stats.isFile()) return { stream: handle.createReadStream(), sizeBytes: stats.size, contentType };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  await handle.close();
+  return null;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  const code = errorCode(error);
+  if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
+}
+
+function errorCode(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,294 @@
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import sharp from 'sharp';
+import type { Metadata } from 'sharp';
+
+export type ImageFormat = 'jpeg' | 'png' | 'gif';
+
+export interface ImageFacts {
+  format: ImageFormat;
+  contentType: string;
+  /** Without a dot. */
+  extension: string;
+  /** As a viewer shows it: the rotation that a camera notes in a JPEG is taken into account. */
+  width: number;
+  height: number;
+}
+
+export interface ImageProblem {
+  /** A sentence for the person who sent the file. */
+  problem: string;
+}
+
+interface Outline {
+  format: ImageFormat;
+  frames: number;
+  /** Of the canvas of a GIF, which the decoder ignores when it thinks that the frames know better. */
+  width: number;
+  height: number;
+}
+
+type Walked = Omit<Outline, 'format'> & {
+  /** Where the image ends, which should be where the file does. */
+  end: number;
+};
+
+/** Bytes from `position`: at least `minBytes` of them, or as many as the file still has. */
+type ReadAt = (position: number, minBytes: number) => Promise<Buffer>;
+
+const FORMATS: Record<ImageFormat, { name: string; contentType: string; extension: string }> = {
+  jpeg: { name: 'JPEG', contentType: 'image/jpeg', extension: 'jpg' },
+  png: { name: 'PNG', contentType: 'image/png', extension: 'png' },
+  gif: { name: 'GIF', contentType: 'image/gif', extension: 'gif' },
+};
+
+const MAX_PIXELS = 50_000_000;
+// Progressive JPEGs, interlaced PNGs and the canvas of a GIF are held in memory whole (up to 8 bytes a pixel) while
+// they are decoded; others pass through a few rows at a time.
+const MAX_BUFFERED_PIXELS = 25_000_000;
+// Rows are the unit of memory of everything else.
+const MAX_SIDE_PIXELS = 20_000;
+const MAX_FRAMES = 1000;
+const DECODE_TIMEOUT_SECONDS = 20;
+// Each decode occupies a thread of libuv's pool of four, which files and DNS need too.
+const MAX_DECODES_AT_ONCE = 2;
+
+const HEAD_BYTES = 512;
+const WINDOW_BYTES = 64 * 1024;
+const MAX_PADDING_BYTES = 4096;
+const PADDING = new Set([0x00, 0x0a, 0x0d, 0x20]);
+
+const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const ADVICE = 'send JPEG, PNG or GIF.';
+
+sharp.cache(false);
+sharp.concurrency(1);
+// Whatever the bytes are, no other decoder (SVG, TIFF, HEIF and their like) is ever started in this process.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [`VipsForeignLoad${name}File`, `VipsForeignLoad${name}Buffer`]),
+});
+
+const inDecodeSlot = createSlots(MAX_DECODES_AT_ONCE);
+
+/** Tells what picture a file holds, having decoded all of it, or what is wrong with the file. */
+export async function inspectImage(path: string): Promise<ImageFacts | ImageProblem> {
+  const outline = await readOutline(path);
+  return 'problem' in outline ? outline : inDecodeSlot(() => decode(path, outline));
+}
+
+async function readOutline(path: string): Promise<Outline | ImageProblem> {
+  const handle = await open(path, 'r');
+  try {
+    const readAt = createReader(handle);
+    const head = (await readAt(0, HEAD_BYTES)).subarray(0, HEAD_BYTES);
+    const format = imageFormatOf(head);
+    return format ? await walk(format, readAt) : { problem: describeOther(head) };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function decode(path: string, outline: Outline): Promise<ImageFacts | ImageProblem> {
+  const { format } = outline;
+  const metadata = await readMetadata(path);
+  if (metadata?.format !== format) return damaged(format);
+  const width = Math.max(outline.width, metadata.autoOrient.width);
+  const height = Math.max(outline.height, metadata.autoOrient.height);
+  const frames = Math.max(outline.frames, metadata.pages ?? 1);
+  const buffered = format === 'gif' || Boolean(metadata.isProgressive);
+  const excess = describeExcess(width, height, frames, buffered);
+  if (excess) return { problem: excess };
+  const failure = await decodeFailure(path, format);
+  if (failure?.startsWith('timeout')) return { problem: 'The image takes too long to decode.' };
+  if (failure) return damaged(format);
+  const { contentType, extension } = FORMATS[format];
+  return { format, contentType, extension, width, height };
+}
+
+// Reads headers only, so it needs no limit of its own.
+async function readMetadata(path: string): Promise<Metadata | null> {
+  try {
+    return await sharp(path, { limitInputPixels: false, failOn: 'error' }).metadata();
+  } catch {
+    return null;
+  }
+}
+
+function describeExcess(width: number, height: number, frames: number, buffered: boolean): string | null {
+  const framePixels = width * height;
+  if (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
+    return `The image is ${width} x ${height} pixels; at most ${MAX_SIDE_PIXELS} on a side are allowed.`;
+  }
+  if (framePixels * frames > MAX_PIXELS) {
+    const inFrames = frames > 1 ? ` in its ${frames} frames` : '';
+    const limit = megapixels(MAX_PIXELS);
+    return `The image has ${megapixels(framePixels * frames)}${inFrames}; at most ${limit} are allowed.`;
+  }
+  if (buffered && framePixels > MAX_BUFFERED_PIXELS) {
+    const limit = megapixels(MAX_BUFFERED_PIXELS);
+    return `The image has ${megapixels(framePixels)}; at most ${limit} are allowed if it is progressive or a GIF.`;
+  }
+  return null;
+}
+
+function megapixels(pixels: number): string {
+  return `${Math.round(pixels / 100_000) / 10} megapixels`;
+}
+
+// Damaged picture data is an error in a PNG or a GIF, but mostly a mere warning in a JPEG.
+async function decodeFailure(path: string, format: ImageFormat): Promise<string | null> {
+  const failure = await decodeAll(path, format === 'jpeg' ? 'warning' : 'error');
+  // Some phones write a harmless mistake into their JPEGs, which every viewer overlooks.
+  if (failure?.includes('Invalid SOS parameters')) return decodeAll(path, 'error');
+  return failure;
+}
+
+// The average over all pixels needs them all, yet keeps only one per frame. Colour profiles are not worth an error.
+async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<string | null> {
+  try {
+    await sharp(path, { failOn, sequentialRead: true, pages: -1, limitInputPixels: MAX_PIXELS, ignoreIcc: true })
+      .resize(1, 1, { fit: 'fill' })
+      .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
+      .raw()
+      .toBuffer();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+// The decoder stops caring after the last pixel, and takes an animation cut between two frames for a shorter one, so
+// the file is followed to its end marker here. What comes after it makes the file something else as well (a ZIP, a web
+// page, the uncropped picture that a phone's editor left behind): refused for PNG and GIF, but for padding. Not for
+// JPEG: phones put depth maps, HDR data and videos there. Foreign data inside a comment or a metadata block cannot be
+// told from honest metadata, so files have to be served with their own content type and `nosniff` in any case.
+async function walk(format: ImageFormat, readAt: ReadAt): Promise<Outline | ImageProblem> {
+  if (format === 'jpeg') return { format, frames: 1, width: 0, height: 0 };
+  const walked = format === 'png' ? await walkPng(readAt) : await walkGif(readAt);
+  // The last byte is asked for because a PNG may be cut within its end marker.
+  if (!walked || (await readAt(walked.end - 1, 1)).length === 0) return damaged(format);
+  if (walked.frames > MAX_FRAMES) {
+    return { problem: `The image has too many frames; at most ${MAX_FRAMES} are allowed.` };
+  }
+  if (!(await isPadding(readAt, walked.end))) {
+    return { problem: `The file goes on after the end of the ${FORMATS[format].name} image; save the image anew.` };
+  }
+  return { format, ...walked };
+}
+
+async function walkPng(readAt: ReadAt): Promise<Walked | null> {
+  let frames = 0;
+  for (let position = PNG_SIGNATURE.length; ; ) {
+    const header = await readAt(position, 8);
+    if (header.length < 8) return null;
+    const type = header.toString('latin1', 4, 8);
+    position += 12 + header.readUInt32BE(0);
+    if (type === 'fcTL') frames += 1;
+    if (type === 'IEND') return { frames, width: 0, height: 0, end: position };
+  }
+}
+
+async function walkGif(readAt: ReadAt): Promise<Walked | null> {
+  const screen = await readAt(0, 13);
+  if (screen.length < 13) return null;
+  const width = screen.readUInt16LE(6);
+  const height = screen.readUInt16LE(8);
+  let position = 13 + colourTableBytes(screen[10]);
+  for (let frames = 0; frames <= MAX_FRAMES; ) {
+    const block = await readAt(position, 10);
+    if (block[0] === 0x3b) return { frames, width, height, end: position + 1 };
+    const isFrame = block[0] === 0x2c;
+    if (!isFrame && block[0] !== 0x21) return null;
+    const data = position + (isFrame ? 11 + colourTableBytes(block[9]) : 2);
+    const end = await endOfSubBlocks(readAt, data);
+    if (end === null) return null;
+    position = end;
+    if (isFrame) frames += 1;
+  }
+  return { frames: MAX_FRAMES + 1, width, height, end: position };
+}
+
+function colourTableBytes(flags = 0): number {
+  return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
+}
+
+async function endOfSubBlocks(readAt: ReadAt, start: number): Promise<number | null> {
+  for (let position = start; ; ) {
+    const bytes = await readAt(position, 1);
+    if (bytes.length === 0) return null;
+    let offset = 0;
+    for (let length = bytes[0]; length !== undefined; length = bytes[offset]) {
+      offset += 1 + length;
+      if (length === 0) return position + offset;
+    }
+    position += offset;
+  }
+}
+
+async function isPadding(readAt: ReadAt, position: number): Promise<boolean> {
+  const rest = await readAt(position, MAX_PADDING_BYTES + 1);
+  return rest.length <= MAX_PADDING_BYTES && rest.every((byte) => PADDING.has(byte));
+}
+
+function createReader(handle: FileHandle): ReadAt {
+  const window = Buffer.alloc(WINDOW_BYTES);
+  let start = 0;
+  let length = 0;
+  return async (position, minBytes) => {
+    if (position < start || position + minBytes > start + length) {
+      length = (await handle.read(window, 0, WINDOW_BYTES, position)).bytesRead;
+      start = position;
+    }
+    return window.subarray(position - start, length);
+  };
+}
+
+function imageFormatOf(head: Buffer): ImageFormat | null {
+  if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return 'jpeg';
+  if (head.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';
+  return /^GIF8[79]a/.test(head.toString('latin1', 0, 6)) ? 'gif' : null;
+}
+
+const OTHER_FORMATS: [pattern: RegExp, name: string][] = [
+  [/^RIFF[^]{4}WEBP/, 'a WebP image'],
+  [/^[^]{4}ftypavi[fs]/, 'an AVIF image'],
+  [/^[^]{4}ftyp(?:hei|hev|mif|msf)/, 'a HEIC image'],
+  [/^(?:II\*\0|MM\0\*)/, 'a TIFF image'],
+  [/^BM[^]{4}\0{4}/, 'a BMP image'],
+  [/^\0\0\x01\0/, 'an icon'],
+  [/^(?:\xff\x0a|\0\0\0\x0cJXL )/, 'a JPEG XL image'],
+  [/^\0\0\0\x0cjP /, 'a JPEG 2000 image'],
+  [/^%PDF-/, 'a PDF document'],
+  [/^PK\x03\x04/, 'a ZIP archive'],
+  [/^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body|script)/i, 'an HTML page'],
+  [/^(?:\xef\xbb\xbf)?\s*<(?:[^]*<)?svg[\s>]/i, 'an SVG image'],
+];
+
+function describeOther(head: Buffer): string {
+  if (head.length === 0) return `The file is empty; ${ADVICE}`;
+  const text = head.toString('latin1');
+  const name = OTHER_FORMATS.find(([pattern]) => pattern.test(text))?.[1];
+  return name ? `The file is ${name}; ${ADVICE}` : `The file is not an image of a known kind; ${ADVICE}`;
+}
+
+function damaged(format: ImageFormat): ImageProblem {
+  return { problem: `The ${FORMATS[format].name} image is damaged or incomplete and cannot be decoded.` };
+}
+
+function createSlots(count: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      // The slot is handed over, not freed, so that nobody who comes just now takes it first.
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}

@@ -1,0 +1,170 @@
+import { AwsV4Signer } from 'aws4fetch';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf } from './file-store.ts';
+import type { FileStore } from './file-store.ts';
+
+export interface S3StoreOptions {
+  /** For example `https://s3.eu-central-1.amazonaws.com` or `http://minio:9000`. */
+  endpoint: string;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  /** Where clients reach the bucket, when that is not where this service does. Links are signed for this host. */
+  publicEndpoint?: string;
+  /** `endpoint/bucket/key`, which every server understands, and not `bucket.endpoint/key`. */
+  forcePathStyle?: boolean;
+}
+
+interface S3Request {
+  method: 'PUT' | 'DELETE';
+  key: string;
+  headers: Record<string, string>;
+  upload?: Upload;
+}
+
+interface Upload {
+  path: string;
+  sizeBytes: number;
+}
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+interface Failure {
+  reason: string;
+  retryable: boolean;
+  cause?: unknown;
+}
+
+const MAX_TRIES = 3;
+const FIRST_BACK_OFF_MS = 100;
+const TRY_TIMEOUT_MS = 30_000;
+
+// The hash of no bytes, for requests without a body.
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+
+export function createS3Store(options: S3StoreOptions): FileStore {
+  const ownBase = bucketUrl(options.endpoint, options);
+  const publicBase = bucketUrl(options.publicEndpoint ?? options.endpoint, options);
+  const credentials = {
+    accessKeyId: options.accessKeyId,
+    secretAccessKey: options.secretAccessKey,
+    region: options.region,
+    service: 's3',
+    cache: new Map<string, ArrayBuffer>(),
+  };
+
+  async function attempt({ method, key, headers, upload }: S3Request): Promise<Failure | null> {
+    // Signed for each try, as a signature is good for a few minutes only. `allHeaders` makes it cover the content type.
+    const signer = new AwsV4Signer({ ...credentials, method, url: `${ownBase}/${key}`, headers, allHeaders: true });
+    const signed = await signer.sign();
+    try {
+      return failureOf(await exchange(method, signed.url, Object.fromEntries(signed.headers), upload));
+    } catch (error) {
+      return { reason: networkReason(error), retryable: true, cause: error };
+    }
+  }
+
+  async function send(request: S3Request): Promise<void> {
+    for (let tryNumber = 1; ; tryNumber += 1) {
+      const failure = await attempt(request);
+      if (!failure) return;
+      if (!failure.retryable || tryNumber === MAX_TRIES) {
+        throw new Error(`S3 ${request.method} of ${request.key} failed: ${failure.reason}`, { cause: failure.cause });
+      }
+      await sleep(backOffMs(tryNumber));
+    }
+  }
+
+  return {
+    async put(key, sourcePath, contentType) {
+      assertFileKey(key);
+      assertContentType(key, contentType);
+      // The hash lets the server refuse a damaged upload; every S3 server knows it, also without TLS.
+      const headers = { 'content-type': contentType, 'x-amz-content-sha256': await sha256Of(sourcePath) };
+      const upload = { path: sourcePath, sizeBytes: (await stat(sourcePath)).size };
+      await send({ method: 'PUT', key, headers, upload });
+    },
+
+    async delete(key) {
+      assertFileKey(key);
+      await send({ method: 'DELETE', key, headers: { 'x-amz-content-sha256': EMPTY_SHA256 } });
+    },
+
+    async url(key, ttlSeconds, nowMs) {
+      assertFileKey(key);
+      assertUrlTtl(ttlSeconds);
+      const url = new URL(`${publicBase}/${key}`);
+      url.searchParams.set('X-Amz-Expires', String(ttlSeconds));
+      url.searchParams.set('response-content-type', contentTypeOf(key));
+      const signer = new AwsV4Signer({ ...credentials, url: url.href, signQuery: true, datetime: amzDate(nowMs) });
+      return (await signer.sign()).url.href;
+    },
+  };
+}
+
+function bucketUrl(endpoint: string, { bucket, forcePathStyle = true }: S3StoreOptions): string {
+  const url = new URL(endpoint);
+  if (!forcePathStyle) url.host = `${bucket}.${url.host}`;
+  const path = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${path}${forcePathStyle ? `/${bucket}` : ''}`;
+}
+
+function amzDate(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace(/[:-]|\.\d{3}/g, '');
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+// Not `fetch`: that of Node keeps all that it has sent of a file in memory until it has sent the rest.
+function exchange(method: string, url: URL, headers: Record<string, string>, upload?: Upload): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { request: start } = url.protocol === 'https:' ? https : http;
+    const request = start(url, { method, headers, signal: AbortSignal.timeout(TRY_TIMEOUT_MS) });
+    let answered = false;
+    request.on('response', (response) => {
+      answered = true;
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    });
+    // A server that refuses an upload may hang up on the rest of it, which must not hide the answer.
+    const fail = (error: unknown) => answered || reject(error);
+    request.on('error', fail);
+    if (!upload) return void request.end();
+    // S3 refuses an upload of unknown length.
+    request.setHeader('content-length', upload.sizeBytes);
+    pipeline(createReadStream(upload.path), request).catch(fail);
+  });
+}
+
+function failureOf({ status, body }: Answer): Failure | null {
+  if (status >= 200 && status < 300) return null;
+  const code = /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(body)?.[1];
+  // S3 answers 204 whether or not there was a file; some of its likes say so.
+  if (status === 404 && code === 'NoSuchKey') return null;
+  return { reason: code ? `${status} ${code}` : `${status}`, retryable: status >= 500 || status === 429 };
+}
+
+function networkReason(error: unknown): string {
+  if (!(error instanceof Error)) return 'no answer';
+  if (error.name === 'AbortError') return `no answer in ${TRY_TIMEOUT_MS / 1000} seconds`;
+  return 'code' in error ? `no answer (${String(error.code)})` : 'no answer';
+}
+
+// Random, so that uploads that failed together do not come back together.
+function backOffMs(tryNumber: number): number {
+  return FIRST_BACK_OFF_MS * 2 ** (tryNumber - 1) * (0.5 + Math.random() / 2);
+}

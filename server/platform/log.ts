@@ -1,0 +1,18 @@
+import { pino, type Logger } from 'pino';
+import pg from 'pg';
+
+export type { Logger };
+
+/** What is worth reading of an error. A database error's `detail` quotes the row, so it stays out. */
+function describeError(error: unknown): object {
+  if (!(error instanceof Error)) return { message: 'a non-error was thrown' };
+  const base = { type: error.name, message: error.message, stack: error.stack };
+  if (!(error instanceof pg.DatabaseError)) return base;
+  const { code, constraint, table, routine } = error;
+  return { ...base, code, constraint, table, routine };
+}
+
+export function createLog(level: string, destination?: { write(line: string): void }): Logger {
+  const options = { level, base: null, serializers: { err: describeError } };
+  return destination ? pino(options, destination) : pino(options);
+}

@@ -1,0 +1,36 @@
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { DatabasePool } from './database.ts';
+
+export interface Metrics {
+  readonly registry: Registry;
+  observeRequest(method: string, route: string, status: number, seconds: number): void;
+}
+
+export function createMetrics(db: DatabasePool): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'svc_http_request_duration_seconds',
+    help: 'Time from the arrival of a request to its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  for (const state of ['total', 'idle', 'waiting'] as const) {
+    new Gauge({
+      name: `svc_database_connections_${state}`,
+      help:
+        state === 'waiting'
+          ? 'Requests waiting for a database connection.'
+          : `Database connections of the pool: ${state}.`,
+      registers: [registry],
+      collect() {
+        this.set(db.stats()[state]);
+      },
+    });
+  }
+  return {
+    registry,
+    observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
+  };
+}

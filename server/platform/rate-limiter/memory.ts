@@ -1,0 +1,49 @@
+import { allHaveRoom, decideAll, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
+
+export interface MemoryRateLimiter extends RateLimiter {
+  /** Synchronous: a request that is let through pays no microtask. */
+  consume(checks: readonly RateCheck[], nowMs: number): RateDecision[];
+  readonly size: number;
+}
+
+const MAX_KEYS = 200_000;
+
+// Two looked at for every one that may be added: the hand always gets round, whatever the rate of new keys.
+const SWEPT_PER_KEY = 2;
+
+export function createMemoryRateLimiter(maxKeys: number = MAX_KEYS): MemoryRateLimiter {
+  const arrivalsUs = new Map<string, number>();
+  let hand = arrivalsUs.entries();
+
+  // One iterator for the life of the map: a fresh one would step over all deleted entries at the front each time.
+  function sweepOne(nowUs: number): void {
+    let step = hand.next();
+    if (step.done) {
+      hand = arrivalsUs.entries();
+      step = hand.next();
+      if (step.done) return;
+    }
+    const [key, arrivalUs] = step.value;
+    if (arrivalUs <= nowUs || arrivalsUs.size > maxKeys) arrivalsUs.delete(key);
+  }
+
+  function take(checks: readonly RateCheck[], startsUs: readonly number[], nowUs: number): void {
+    checks.forEach(({ key, limit }, index) => {
+      arrivalsUs.set(key, (startsUs[index] ?? nowUs) + paceOf(limit).intervalUs);
+    });
+  }
+
+  return {
+    consume(checks, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      const startsUs = checks.map(({ key, limit }) => startOf(arrivalsUs.get(key), paceOf(limit), nowUs));
+      if (allHaveRoom(checks, startsUs, nowUs)) take(checks, startsUs, nowUs);
+      for (let swept = 0; swept < checks.length * SWEPT_PER_KEY; swept++) sweepOne(nowUs);
+      return decideAll(checks, startsUs, nowUs);
+    },
+    get size() {
+      return arrivalsUs.size;
+    },
+  };
+}

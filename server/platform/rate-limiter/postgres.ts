@@ -1,0 +1,80 @@
+import { CLOCK_TOLERANCE_US, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import type { RateCheck, RateLimiter } from './rate-limiter.ts';
+
+export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
+
+// The column holds milliseconds, as everything with a time here does; a float8 of today's size keeps their thousandths
+// well apart, so rounding gives back the very microsecond that was written.
+//
+// Rows are locked in the order of their keys (no deadlocks) and read as they are once locked (no lost update), before
+// the verdict over all of them. An ON CONFLICT upsert cannot do that: it would decide row by row.
+const TAKE = `
+  WITH asked AS (
+    SELECT key, interval_us, burst_us
+      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS a (key, interval_us, burst_us)
+  ), locked AS MATERIALIZED (
+    SELECT key, round(tat_ms * 1000)::bigint AS tat_us FROM rate_limits WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE
+  ), started AS MATERIALIZED (
+    SELECT key, interval_us, burst_us,
+           CASE WHEN tat_us > $4::bigint + burst_us + ${CLOCK_TOLERANCE_US} THEN $4::bigint
+                ELSE greatest(tat_us, $4::bigint) END AS start_us
+      FROM locked JOIN asked USING (key)
+  ), verdict AS (
+    SELECT count(*) = cardinality($1::text[]) AND bool_and(start_us + interval_us <= $4::bigint + burst_us) AS taken
+      FROM started
+  ), updated AS (
+    UPDATE rate_limits SET tat_ms = (start_us + interval_us)::float8 / 1000
+      FROM started, verdict
+     WHERE verdict.taken AND rate_limits.key = started.key
+  )
+  SELECT key, start_us::float8 AS start_us FROM started`;
+
+const ADD_MISSING = `
+  INSERT INTO rate_limits (key, tat_ms)
+  SELECT key, 0 FROM unnest($1::text[]) AS a (key) ORDER BY key
+  ON CONFLICT (key) DO NOTHING`;
+
+// SKIP LOCKED: waiting for a bucket in use would be pointless, and could deadlock.
+const SWEEP = `
+  DELETE FROM rate_limits
+   WHERE key IN (SELECT key FROM rate_limits WHERE tat_ms <= $1::float8 LIMIT $2::int FOR UPDATE SKIP LOCKED)
+  RETURNING key`;
+
+const MAX_ATTEMPTS = 3;
+
+export function createPostgresRateLimiter(query: Query): RateLimiter {
+  return {
+    async consume(checks, nowMs) {
+      if (checks.length === 0) return [];
+      const nowUs = toMicroseconds(nowMs);
+      const values = takeValues(checks, nowUs);
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+        const { rows } = await query(TAKE, values);
+        if (rows.length === checks.length) return decideAll(checks, startsOf(checks, rows), nowUs);
+        await query(ADD_MISSING, [checks.map(({ key }) => key)]);
+      }
+      throw new Error(`rate_limits rows were swept away ${MAX_ATTEMPTS} times in a row`);
+    },
+  };
+}
+
+/** Removes up to `maxRows` buckets that are full again; returns how many. For a clean-up job. */
+export async function sweepPostgresRateLimits(query: Query, nowMs: number, maxRows: number = 10_000): Promise<number> {
+  const { rows } = await query(SWEEP, [nowMs, maxRows]);
+  return rows.length;
+}
+
+function takeValues(checks: readonly RateCheck[], nowUs: number): unknown[] {
+  const paces = checks.map(({ limit }) => paceOf(limit));
+  return [
+    checks.map(({ key }) => key),
+    paces.map(({ intervalUs }) => intervalUs),
+    paces.map(({ burstUs }) => burstUs),
+    nowUs,
+  ];
+}
+
+function startsOf(checks: readonly RateCheck[], rows: Record<string, unknown>[]): number[] {
+  const startsUs = new Map(rows.map((row) => [row['key'], Number(row['start_us'])]));
+  return checks.map(({ key }) => startsUs.get(key) ?? Number.NaN);
+}

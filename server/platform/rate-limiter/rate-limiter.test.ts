@@ -1,0 +1,424 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { Client, Pool } from 'pg';
+import { createMemoryRateLimiter } from './memory.ts';
+import { createPostgresRateLimiter, sweepPostgresRateLimits } from './postgres.ts';
+import type { Query } from './postgres.ts';
+import { parseRateLimit } from './rate-limiter.ts';
+import type { RateDecision, RateLimit, RateLimiter } from './rate-limiter.ts';
+import { createRedisRateLimiter, openRedis } from './redis.ts';
+import { createResilientRateLimiter } from './resilient.ts';
+
+const START_MS = 1_790_000_000_123;
+
+/** Two limiters on one store, as two nodes would have. */
+interface OpenStore {
+  nodes: [RateLimiter, RateLimiter];
+  close: () => Promise<void>;
+}
+
+interface Store {
+  name: string;
+  skip: string | false;
+  open: () => Promise<OpenStore>;
+}
+
+const databaseUrl = process.env['SVC_TEST_DATABASE_URL'];
+const redisUrl = process.env['SVC_TEST_REDIS_URL'];
+const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
+
+const stores: Store[] = [
+  { name: 'memory', skip: false, open: openMemory },
+  { name: 'PostgreSQL', skip: databaseUrl ? false : 'SVC_TEST_DATABASE_URL is not set', open: openPostgres },
+  {
+    name: 'Redis',
+    skip: redisUrl || hasRedisServer ? false : 'SVC_TEST_REDIS_URL is not set and redis-server is not on the PATH',
+    open: openRedisStore,
+  },
+];
+
+async function openMemory(): Promise<OpenStore> {
+  const limiter = createMemoryRateLimiter();
+  return { nodes: [limiter, limiter], close: async () => {} };
+}
+
+async function openPostgres(): Promise<OpenStore> {
+  const { pools, close } = await openDatabase();
+  return { nodes: [createPostgresRateLimiter(queryOf(pools[0])), createPostgresRateLimiter(queryOf(pools[1]))], close };
+}
+
+async function openDatabase(): Promise<{ pools: [Pool, Pool]; close: () => Promise<void> }> {
+  const name = `rate_limiter_${randomUUID().replaceAll('-', '')}`;
+  const admin = new Client({ connectionString: databaseUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  const url = new URL(databaseUrl ?? '');
+  url.pathname = `/${name}`;
+  const openPool = (): Pool => new Pool({ connectionString: url.href, max: 8 });
+  const pools: [Pool, Pool] = [openPool(), openPool()];
+  await pools[0].query('CREATE UNLOGGED TABLE rate_limits (key text PRIMARY KEY, tat_ms double precision NOT NULL)');
+  const close = async (): Promise<void> => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    // Not FORCE: it would break connections that are still saying goodbye, and the server waits for those by itself.
+    await admin.query(`DROP DATABASE ${name}`);
+    await admin.end();
+  };
+  return { pools, close };
+}
+
+function queryOf(pool: Pool): Query {
+  return (text, values) => pool.query<Record<string, unknown>>(text, values);
+}
+
+async function openRedisStore(): Promise<OpenStore> {
+  const server = redisUrl ? { url: redisUrl, stop: async () => {} } : await startRedis();
+  const clients = [openRedis(server.url, () => {}), openRedis(server.url, () => {})] as const;
+  await Promise.all(clients.map((client) => once(client, 'ready')));
+  const nodes: [RateLimiter, RateLimiter] = [createRedisRateLimiter(clients[0]), createRedisRateLimiter(clients[1])];
+  const close = async (): Promise<void> => {
+    for (const node of nodes) await node.close?.();
+    await server.stop();
+  };
+  return { nodes, close };
+}
+
+async function startRedis(givenPort?: number): Promise<{ url: string; port: number; stop: () => Promise<void> }> {
+  const port = givenPort ?? (await freePort());
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(server, 'exit');
+  for await (const chunk of server.stdout) if (String(chunk).includes('Ready to accept connections')) break;
+  const stop = async (): Promise<void> => {
+    server.kill();
+    await exited;
+  };
+  return { url: `redis://127.0.0.1:${port}`, port, stop };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function newKey(): string {
+  return `{${randomUUID()}}`;
+}
+
+async function consumeOne(limiter: RateLimiter, key: string, limit: RateLimit, nowMs: number): Promise<RateDecision> {
+  const [decision] = await limiter.consume([{ key, limit }], nowMs);
+  assert.ok(decision);
+  return decision;
+}
+
+async function countAllowed(limiter: RateLimiter, key: string, limit: RateLimit, nowMs: number): Promise<number> {
+  for (let allowed = 0; ; allowed++) if (!(await consumeOne(limiter, key, limit, nowMs)).allowed) return allowed;
+}
+
+for (const store of stores) {
+  describe(`rate limits in ${store.name}`, { skip: store.skip }, () => {
+    let opened: OpenStore;
+    let limiter: RateLimiter;
+
+    before(async () => {
+      opened = await store.open();
+      limiter = opened.nodes[0];
+    });
+    after(() => opened.close());
+
+    it('lets exactly the count through in a burst, also where the interval is not a whole number', async () => {
+      for (const limit of [
+        { count: 1, windowSeconds: 1 },
+        { count: 3, windowSeconds: 10 },
+        { count: 7, windowSeconds: 1 },
+        { count: 1000, windowSeconds: 10 },
+        { count: 300, windowSeconds: 86_400 },
+      ]) {
+        assert.equal(await countAllowed(limiter, newKey(), limit, START_MS), limit.count);
+      }
+    });
+
+    it('refills smoothly, one after each interval', async () => {
+      const limit = { count: 10, windowSeconds: 10 };
+      const key = newKey();
+      assert.equal(await countAllowed(limiter, key, limit, START_MS), 10);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 999), 0);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 1_000), 1);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 3_500), 2);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 4_000), 1);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 60_000), 10);
+    });
+
+    it('grants no second burst at the edge of a window', async () => {
+      const limit = { count: 10, windowSeconds: 10 };
+      const key = newKey();
+      await consumeOne(limiter, key, limit, START_MS);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 9_999), 10);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS + 10_001), 0);
+    });
+
+    it('takes from all buckets or from none', async () => {
+      const [shop, write] = [newKey(), newKey()];
+      const global = { key: shop, limit: { count: 10, windowSeconds: 10 } };
+      const category = { key: write, limit: { count: 2, windowSeconds: 10 } };
+      for (const left of [9, 8]) {
+        const [both] = await limiter.consume([global, category], START_MS);
+        assert.equal(both?.remaining, left);
+      }
+      for (let attempt = 0; attempt < 3; attempt++) {
+        const decisions = await limiter.consume([global, category], START_MS);
+        assert.deepEqual(
+          decisions.map(({ allowed, remaining }) => ({ allowed, remaining })),
+          [
+            { allowed: true, remaining: 8 },
+            { allowed: false, remaining: 0 },
+          ],
+        );
+      }
+      assert.equal((await consumeOne(limiter, shop, global.limit, START_MS)).remaining, 7);
+    });
+
+    it('answers in the order of the checks, whatever the order of the keys', async () => {
+      const prefix = newKey();
+      const checks = ['c', 'a', 'b'].map((name, index) => ({
+        key: prefix + name,
+        limit: { count: index + 5, windowSeconds: 10 },
+      }));
+      const decisions = await limiter.consume(checks, START_MS);
+      assert.deepEqual(
+        decisions.map(({ limit, remaining }) => [limit, remaining]),
+        [
+          [5, 4],
+          [6, 5],
+          [7, 6],
+        ],
+      );
+      assert.deepEqual(await limiter.consume([], START_MS), []);
+    });
+
+    it('says what remains, when the bucket is full again and when to come back', async () => {
+      const limit = { count: 3, windowSeconds: 30 };
+      const key = newKey();
+      const base = { limit: 3, allowed: true, retryAfterSeconds: 0 };
+      const take = (afterMs: number): Promise<RateDecision> => consumeOne(limiter, key, limit, START_MS + afterMs);
+      assert.deepEqual(await take(0), { ...base, remaining: 2, resetSeconds: 10 });
+      assert.deepEqual(await take(0), { ...base, remaining: 1, resetSeconds: 20 });
+      assert.deepEqual(await take(500), { ...base, remaining: 0, resetSeconds: 30 });
+      const refused = { limit: 3, allowed: false, remaining: 0 };
+      assert.deepEqual(await take(500), { ...refused, resetSeconds: 30, retryAfterSeconds: 10 });
+      assert.deepEqual(await take(9_999), { ...refused, resetSeconds: 21, retryAfterSeconds: 1 });
+      assert.deepEqual(await take(10_000), { ...base, remaining: 0, resetSeconds: 30 });
+    });
+
+    it('never lets more through than the count when 200 requests race on two nodes', async () => {
+      const limit = { count: 50, windowSeconds: 60 };
+      const key = newKey();
+      const racers = Array.from({ length: 200 }, async (_, index) => {
+        return consumeOne(opened.nodes[index % 2 === 0 ? 0 : 1], key, limit, START_MS);
+      });
+      const allowed = (await Promise.all(racers)).filter((decision) => decision.allowed);
+      assert.equal(allowed.length, 50);
+      assert.deepEqual(new Set(allowed.map(({ remaining }) => remaining)), new Set(Array(50).keys()));
+    });
+
+    it('keeps buckets that requests share in different orders exact, without a deadlock', async () => {
+      const prefix = newKey();
+      const names = ['a', 'b', 'c', 'd'];
+      const limit = { count: 40, windowSeconds: 60 };
+      const taken = new Map(names.map((name) => [prefix + name, 0]));
+      const race = async (index: number): Promise<void> => {
+        const first = index % 4;
+        const checks = [first, (first + 1 + (index % 3)) % 4].map((at) => ({ key: prefix + names[at], limit }));
+        const decisions = await opened.nodes[index % 2 === 0 ? 0 : 1].consume(checks, START_MS);
+        if (!decisions.every(({ allowed }) => allowed)) return;
+        for (const { key } of checks) taken.set(key, (taken.get(key) ?? 0) + 1);
+      };
+      await Promise.all(Array.from({ length: 200 }, (_, index) => race(index)));
+      for (const [key, count] of taken) {
+        assert.ok(count <= 40, `${count} let through`);
+        assert.equal(await countAllowed(limiter, key, limit, START_MS), 40 - count);
+      }
+    });
+
+    it('is not blocked for long by a clock that ran ahead for a while', async () => {
+      const limit = { count: 2, windowSeconds: 10 };
+      const key = newKey();
+      await consumeOne(limiter, key, limit, START_MS + 3_600_000);
+      assert.equal(await countAllowed(limiter, key, limit, START_MS), 2);
+    });
+
+    it('tells keys apart byte by byte', async () => {
+      const limit = { count: 1, windowSeconds: 10 };
+      const prefix = newKey();
+      for (const key of ['a', 'A', 'a ', "a'b", 'ä', 'a:b', '$1', '*']) {
+        assert.equal(await countAllowed(limiter, prefix + key, limit, START_MS), 1);
+      }
+    });
+  });
+}
+
+describe('rate limits in memory only', () => {
+  it('forgets buckets that are full again, so that 100,000 passing keys do not stay', () => {
+    const limiter = createMemoryRateLimiter();
+    const limit = { count: 5, windowSeconds: 10 };
+    let largest = 0;
+    for (let index = 0; index < 100_000; index++) {
+      limiter.consume([{ key: `address-${index}`, limit }], START_MS + index * 10);
+      largest = Math.max(largest, limiter.size);
+    }
+    // A bucket used once is full again after 2 s, in which 200 more keys come.
+    assert.ok(largest <= 1_000, `${largest} keys were held`);
+  });
+
+  it('forgets no bucket that is still in use', () => {
+    const limiter = createMemoryRateLimiter();
+    const limit = { count: 2, windowSeconds: 1_000 };
+    limiter.consume([{ key: 'kept', limit }], START_MS);
+    for (let index = 0; index < 10_000; index++) {
+      limiter.consume([{ key: `passing-${index}`, limit: { count: 10, windowSeconds: 1 } }], START_MS + index * 10);
+    }
+    assert.equal(limiter.consume([{ key: 'kept', limit }], START_MS + 100_000)[0]?.remaining, 0);
+  });
+
+  it('holds no more keys than its maximum, even when all of them are in use', () => {
+    const limiter = createMemoryRateLimiter(1_000);
+    const limit = { count: 5, windowSeconds: 3_600 };
+    for (let index = 0; index < 100_000; index++) limiter.consume([{ key: `address-${index}`, limit }], START_MS);
+    assert.ok(limiter.size <= 1_000, `${limiter.size} keys are held`);
+  });
+});
+
+describe('rate limits in PostgreSQL only', { skip: databaseUrl ? false : 'SVC_TEST_DATABASE_URL is not set' }, () => {
+  it('sweeps the buckets that are full again, also while they are being used', async () => {
+    const { pools, close } = await openDatabase();
+    try {
+      const limiter = createPostgresRateLimiter(queryOf(pools[0]));
+      const limit = { count: 10, windowSeconds: 10 };
+      for (let index = 0; index < 20; index++) await consumeOne(limiter, `old-${index}`, limit, START_MS);
+      await consumeOne(limiter, 'new', limit, START_MS + 5_000);
+      assert.equal(await sweepPostgresRateLimits(queryOf(pools[1]), START_MS + 5_000), 20);
+      const races = Array.from({ length: 100 }, async (_, index) => {
+        if (index % 5 === 0) await sweepPostgresRateLimits(queryOf(pools[1]), START_MS + 60_000);
+        return consumeOne(limiter, 'raced', limit, START_MS + 60_000);
+      });
+      const allowed = (await Promise.all(races)).filter((decision) => decision.allowed);
+      assert.equal(allowed.length, 10);
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe('a shared store that fails', () => {
+  const checks = [{ key: 'company', limit: { count: 2, windowSeconds: 10 } }];
+
+  async function allowed(limiter: RateLimiter, nowMs: number): Promise<boolean | undefined> {
+    return (await limiter.consume(checks, nowMs))[0]?.allowed;
+  }
+
+  it('is replaced by a count in memory when it throws, and the failure is reported', async () => {
+    const failures: unknown[] = [];
+    const broken = { consume: () => Promise.reject(new Error('connection refused')) };
+    const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
+    assert.deepEqual(
+      [await allowed(limiter, START_MS), await allowed(limiter, START_MS), await allowed(limiter, START_MS)],
+      [true, true, false],
+    );
+    assert.equal(failures.length, 1);
+    assert.match(String(failures[0]), /connection refused/);
+  });
+
+  it('is replaced when it does not answer in time, and later failures of that call harm nobody', async () => {
+    const failures: unknown[] = [];
+    const answer = Promise.withResolvers<RateDecision[]>();
+    const limiter = createResilientRateLimiter({ consume: () => answer.promise }, (error) => failures.push(error));
+    assert.equal(await allowed(limiter, START_MS), true);
+    assert.match(String(failures[0]), /50 ms/);
+    answer.reject(new Error('too late anyway'));
+    await setImmediate();
+    assert.equal(failures.length, 1);
+  });
+
+  it('is left alone for a second, then tried by one request, then used again', async () => {
+    let calls = 0;
+    let isBroken = true;
+    const memory = createMemoryRateLimiter();
+    const flaky: RateLimiter = {
+      consume: async (...args) => {
+        calls++;
+        if (isBroken) throw new Error('away');
+        return memory.consume(...args);
+      },
+    };
+    const limiter = createResilientRateLimiter(flaky, () => {});
+    await allowed(limiter, START_MS);
+    await allowed(limiter, START_MS + 999);
+    assert.equal(calls, 1);
+    await Promise.all([allowed(limiter, START_MS + 1_000), allowed(limiter, START_MS + 1_000)]);
+    assert.equal(calls, 2);
+    isBroken = false;
+    await allowed(limiter, START_MS + 2_000);
+    await allowed(limiter, START_MS + 2_001);
+    assert.equal(calls, 4);
+    assert.equal(memory.size, 1);
+  });
+});
+
+describe('a Redis that goes away', { skip: hasRedisServer ? false : 'redis-server is not on the PATH' }, () => {
+  it('is replaced at once and used again when it is back', async () => {
+    const checks = [{ key: newKey(), limit: { count: 100, windowSeconds: 10 } }];
+    const first = await startRedis();
+    const client = openRedis(first.url, () => {});
+    await once(client, 'ready');
+    let failures = 0;
+    const limiter = createResilientRateLimiter(createRedisRateLimiter(client), () => failures++);
+    const remaining = async (nowMs: number): Promise<number | undefined> =>
+      (await limiter.consume(checks, nowMs))[0]?.remaining;
+    assert.equal(await remaining(START_MS), 99);
+    const away = once(client, 'close');
+    await first.stop();
+    await away;
+    assert.deepEqual([await remaining(START_MS), await remaining(START_MS), failures], [99, 98, 1]);
+    const ready = once(client, 'ready');
+    const second = await startRedis(first.port);
+    await ready;
+    assert.deepEqual([await remaining(START_MS + 1_000), failures], [99, 1]);
+    await limiter.close?.();
+    await second.stop();
+  });
+});
+
+describe('a rate limit in the settings', () => {
+  it('is a count and seconds, or off', () => {
+    assert.deepEqual(parseRateLimit('1000/10'), { count: 1000, windowSeconds: 10 });
+    assert.deepEqual(parseRateLimit('1/1'), { count: 1, windowSeconds: 1 });
+    assert.equal(parseRateLimit('off'), null);
+  });
+
+  it('is refused in any other form', () => {
+    for (const text of [
+      '',
+      '0/10',
+      '10/0',
+      '10',
+      '-1/10',
+      '1.5/10',
+      '10/10s',
+      ' 10/10',
+      '1000000000/1',
+      '1/1000000',
+      'OFF',
+    ]) {
+      assert.throws(() => parseRateLimit(text), /count\/seconds, for example 1000\/10, or off/, text);
+    }
+  });
+});

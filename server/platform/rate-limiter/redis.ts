@@ -1,0 +1,54 @@
+import { Redis } from 'ioredis';
+import type { Cluster } from 'ioredis';
+import { CLOCK_TOLERANCE_US, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+
+// tostring() keeps 14 digits and would round a time in microseconds, hence string.format.
+// The expiry also heals a key written by a clock that ran ahead.
+const TAKE = `
+  local now = tonumber(ARGV[1])
+  local starts, taken = {}, true
+  for i, key in ipairs(KEYS) do
+    local interval, burst = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
+    local start = tonumber(redis.call('GET', key) or now)
+    if start < now or start > now + burst + ${CLOCK_TOLERANCE_US} then start = now end
+    if start + interval > now + burst then taken = false end
+    starts[i] = start
+  end
+  if taken then
+    for i, key in ipairs(KEYS) do
+      local arrival = starts[i] + tonumber(ARGV[2 * i])
+      local expiryMs = math.ceil((arrival - now) / 1000)
+      redis.call('SET', key, string.format('%.0f', arrival), 'PX', string.format('%.0f', expiryMs))
+    end
+  end
+  return starts`;
+
+type Scripted = (Redis | Cluster) & {
+  takeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<number[]>;
+};
+
+/** A client that fails at once when the server is away, so that the caller's fallback decides instead of a queue. */
+export function openRedis(url: string, onError: (error: Error) => void): Redis {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
+  redis.on('error', onError);
+  return redis;
+}
+
+/** In a cluster the keys of one call must share a slot: the part they have in common goes in {braces}. */
+export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
+  redis.defineCommand('takeRate', { lua: TAKE });
+  const scripted = redis as Scripted;
+  return {
+    async consume(checks, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      const keys = checks.map(({ key }) => key);
+      const paces = checks.flatMap(({ limit }) => [paceOf(limit).intervalUs, paceOf(limit).burstUs]);
+      const startsUs = await scripted.takeRate(keys.length, ...keys, nowUs, ...paces);
+      return decideAll(checks, startsUs, nowUs);
+    },
+    async close() {
+      redis.disconnect();
+    },
+  };
+}

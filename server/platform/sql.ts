@@ -1,0 +1,36 @@
+/** SQL in pieces: text and values stay together, so that a value can only ever become a parameter. */
+export interface Sql {
+  readonly strings: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+const isSql = (value: unknown): value is Sql => typeof value === 'object' && value !== null && 'strings' in value;
+
+export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]): Sql {
+  return { strings, values };
+}
+
+/** For names that come from our own tables of columns, never from a request. */
+export function raw(text: string): Sql {
+  return { strings: [text], values: [] };
+}
+
+export function joinSql(parts: readonly Sql[], separator: string): Sql {
+  if (parts.length === 0) return raw('');
+  return { strings: ['', ...parts.slice(1).map(() => separator), ''], values: parts };
+}
+
+export function toStatement(fragment: Sql): { text: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const write = (part: Sql): string =>
+    part.strings
+      .map((text, index) => {
+        if (index >= part.values.length) return text;
+        const value = part.values[index];
+        if (isSql(value)) return text + write(value);
+        values.push(value);
+        return `${text}$${values.length}`;
+      })
+      .join('');
+  return { text: write(fragment), values };
+}

@@ -1,0 +1,208 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Attributes, Context, Span } from '@opentelemetry/api';
+import type { Sampler } from '@opentelemetry/sdk-trace';
+
+export interface RequestSpanInput {
+  method: string;
+  /** The pattern, not the path: `/v1/orders/:id`. Left out where no route matched. */
+  route?: string | undefined;
+  /** Its query is cut off, if any. */
+  path?: string | undefined;
+  headers: IncomingHttpHeaders;
+}
+
+export interface ChildSpan {
+  end(error?: unknown): void;
+}
+
+export interface RequestSpan {
+  end(status: number, attributes?: Record<string, string>): void;
+  child(name: string, attributes?: Record<string, string>): ChildSpan;
+}
+
+export interface Tracing {
+  readonly enabled: boolean;
+  startRequestSpan(input: RequestSpanInput): RequestSpan;
+  /** Sends what is left; gives up, without an error, where the collector does not take it. */
+  shutdown(): Promise<void>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
+
+const SHUTDOWN_TIMEOUT_MS = 5_000;
+const MAX_REPORT_CHARACTERS = 500;
+
+// Anything else would let a client make up as many span names as it likes.
+const KNOWN_METHODS = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'CONNECT',
+  'TRACE',
+  'QUERY',
+]);
+
+const NO_CHILD: ChildSpan = Object.freeze({ end: () => {} });
+const NO_SPAN: RequestSpan = Object.freeze({ end: () => {}, child: () => NO_CHILD });
+const NO_TRACING: Tracing = Object.freeze({
+  enabled: false,
+  startRequestSpan: () => NO_SPAN,
+  shutdown: async () => {},
+});
+
+/**
+ * Traces go out only where the standard OTEL_* variables name a collector; otherwise not even the libraries are loaded.
+ * `report` hears of lost spans and bad settings. The exporter itself reads OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT,
+ * _COMPRESSION and the certificates from the process's own environment.
+ */
+export async function startTracing(env: Environment, report: (problem: string) => void = () => {}): Promise<Tracing> {
+  const url = exportUrl(env);
+  if (url === undefined || isSwitchedOff(env)) return NO_TRACING;
+  const libraries = await loadLibraries();
+  reportProblems(libraries, report);
+  const { sdk, exporters, resources } = libraries;
+  const provider = new sdk.TracerProvider({
+    resource: resources.defaultResource().merge(resources.resourceFromAttributes(resourceAttributes(env))),
+    sampler: samplerOf(env, libraries),
+    spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new exporters.OTLPTraceExporter({ url }) })],
+  });
+  return {
+    enabled: true,
+    startRequestSpan: requestSpanStarter(libraries, provider),
+    shutdown: () => withinShutdownTime(provider.shutdown(), report),
+  };
+}
+
+function exportUrl(env: Environment): string | undefined {
+  if (env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+  const base = env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  return base ? base.replace(/\/*$/, '/v1/traces') : undefined;
+}
+
+function isSwitchedOff(env: Environment): boolean {
+  const exporters = (env['OTEL_TRACES_EXPORTER'] || 'otlp').split(',').map((name) => name.trim());
+  return env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || !exporters.includes('otlp');
+}
+
+async function loadLibraries() {
+  const [api, core, sdk, resources, exporters] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/core'),
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+  ]);
+  return { api, core, sdk, resources, exporters };
+}
+
+function reportProblems({ api }: Libraries, report: (problem: string) => void): void {
+  const say = (message: string): void => report(message.slice(0, MAX_REPORT_CHARACTERS));
+  const ignore = (): void => {};
+  const logger = { error: say, warn: say, info: ignore, debug: ignore, verbose: ignore };
+  api.diag.setLogger(logger, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+function resourceAttributes(env: Environment): Attributes {
+  const attributes: Attributes = { 'service.name': 'svc' };
+  for (const pair of (env['OTEL_RESOURCE_ATTRIBUTES'] ?? '').split(',')) {
+    const [, key, value] = /^\s*([^=\s]+)\s*=([^=]*)$/.exec(pair) ?? [];
+    if (key !== undefined && value !== undefined) attributes[decode(key)] = decode(value.trim());
+  }
+  if (env['OTEL_SERVICE_NAME']) attributes['service.name'] = env['OTEL_SERVICE_NAME'];
+  return attributes;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+// Since version 3 the SDK leaves this variable to its caller.
+function samplerOf(env: Environment, { sdk }: Libraries): Sampler {
+  const name = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on';
+  const root = rootSampler(name.replace(/^parentbased_/, ''), Number(env['OTEL_TRACES_SAMPLER_ARG'] || '1'), sdk);
+  const isPlain = ['always_on', 'always_off', 'traceidratio'].includes(name);
+  return isPlain ? root : new sdk.ParentBasedSampler({ root });
+}
+
+function rootSampler(name: string, ratio: number, sdk: Libraries['sdk']): Sampler {
+  if (name === 'always_off') return new sdk.AlwaysOffSampler();
+  if (name === 'traceidratio' && ratio >= 0 && ratio < 1) return new sdk.TraceIdRatioBasedSampler(ratio);
+  return new sdk.AlwaysOnSampler();
+}
+
+function requestSpanStarter(
+  { api, core }: Libraries,
+  provider: InstanceType<Libraries['sdk']['TracerProvider']>,
+): Tracing['startRequestSpan'] {
+  const tracer = provider.getTracer('svc');
+  const propagator = new core.W3CTraceContextPropagator();
+
+  function startChild(parent: Context, name: string, attributes: Attributes): ChildSpan {
+    const span = tracer.startSpan(name, { attributes }, parent);
+    return {
+      end(error) {
+        if (error !== undefined) fail(span, errorType(error));
+        span.end();
+      },
+    };
+  }
+
+  function fail(span: Span, type: string): void {
+    span.setAttribute('error.type', type);
+    span.setStatus({ code: api.SpanStatusCode.ERROR });
+  }
+
+  return (input) => {
+    const caller = propagator.extract(api.ROOT_CONTEXT, input.headers, api.defaultTextMapGetter);
+    const options = { kind: api.SpanKind.SERVER, attributes: requestAttributes(input) };
+    const span = tracer.startSpan(spanName(input), options, caller);
+    if (!span.isRecording()) return NO_SPAN;
+    const context = api.trace.setSpan(caller, span);
+    return {
+      end(status, attributes = {}) {
+        span.setAttributes({ ...attributes, 'http.response.status_code': status });
+        if (status >= 500) fail(span, String(status));
+        span.end();
+      },
+      child: (name, attributes = {}) => startChild(context, name, attributes),
+    };
+  };
+}
+
+function spanName({ method, route }: RequestSpanInput): string {
+  const verb = KNOWN_METHODS.has(method) ? method : 'HTTP';
+  return route === undefined ? verb : `${verb} ${route}`;
+}
+
+function requestAttributes({ method, route, path }: RequestSpanInput): Attributes {
+  const attributes: Attributes = { 'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER' };
+  if (route !== undefined) attributes['http.route'] = route;
+  if (path !== undefined) attributes['url.path'] = path.replace(/[?#].*$/s, '');
+  return attributes;
+}
+
+/** Not the message, nor the stack that starts with it: an error may quote what was being worked on. */
+function errorType(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+async function withinShutdownTime(work: Promise<void>, report: (problem: string) => void): Promise<void> {
+  const { promise: expiry, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    report(`the last spans were not delivered within ${SHUTDOWN_TIMEOUT_MS} ms`);
+    resolve();
+  }, SHUTDOWN_TIMEOUT_MS);
+  const failed = (error: unknown): void => report(`the last spans were not delivered: ${errorType(error)}`);
+  await Promise.race([work.catch(failed), expiry]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,134 @@
+import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { buildApp, fileStore, noReferences } from './app.ts';
+import { baseUrlOf, type Config } from './config.ts';
+import { type Demo, ensureDemo } from './demo.ts';
+import { startWorker } from './jobs/worker.ts';
+import { systemClock } from './platform/clock.ts';
+import { type DatabasePool, openDatabase } from './platform/database.ts';
+import { acquireSingleInstanceLock, startEmbeddedPostgres } from './platform/embedded-postgres.ts';
+import { createDiskStore } from './platform/files/disk-store.ts';
+import type { Logger } from './platform/log.ts';
+import { loadMasterSecret } from './platform/master-secret.ts';
+import { migrate } from './platform/migrations.ts';
+import { createMemoryRateLimiter } from './platform/rate-limiter/memory.ts';
+import { createPostgresRateLimiter } from './platform/rate-limiter/postgres.ts';
+import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
+import { createRedisRateLimiter, openRedis } from './platform/rate-limiter/redis.ts';
+import { createResilientRateLimiter } from './platform/rate-limiter/resilient.ts';
+import { deriveKey } from './platform/secret.ts';
+import { startTracing } from './platform/tracing.ts';
+
+export class AlreadyRunningError extends Error {}
+
+export interface Service {
+  readonly baseUrl: string;
+  readonly demo: Demo | undefined;
+  stop(): Promise<void>;
+}
+
+/** Runs its steps in reverse when the service stops, or when a later step of the start fails. */
+function cleanUpStack(): { push(step: () => Promise<unknown>): void; run(): Promise<void> } {
+  const steps: (() => Promise<unknown>)[] = [];
+  return {
+    push: (step) => steps.push(step),
+    async run() {
+      for (const step of steps.splice(0).reverse()) await step();
+    },
+  };
+}
+
+export async function startService(config: Config, log: Logger, onFatal: (error: Error) => void): Promise<Service> {
+  const cleanUp = cleanUpStack();
+  try {
+    return await start(config, log, onFatal, cleanUp);
+  } catch (error) {
+    await cleanUp.run();
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  log: Logger,
+  onFatal: (error: Error) => void,
+  cleanUp: ReturnType<typeof cleanUpStack>,
+): Promise<Service> {
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  const connectionString = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
+  const masterSecret = await loadMasterSecret(config);
+  await migrate(connectionString);
+
+  const db = openDatabase({
+    connectionString,
+    poolSize: config.SVC_DATABASE_POOL,
+    applicationName: 'svc',
+    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+  });
+  cleanUp.push(() => db.close());
+  const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
+  cleanUp.push(() => tracing.shutdown());
+  const limiter = openRateLimiter(config, db, log);
+  cleanUp.push(async () => limiter.close?.());
+
+  const server = { baseUrl: baseUrlOf(config, config.PORT) };
+  if (config.SVC_ROLES.includes('worker')) {
+    const disk = createDiskStore({
+      root: join(config.dataDir, 'files'),
+      baseUrl: server.baseUrl,
+      signingKey: deriveKey(masterSecret, 'file-urls'),
+    });
+    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, log });
+    cleanUp.push(() => worker.stop());
+  }
+  if (config.SVC_ROLES.includes('api')) {
+    const app = await buildApp({
+      config,
+      baseUrl: server.baseUrl,
+      db,
+      clock: systemClock,
+      log,
+      masterSecret,
+      limiter,
+      tracing,
+      references: noReferences,
+    });
+    cleanUp.push(() => app.close());
+    await app.listen({ host: config.HOST, port: config.PORT });
+    server.baseUrl = baseUrlOf(config, (app.server.address() as AddressInfo).port);
+  }
+  const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
+  const demo = wantsDemo
+    ? await ensureDemo({ db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl: server.baseUrl })
+    : undefined;
+  return { baseUrl: server.baseUrl, demo, stop: () => cleanUp.run() };
+}
+
+async function embeddedDatabase(
+  config: Config,
+  onFatal: (error: Error) => void,
+  cleanUp: ReturnType<typeof cleanUpStack>,
+): Promise<string> {
+  const postgres = await startEmbeddedPostgres({
+    dataDirectory: join(config.dataDir, 'postgres'),
+    onUnexpectedExit: (code) => onFatal(new Error(`The embedded PostgreSQL ended unexpectedly (code ${code}).`)),
+  });
+  const lock = await acquireSingleInstanceLock(postgres.connectionString, onFatal);
+  if (!lock) throw new AlreadyRunningError(`Another process already serves the data folder ${config.dataDir}.`);
+  cleanUp.push(() => postgres.stop());
+  cleanUp.push(() => lock.release());
+  return postgres.connectionString;
+}
+
+function openRateLimiter(config: Config, db: DatabasePool, log: Logger): RateLimiter {
+  const store = config.SVC_RATE_LIMIT_STORE ?? (config.REDIS_URL ? 'redis' : 'memory');
+  if (store === 'memory') return createMemoryRateLimiter();
+  const onFailure = (error: unknown): void =>
+    log.warn({ err: error }, 'the shared rate-limit store does not answer; counting in this process meanwhile');
+  const shared =
+    store === 'redis'
+      ? createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure))
+      : createPostgresRateLimiter(async (text, values) => ({ rows: await db.query(text, values) }));
+  return createResilientRateLimiter(shared, onFailure);
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import Type from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+import { apiRoutes, noReferences } from '../../server/app.ts';
+import { openApiDocument } from '../../server/http/openapi.ts';
+import { latestVersion } from '../../server/http/versions/versions.ts';
+import { systemClock } from '../../server/platform/clock.ts';
+
+/** Every answer a test gets is held against the OpenAPI document; a field or status it does not name fails. */
+
+type Json = Record<string, unknown>;
+
+const files = { put: async () => {}, delete: async () => {}, url: async () => '' };
+export const routes = apiRoutes(noReferences, { files, clock: systemClock });
+export const document = openApiDocument(routes, 'http://service.test') as {
+  paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
+  components: { schemas: Json };
+};
+
+function inline(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(inline);
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref, ...rest } = node as Json;
+  if (typeof $ref === 'string') return inline(document.components.schemas[$ref.split('/').at(-1) ?? '']);
+  const written = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value)])) as Json;
+  // What the document does not name must not be there.
+  return written.properties && written.additionalProperties === undefined
+    ? { ...written, additionalProperties: false }
+    : written;
+}
+
+const validators = new Map<string, Validator>();
+
+function operationOf(method: string, path: string) {
+  const plain = path.split('?')[0] ?? '';
+  const entries = Object.entries(document.paths).filter(([pattern]) =>
+    new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain),
+  );
+  // A fixed segment (images/reorder) wins over a parameter, as in the router.
+  const [pattern, operations] =
+    entries.sort(([left], [right]) => left.split('{').length - right.split('{').length)[0] ?? [];
+  return { pattern, operation: operations?.[method.toLowerCase()] };
+}
+
+export function checkAgainstDocument(
+  method: string,
+  path: string,
+  reply: { status: number; headers: Headers; text: string },
+): void {
+  const { pattern, operation } = operationOf(method, path);
+  const version = reply.headers.get('svc-version') ?? latestVersion;
+  if (!operation || version !== latestVersion) return;
+  const response = operation.responses[String(reply.status)];
+  assert.ok(response, `${method} ${pattern} answered ${reply.status}, which its documentation does not name`);
+  const name = `${method} ${pattern} ${reply.status}`;
+  let validator = validators.get(name);
+  if (!validator) {
+    const { schema } = response.content['application/json'] as { schema: unknown };
+    validator = Compile(Type.Unsafe(inline(schema) as object));
+    validators.set(name, validator);
+  }
+  const body: unknown = JSON.parse(reply.text);
+  if (validator.Check(body)) return;
+  const problems = validator.Errors(body).map((error) => `${error.instancePath} ${error.message}`);
+  // Sparse fields leave out what is required otherwise.
+  const relevant =
+    path.includes('fields[') || path.includes('fields%5B')
+      ? problems.filter((problem) => !problem.includes('must have required properties'))
+      : problems;
+  assert.deepEqual(relevant, [], `the answer of ${name} differs from its documentation`);
+}

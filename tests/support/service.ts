@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type AppDependencies, buildApp, noReferences } from '../../server/app.ts';
+import { type Config, loadConfig } from '../../server/config.ts';
+import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
+import type { Company } from '../../server/features/companies/queries.ts';
+import { createCompanies } from '../../server/features/companies/service.ts';
+import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
+import { deriveKey, Secret } from '../../server/platform/secret.ts';
+import { startTracing } from '../../server/platform/tracing.ts';
+import { cloneDatabase, type TestDatabase } from './database.ts';
+import { checkAgainstDocument } from './openapi.ts';
+
+/** The real service on a real socket and a database of its own. */
+
+export interface CallOptions {
+  readonly key?: string | null;
+  readonly body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string | Buffer;
+  readonly headers?: Record<string, string>;
+  readonly idempotencyKey?: string;
+}
+
+export interface Reply<Body = Record<string, any>> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Body;
+}
+
+export interface Merchant {
+  readonly sandbox: Company;
+  readonly live: Company;
+  readonly key: string;
+}
+
+export interface TestService {
+  readonly app: FastifyInstance;
+  readonly baseUrl: string;
+  readonly db: DatabasePool;
+  readonly database: TestDatabase;
+  readonly clock: { nowMs(): number; advance(ms: number): void };
+  readonly logLines: string[];
+  readonly config: Config;
+  readonly pepper: Buffer;
+  /** A secret key of the service's own sandbox company, used when a call names no other. */
+  readonly key: string;
+  readonly company: Company;
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>;
+  createMerchant(): Promise<Merchant>;
+  createKey(company: Company, options?: Partial<NewKey>): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export interface TestOptions {
+  readonly settings?: Record<string, string>;
+  readonly database?: TestDatabase;
+  readonly dataDir?: string;
+  readonly references?: AppDependencies['references'];
+}
+
+const masterSecret = new Secret(Buffer.alloc(32, 7));
+
+export async function startTestService(options: TestOptions = {}): Promise<TestService> {
+  const database = options.database ?? (await cloneDatabase());
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-data-')));
+  const config = loadConfig({
+    SVC_DATA_DIR: dataDir,
+    SVC_RATE_LIMIT_GLOBAL: 'off',
+    SVC_RATE_LIMIT_READ: 'off',
+    SVC_RATE_LIMIT_WRITE: 'off',
+    SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+    ...options.settings,
+  });
+  const logLines: string[] = [];
+  const db = openDatabase({
+    connectionString: database.connectionString,
+    poolSize: config.SVC_DATABASE_POOL,
+    applicationName: 'svc tests',
+    onError: () => undefined,
+  });
+  let offsetMs = 0;
+  const clock = {
+    nowMs: () => Date.now() + offsetMs,
+    advance: (ms: number) => {
+      offsetMs += ms;
+    },
+  };
+  const pepper = deriveKey(masterSecret, 'api-keys');
+  const app = await buildApp({
+    config,
+    // The port is not known yet; links are resolved against the real address by the tests that follow them.
+    baseUrl: 'http://service.test',
+    db,
+    clock,
+    log: createLog('trace', { write: (line) => logLines.push(line) }),
+    masterSecret,
+    limiter: createMemoryRateLimiter(),
+    tracing: await startTracing({}),
+    references: options.references ?? noReferences,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+
+  const createKey = async (company: Company, key: Partial<NewKey> = {}): Promise<string> => {
+    const made = await createApiKey(db, pepper, company, clock.nowMs(), { kind: 'secret', name: 'test', ...key });
+    return made.text.reveal();
+  };
+  const createMerchant = async (): Promise<Merchant> => {
+    const companies = await createCompanies(db, clock.nowMs(), `Merchant ${randomUUID()}`);
+    return { ...companies, key: await createKey(companies.sandbox) };
+  };
+  const merchant = await createMerchant();
+
+  return {
+    app,
+    baseUrl,
+    db,
+    database,
+    clock,
+    logLines,
+    config,
+    pepper,
+    key: merchant.key,
+    company: merchant.sandbox,
+    createKey,
+    createMerchant,
+    call: (method, path, callOptions = {}) => call(baseUrl, merchant.key, method, path, callOptions),
+    async stop() {
+      await app.close();
+      await db.close();
+      if (!options.database) await database.drop();
+      if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function call(
+  baseUrl: string,
+  defaultKey: string,
+  method: string,
+  path: string,
+  { key = defaultKey, body, raw, headers = {}, idempotencyKey }: CallOptions,
+): Promise<Reply> {
+  const json = body === undefined ? raw : JSON.stringify(body);
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Bearer ${key}` }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
+      ...headers,
+    },
+    ...(json !== undefined && { body: json }),
+  });
+  const text = await response.text();
+  const reply = { status: response.status, headers: response.headers, text, body: parse(text) };
+  checkAgainstDocument(method, path, reply);
+  return reply;
+}
+
+function parse(text: string): Record<string, never> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+let counter = 0;
+
+/** Fields of a customer that no other test has used. */
+export function someCustomer(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  counter += 1;
+  const number = String(counter).padStart(7, '0');
+  const unique = `${process.pid}-${number}`;
+  return {
+    email: `customer-${unique}@example.com`,
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    phone: `+1555${number}`,
+    ...overrides,
+  };
+}
+
+export function someProduct(overrides: Record<string, unknown> = {}): Record<string, unknown> {
+  counter += 1;
+  return {
+    name: 'Tea pot',
+    description: 'Holds six cups.',
+    pricing: { amount: 4900, currency: 'usd' },
+    requires_shipping: true,
+    sku: `sku-${process.pid}-${counter}`,
+    ...overrides,
+  };
+}
