@@ -1,8 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
-import type { Company } from './features/companies/queries.ts';
-import { createCompanies, findCompanies } from './features/companies/service.ts';
+import { type Company, createCompanies, findCompanies } from './features/companies/service.ts';
 import { createProduct } from './features/products/service.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
@@ -68,7 +67,7 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 async function stillValid({ db, clock, masterSecret }: DemoDependencies, demo: Demo): Promise<boolean> {
   const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
   const keys = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
-  const found = await Promise.all(keys.map((key) => directory.find(String(key), '127.0.0.1')));
+  const found = await Promise.all(keys.map((key) => directory.find(`${key}`, '127.0.0.1')));
   return found.every((access) => typeof access === 'object');
 }
 

@@ -7,6 +7,7 @@ export const limits = {
   imageUrlTtlSeconds: 10 * 60,
 
   jsonDepth: 32,
+  jsonValues: 20_000,
   textLength: 255,
   emailLength: 254,
   descriptionLength: 5_000,

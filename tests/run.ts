@@ -21,12 +21,15 @@ const postgres = await startEmbeddedPostgres({
 async function prepareTemplate(): Promise<void> {
   const admin = new pg.Client({ connectionString: postgres.connectionString });
   await admin.connect();
-  await admin.query('CREATE DATABASE svc_template');
-  const url = new URL(postgres.connectionString);
-  url.pathname = '/svc_template';
-  await migrate(url.href);
-  await admin.query('ALTER DATABASE svc_template IS_TEMPLATE true');
-  await admin.end();
+  try {
+    await admin.query('CREATE DATABASE svc_template');
+    const url = new URL(postgres.connectionString);
+    url.pathname = '/svc_template';
+    await migrate(url.href);
+    await admin.query('ALTER DATABASE svc_template IS_TEMPLATE true');
+  } finally {
+    await admin.end();
+  }
 }
 
 function runTests(files: readonly string[]): Promise<number> {

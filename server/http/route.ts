@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
-import type { Company } from '../features/companies/queries.ts';
+import type { Company } from '../features/companies/service.ts';
 import type { Permission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
 import type { ListDeclaration, Page } from './lists.ts';

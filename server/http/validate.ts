@@ -12,7 +12,7 @@ System.Settings.Set({ maxErrors: limits.fieldErrors * 4 });
 export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {
   const compiled = Compile(schema);
   return (value) => {
-    if (compiled.Check(value)) return value as Static<Schema>;
+    if (compiled.Check(value)) return value;
     throw validationError(fieldErrors(compiled.Errors(value)));
   };
 }

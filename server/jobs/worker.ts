@@ -1,4 +1,4 @@
-import { dueUnreferencedFiles, forgetUnreferencedFiles } from '../features/products/queries.ts';
+import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
@@ -25,7 +25,7 @@ const batch = 500;
 /** Clean-up. Every job may run in any number of processes at once. */
 export const jobs: readonly Job[] = [
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
-  { name: 'unreferenced files', everyMs: 30_000, run: deleteUnreferencedFiles },
+  { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,
@@ -33,14 +33,6 @@ export const jobs: readonly Job[] = [
       sweepPostgresRateLimits(async (text, values) => ({ rows: await db.query(text, values) }), clock.nowMs(), batch),
   },
 ];
-
-/** The entry goes only after the file is gone, so that a crash in between repeats the deletion. */
-export async function deleteUnreferencedFiles({ db, files }: WorkerDependencies): Promise<number> {
-  const keys = await dueUnreferencedFiles(db, batch);
-  for (const key of keys) await files.delete(key);
-  if (keys.length > 0) await forgetUnreferencedFiles(db, keys);
-  return keys.length;
-}
 
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
   const stopping = new AbortController();

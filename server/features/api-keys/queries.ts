@@ -1,6 +1,6 @@
 import type { Permission } from '../../http/permissions.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type Company, type CompanyRow, toCompany } from '../companies/queries.ts';
+import { type Company, type CompanyRow, toCompany } from '../companies/service.ts';
 import type { KeyKind } from './key-format.ts';
 
 export interface ApiKey {

@@ -1,7 +1,7 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { type Company, findCompanies, insertCompany } from './queries.ts';
+import { type Company, type CompanyRow, findCompanies, insertCompany, toCompany } from './queries.ts';
 
 /** A merchant has two companies: the live one, and the demo company that is its sandbox. */
 export async function createCompanies(
@@ -26,4 +26,4 @@ export async function createCompanies(
   return pair;
 }
 
-export { findCompanies };
+export { type Company, type CompanyRow, findCompanies, toCompany };

@@ -2,11 +2,8 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RequestContext, UploadedFile } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/database.ts';
-import type { FileStore } from '../../platform/files/file-store.ts';
 import { inspectImage } from '../../platform/files/image.ts';
-import { createdAt, newId } from '../../platform/ids.ts';
+import { newId } from '../../platform/ids.ts';
 import {
   deleteImage,
   findImages,
@@ -16,35 +13,9 @@ import {
   registerUnreferencedFile,
   setImagePositions,
 } from './queries.ts';
+import { type ImageLinks, imageToWire } from './image-links.ts';
 import type { ImageOrders, ImagesReorder, ProductImage } from './schemas.ts';
 import { lockChangeableProduct } from './service.ts';
-
-export interface ImageLinks {
-  readonly files: FileStore;
-  /** Links live by real time, whatever the company's sandbox clock says. */
-  readonly clock: Clock;
-}
-
-async function toWire(row: ImageRow, { files, clock }: ImageLinks): Promise<ProductImage> {
-  return {
-    id: row.id,
-    product_id: row.product_id,
-    url: await files.url(row.file_key, limits.imageUrlTtlSeconds, clock.nowMs()),
-    order: row.position,
-    created_at: createdAt(row.id),
-  };
-}
-
-export async function imagesOf(
-  db: Queryable,
-  companyId: string,
-  links: ImageLinks,
-  productIds: readonly string[],
-): Promise<Map<string, ProductImage[]>> {
-  const rows = await findImages(db, companyId, productIds);
-  const images = await Promise.all(rows.map((row) => toWire(row, links)));
-  return Map.groupBy(images, (image) => image.product_id);
-}
 
 export interface StoredImage {
   readonly id: string;
@@ -95,7 +66,7 @@ export async function addImage(
     if (!(await insertImage(transaction, company.id, row))) {
       throw new ApiError('service_unavailable', 'The upload took too long. Send it again.');
     }
-    return toWire(row, links);
+    return imageToWire(row, links);
   });
 }
 

@@ -3,7 +3,8 @@ import { booleanParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { addImage, type ImageLinks, removeImage, reorderImages, storeImage } from './images.ts';
+import type { ImageLinks } from './image-links.ts';
+import { addImage, removeImage, reorderImages, storeImage } from './images.ts';
 import { imageOrders, imagesReorder, product, productCreate, productImage, productUpdate } from './schemas.ts';
 import {
   changeProduct,

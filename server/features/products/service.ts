@@ -4,7 +4,7 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
-import { type ImageLinks, imagesOf } from './images.ts';
+import { type ImageLinks, imagesOf } from './image-links.ts';
 import {
   findProduct,
   hardDeleteProduct,

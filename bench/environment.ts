@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { createApiKey } from '../server/features/api-keys/service.ts';
+import { createCompanies } from '../server/features/companies/service.ts';
+import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { startEmbeddedPostgres } from '../server/platform/embedded-postgres.ts';
+import { migrate } from '../server/platform/migrations.ts';
+import { deriveKey, Secret } from '../server/platform/secret.ts';
+
+/** A PostgreSQL as durable as in production, a company with a key, and server processes to be measured. */
+
+export interface ServerProcess {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Environment {
+  readonly sql: pg.Client;
+  readonly postgresPid: number;
+  readonly companyId: string;
+  readonly key: string;
+  startService(name: string, options?: ServiceOptions): Promise<ServerProcess>;
+  startBareServer(): Promise<ServerProcess>;
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Root of the repository whose service is started; this one, when not given. */
+  readonly root?: string;
+  /** Folder to leave a CPU profile in when the service stops. */
+  readonly profileInto?: string;
+}
+
+const thisRoot = resolve(import.meta.dirname, '..');
+const poolSize = '10';
+const startTimeoutMs = 60_000;
+
+const withoutRateLimits = {
+  SVC_RATE_LIMIT_GLOBAL: 'off',
+  SVC_RATE_LIMIT_READ: 'off',
+  SVC_RATE_LIMIT_WRITE: 'off',
+};
+
+export const defaultRateLimits = { SVC_RATE_LIMIT_GLOBAL: '', SVC_RATE_LIMIT_READ: '', SVC_RATE_LIMIT_WRITE: '' };
+
+export async function startEnvironment(): Promise<Environment> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
+  const postgres = await startEmbeddedPostgres({ dataDirectory: join(folder, 'postgres') });
+  await migrate(postgres.connectionString);
+  const masterSecret = randomBytes(32).toString('base64url');
+  const sql = new pg.Client({ connectionString: postgres.connectionString });
+  await sql.connect();
+  const company = await createCompany(postgres.connectionString, masterSecret);
+  const running = new Set<ServerProcess>();
+
+  async function start(name: string, root: string, args: readonly string[], settings: Record<string, string>) {
+    const dataDir = await mkdtemp(join(folder, 'data-'));
+    const server = await startServer(name, root, args, join(dataDir, 'output.log'), {
+      DATABASE_URL: postgres.connectionString,
+      SVC_DATABASE_POOL: poolSize,
+      SVC_MASTER_SECRET: masterSecret,
+      SVC_DATA_DIR: dataDir,
+      SVC_LOG_LEVEL: 'info',
+      HOST: '127.0.0.1',
+      PORT: '0',
+      ...settings,
+    });
+    running.add(server);
+    return { ...server, stop: () => server.stop().then(() => void running.delete(server)) };
+  }
+
+  return {
+    ...company,
+    sql,
+    postgresPid: postgres.pid,
+    async startService(name, { settings, root, profileInto } = {}) {
+      if (profileInto) await mkdir(profileInto, { recursive: true });
+      const args = [...(profileInto ? ['--cpu-prof', `--cpu-prof-dir=${profileInto}`] : []), 'server/main.ts'];
+      return start(name, root ?? thisRoot, args, { ...withoutRateLimits, ...settings });
+    },
+    startBareServer: () => start('bare', thisRoot, ['bench/bare-server.ts'], {}),
+    async stop() {
+      for (const server of running) await server.stop();
+      await sql.end();
+      await postgres.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createCompany(connectionString: string, masterSecret: string): Promise<{ companyId: string; key: string }> {
+  const db: DatabasePool = openDatabase({
+    connectionString,
+    poolSize: 1,
+    applicationName: 'bench',
+    onError: () => undefined,
+  });
+  const { sandbox } = await createCompanies(db, Date.now(), 'Benchmark');
+  const pepper = deriveKey(new Secret(Buffer.from(masterSecret)), 'api-keys');
+  const { text } = await createApiKey(db, pepper, sandbox, Date.now(), { kind: 'secret', name: 'bench' });
+  await db.close();
+  return { companyId: sandbox.id, key: text.reveal() };
+}
+
+async function startServer(
+  name: string,
+  root: string,
+  args: readonly string[],
+  outputFile: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<ServerProcess> {
+  const output = openSync(outputFile, 'a');
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', output, output],
+  });
+  closeSync(output);
+  const baseUrl = await addressOf(child, outputFile, name);
+  return { name, baseUrl, pid: child.pid ?? 0, stop: () => stopProcess(child) };
+}
+
+/** Both servers print the address they got; the log lines that follow go to the same file, as to a production stdout. */
+async function addressOf(child: ChildProcess, outputFile: string, name: string): Promise<string> {
+  const deadlineMs = Date.now() + startTimeoutMs;
+  while (child.exitCode === null && Date.now() < deadlineMs) {
+    const found = /API\s+(http:\S+)\/v1/.exec(await readFile(outputFile, 'utf8'));
+    if (found?.[1]) return found[1];
+    await sleep(50);
+  }
+  child.kill();
+  throw new Error(`${name} did not start:\n${await readFile(outputFile, 'utf8')}`);
+}
+
+async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}

@@ -1,0 +1,58 @@
+import type { Client } from './client.ts';
+import type { Environment } from './environment.ts';
+
+/** What a workload is made of. A new one is a file that exports one of these, and a line in the table of `run.ts`. */
+
+export interface BenchRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Called once for each job inside the client process, with the job's data; what it returns makes one request a call. */
+export type RequestMaker = (data: Readonly<Record<string, readonly string[]>>) => () => BenchRequest;
+
+export interface BenchOptions {
+  /** Seconds of one measurement; each workload has its own default. */
+  readonly seconds: number | undefined;
+  readonly rounds: number;
+  readonly rows: number;
+  /** Folder of another copy of this repository whose service is measured in the same rounds. */
+  readonly against: string | undefined;
+  readonly profile: boolean;
+}
+
+export interface Bench {
+  readonly environment: Environment;
+  readonly client: Client;
+  readonly options: BenchOptions;
+  note(text: string): void;
+}
+
+export type Cell = string | number | null;
+
+export interface Table {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export interface Target {
+  readonly name: string;
+  readonly wanted: string;
+  readonly measured: string;
+  readonly met: boolean;
+}
+
+export interface Report {
+  readonly tables: readonly Table[];
+  readonly targets: readonly Target[];
+}
+
+export interface Workload {
+  /** Where the client process finds `requests`: `import.meta.url`. */
+  readonly module: string;
+  readonly requests: Readonly<Record<string, RequestMaker>>;
+  readonly run: (bench: Bench) => Promise<Report>;
+}

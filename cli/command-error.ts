@@ -1,0 +1,2 @@
+/** A mistake of the person at the keyboard: shown as its message alone. */
+export class CommandError extends Error {}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { loadConfig } from '../server/config.ts';
+import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { acquireSingleInstanceLock, startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { loadMasterSecret } from '../server/platform/master-secret.ts';
+import { migrate } from '../server/platform/migrations.ts';
+import { deriveKey } from '../server/platform/secret.ts';
+
+export interface Connected {
+  readonly db: DatabasePool;
+  readonly pepper: Buffer;
+}
+
+/** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
+export async function withDatabase<Result>(work: (connected: Connected) => Promise<Result>): Promise<Result> {
+  const config = loadConfig(process.env);
+  const url = config.DATABASE_URL?.reveal();
+  if (url) return connect(url, work);
+  const postgres = await startEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });
+  // Whoever holds the lock answers for the server: a running service does, and keeps it.
+  const lock = await acquireSingleInstanceLock(postgres.connectionString);
+  try {
+    return await connect(postgres.connectionString, work);
+  } finally {
+    if (lock) {
+      await lock.release();
+      await postgres.stop();
+    }
+  }
+
+  async function connect(connectionString: string, use: typeof work): Promise<Result> {
+    await migrate(connectionString);
+    const masterSecret = await loadMasterSecret(config);
+    const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'svc command', onError: () => undefined });
+    try {
+      return await use({ db, pepper: deriveKey(masterSecret, 'api-keys') });
+    } finally {
+      await db.close();
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { createApiKey, InvalidKeyOption, listApiKeys, revokeApiKey } from '../server/features/api-keys/service.ts';
+import { type Company, findCompanies } from '../server/features/companies/service.ts';
+import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
+import { systemClock } from '../server/platform/clock.ts';
+import type { DatabasePool } from '../server/platform/database.ts';
+import { createdAt, isUuid } from '../server/platform/ids.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
+  return withDatabase(async ({ db, pepper }) => {
+    const company = await chosenCompany(db, flags.company);
+    switch (action) {
+      case 'create':
+        return createKey(db, pepper, company, flags);
+      case 'list':
+        return listKeys(db, company, flags);
+      case 'revoke':
+        return revokeKey(db, company, id, flags);
+      default:
+        throw new CommandError('Say what to do: keys create, keys list or keys revoke ID.');
+    }
+  });
+}
+
+/** `demo` and `live` name the companies of the only merchant; with several merchants it takes the company's id. */
+async function chosenCompany(db: DatabasePool, wanted: string | undefined): Promise<Company> {
+  const companies = await findCompanies(db);
+  const mode = { demo: 'sandbox', sandbox: 'sandbox', live: 'live' }[wanted ?? ''];
+  const matching = companies.filter((company) => company.id === wanted || company.mode === mode);
+  const [company] = matching;
+  if (company && matching.length === 1) return company;
+  const known = companies.map(({ id, mode: kind, name }) => `  ${id}  ${kind}  ${name}`).join('\n');
+  throw new CommandError(`Name one company with --company demo, --company live or its id:\n${known || '  (none yet)'}`);
+}
+
+function chosenPermissions(text: string | undefined): Permission[] | undefined {
+  if (text === undefined) return undefined;
+  const named = text.split(',').map((part) => part.trim());
+  const unknown = named.filter((name) => !isPermission(name));
+  if (unknown.length > 0) {
+    throw new CommandError(`Unknown permission ${unknown.join(', ')}. There are: ${permissions.join(', ')}.`);
+  }
+  return named.filter(isPermission);
+}
+
+function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
+  if (text === undefined) return null;
+  const seconds = Number(text);
+  if (!Number.isInteger(seconds) || seconds < 1) throw new CommandError('--expires-in is a whole number of seconds.');
+  return new Date(nowMs + seconds * 1000);
+}
+
+async function createKey(db: DatabasePool, pepper: Buffer, company: Company, flags: Flags): Promise<string> {
+  const kind = flags.kind ?? 'secret';
+  if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind is secret or publishable.');
+  const nowMs = systemClock.nowMs();
+  const chosen = chosenPermissions(flags.permissions);
+  try {
+    const { key, text } = await createApiKey(db, pepper, company, nowMs, {
+      kind,
+      name: flags.name ?? 'command line',
+      ...(chosen && { permissions: chosen }),
+      allowedAddresses: (flags['allow-ip'] ?? []).flatMap((ranges) => ranges.split(',')).map((range) => range.trim()),
+      expiresAt: chosenExpiry(flags['expires-in'], nowMs),
+    });
+    if (!flags.json) return `${text.reveal()}\n`;
+    return `${JSON.stringify({ id: key.id, key: text.reveal(), ...describe(key) })}\n`;
+  } catch (error) {
+    throw error instanceof InvalidKeyOption ? new CommandError(error.message) : error;
+  }
+}
+
+function describe(key: Awaited<ReturnType<typeof listApiKeys>>[number]): Record<string, unknown> {
+  return {
+    id: key.id,
+    kind: key.kind,
+    name: key.name,
+    permissions: key.permissions,
+    allowed_addresses: key.allowedAddresses,
+    created_at: createdAt(key.id),
+    expires_at: key.expiresAt,
+    revoked_at: key.revokedAt,
+    last_used_at: key.lastUsedAt,
+  };
+}
+
+async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promise<string> {
+  const keys = await listApiKeys(db, company.id);
+  if (flags.json) return `${JSON.stringify(keys.map(describe))}\n`;
+  const lines = keys.map((key) => {
+    const state = key.revokedAt ? 'revoked' : key.expiresAt && key.expiresAt.getTime() <= systemClock.nowMs() ? 'expired' : 'active';
+    const used = key.lastUsedAt ? `used ${key.lastUsedAt.toISOString()}` : 'never used';
+    return `${key.id}  ${key.kind.padEnd(11)}  ${state.padEnd(7)}  ${used.padEnd(29)}  ${key.name}`;
+  });
+  return `${lines.join('\n') || `${company.name} has no keys.`}\n`;
+}
+
+async function revokeKey(db: DatabasePool, company: Company, id: string | undefined, flags: Flags): Promise<string> {
+  if (!id || !isUuid(id)) throw new CommandError('Name the key by its id: keys revoke ID. `keys list` shows the ids.');
+  if (!(await revokeApiKey(db, company.id, id, systemClock.nowMs()))) {
+    throw new CommandError(`${company.name} has no key with the id ${id}.`);
+  }
+  return flags.json ? `${JSON.stringify({ id, revoked: true })}\n` : `Revoked ${id}. It is refused from now on.\n`;
+}

@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util';
+import { keysCommand } from './keys.ts';
+import { CommandError } from './command-error.ts';
+
+/** `npm run svc -- <command>`: what an operator does from a shell. */
+
+const usage = `Usage: npm run svc -- <command>
+
+  keys create --company demo|live [options]   make an API key; it is shown this once
+      --kind secret|publishable               default: secret
+      --name TEXT                             default: "command line"
+      --permissions a:read,b:write            default: every permission there is
+      --expires-in SECONDS                    default: never
+      --allow-ip CIDR[,CIDR…]                 default: any address
+  keys list --company demo|live               show the keys of a company
+  keys revoke ID --company demo|live          end a key at once
+
+  --company also takes the id of a company. --json prints JSON.
+  The database is DATABASE_URL, or the embedded one in SVC_DATA_DIR.
+`;
+
+const options = {
+  company: { type: 'string' },
+  kind: { type: 'string' },
+  name: { type: 'string' },
+  permissions: { type: 'string' },
+  'expires-in': { type: 'string' },
+  'allow-ip': { type: 'string', multiple: true },
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+export type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [command, ...rest] = positionals;
+  if (values.help || !command) {
+    process.stdout.write(usage);
+    return;
+  }
+  if (command !== 'keys') throw new CommandError(`There is no command "${command}".\n\n${usage}`);
+  process.stdout.write(await keysCommand(rest, values));
+}
+
+main().catch((error: NodeJS.ErrnoException) => {
+  const expected = error instanceof CommandError || error.code?.startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`${expected ? error.message : error.stack}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** `npm run check`: types, lint and format. The linter and formatter live in tools/ and are installed on first use. */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const toolsFolder = join(root, 'tools');
+const toolsPath = join(toolsFolder, 'node_modules', '.bin');
+
+function run(name: string, command: string, parameters: readonly string[], folder = root): boolean {
+  // oxlint looks for its type-aware part on the PATH.
+  const env = { ...process.env, PATH: `${toolsPath}${delimiter}${process.env.PATH}` };
+  const result = spawnSync(command, parameters, { cwd: folder, stdio: 'inherit', env, shell: process.platform === 'win32' });
+  console.log(`${result.status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
+  return result.status === 0;
+}
+
+if (!existsSync(join(toolsPath, 'oxlint'))) {
+  // Not `npm ci`: the lockfile may lack platforms that the registry in use does not carry.
+  const installed = run('install tools', 'npm', ['install', '--no-save', '--loglevel=error'], toolsFolder);
+  if (!installed) process.exit(1);
+}
+
+const results = [
+  run('types', join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
+  run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),
+  run('format', join(toolsPath, 'biome'), ['format', '.']),
+];
+process.exit(results.every(Boolean) ? 0 : 1);

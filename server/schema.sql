@@ -1,0 +1,161 @@
+-- The schema after all migrations. Written by the test of the schema.
+
+CREATE TABLE api_key_lookups (
+  lookup_id text NOT NULL,
+  company_id uuid NOT NULL,
+  api_key_id uuid NOT NULL,
+  CONSTRAINT api_key_lookups_company_id_api_key_id_fkey FOREIGN KEY (company_id, api_key_id) REFERENCES api_keys(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT api_key_lookups_pkey PRIMARY KEY (lookup_id)
+);
+
+CREATE TABLE api_keys (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  lookup_id text NOT NULL,
+  secret_hash bytea NOT NULL,
+  permissions text[] NOT NULL,
+  allowed_addresses text[] NOT NULL,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  CONSTRAINT api_keys_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT api_keys_kind_check CHECK ((kind = ANY (ARRAY['secret'::text, 'publishable'::text]))),
+  CONSTRAINT api_keys_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT api_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
+);
+CREATE TRIGGER api_keys_changed AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
+
+CREATE TABLE companies (
+  id uuid NOT NULL,
+  account_id uuid NOT NULL,
+  name text NOT NULL,
+  mode text NOT NULL,
+  api_version text NOT NULL,
+  clock_offset_ms bigint NOT NULL DEFAULT 0,
+  CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
+  CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
+  CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
+  CONSTRAINT companies_pkey PRIMARY KEY (id)
+);
+CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
+
+CREATE TABLE customers (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  email text NOT NULL,
+  email_key text NOT NULL,
+  first_name text NOT NULL,
+  last_name text NOT NULL,
+  phone text NOT NULL,
+  phone_key text NOT NULL,
+  company text,
+  shipping_address jsonb,
+  tags text[] NOT NULL,
+  metadata jsonb NOT NULL,
+  search tsvector NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  deleted_at timestamp with time zone,
+  CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT customers_pkey PRIMARY KEY (company_id, id)
+);
+CREATE UNIQUE INDEX customers_email ON public.customers USING btree (company_id, email_key, (
+CASE
+    WHEN (deleted_at IS NULL) THEN company_id
+    ELSE id
+END));
+CREATE UNIQUE INDEX customers_phone ON public.customers USING btree (company_id, phone_key, (
+CASE
+    WHEN (deleted_at IS NULL) THEN company_id
+    ELSE id
+END));
+CREATE INDEX customers_search ON public.customers USING gin (search);
+CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, updated_at, id);
+
+CREATE TABLE idempotency_keys (
+  company_id uuid NOT NULL,
+  key text NOT NULL,
+  method text NOT NULL,
+  path text NOT NULL,
+  field_hashes jsonb NOT NULL,
+  request_id text NOT NULL,
+  api_version text NOT NULL,
+  status smallint NOT NULL,
+  body text NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (company_id, key)
+);
+CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
+
+CREATE TABLE product_images (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  product_id uuid NOT NULL,
+  "position" smallint NOT NULL,
+  file_key text NOT NULL,
+  content_type text NOT NULL,
+  size_bytes integer NOT NULL,
+  CONSTRAINT product_images_company_id_product_id_fkey FOREIGN KEY (company_id, product_id) REFERENCES products(company_id, id),
+  CONSTRAINT product_images_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT product_images_position UNIQUE (company_id, product_id, "position") DEFERRABLE INITIALLY DEFERRED,
+  CONSTRAINT product_images_position_check CHECK ((("position" >= 0) AND ("position" <= 9)))
+);
+
+CREATE TABLE products (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  name text NOT NULL,
+  description text,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  requires_shipping boolean NOT NULL,
+  sku text NOT NULL,
+  availability text NOT NULL,
+  category text,
+  brand text,
+  material text,
+  weight text,
+  return_window integer,
+  inventory_quantity integer,
+  metadata jsonb NOT NULL,
+  active boolean NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  deleted_at timestamp with time zone,
+  CONSTRAINT products_amount_check CHECK ((amount >= 0)),
+  CONSTRAINT products_availability_check CHECK ((availability = ANY (ARRAY['in_stock'::text, 'out_of_stock'::text, 'preorder'::text]))),
+  CONSTRAINT products_check CHECK (((deleted_at IS NULL) OR (NOT active))),
+  CONSTRAINT products_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT products_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT products_return_window_check CHECK (((return_window >= 0) AND (return_window <= 365)))
+);
+CREATE INDEX products_active ON public.products USING btree (company_id, active, id) WHERE (deleted_at IS NULL);
+CREATE INDEX products_amount ON public.products USING btree (company_id, amount, id) WHERE (deleted_at IS NULL);
+CREATE INDEX products_name ON public.products USING btree (company_id, name, id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX products_sku ON public.products USING btree (company_id, sku, (
+CASE
+    WHEN (deleted_at IS NULL) THEN company_id
+    ELSE id
+END));
+CREATE INDEX products_updated_at ON public.products USING btree (company_id, updated_at, id) WHERE (deleted_at IS NULL);
+
+CREATE TABLE rate_limits (
+  key text NOT NULL,
+  tat_ms double precision NOT NULL,
+  CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
+);
+
+CREATE TABLE tombstones (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  object_type text NOT NULL,
+  sort_values jsonb NOT NULL,
+  CONSTRAINT tombstones_pkey PRIMARY KEY (company_id, id)
+);
+
+CREATE TABLE unreferenced_files (
+  file_key text NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT unreferenced_files_pkey PRIMARY KEY (file_key)
+);
+CREATE INDEX unreferenced_files_due ON public.unreferenced_files USING btree (due_at);

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+
+/**
+ * The schema as the catalog tells it, for reading and for seeing in a diff what a migration did.
+ * `npm test` compares it; `SVC_UPDATE_SCHEMA=1 npm test tests/schema.test.ts` writes it.
+ */
+
+export const schemaFile = new URL('../../server/schema.sql', import.meta.url);
+
+interface Row {
+  name: string;
+  lines: string[];
+}
+
+const tablesQuery = `
+  SELECT c.relname AS name,
+    array_agg(format('  %I %s%s%s', a.attname, format_type(a.atttypid, a.atttypmod),
+      CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END,
+      COALESCE(' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), '')) ORDER BY a.attnum) AS lines
+  FROM pg_class c
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_migrations'
+  GROUP BY c.relname ORDER BY c.relname`;
+
+// NOT NULL stands with its column already; PostgreSQL 18 also lists it as a constraint.
+const constraintsQuery = `
+  SELECT conrelid::regclass::text AS name,
+    array_agg(format('  CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) ORDER BY conname) AS lines
+  FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND conrelid <> 0 AND contype <> 'n'
+  GROUP BY conrelid ORDER BY 1`;
+
+const indexesQuery = `
+  SELECT tablename AS name, array_agg(indexdef || ';' ORDER BY indexname) AS lines
+  FROM pg_indexes i
+  WHERE schemaname = 'public' AND NOT EXISTS (
+    SELECT 1 FROM pg_constraint WHERE conname = i.indexname AND connamespace = 'public'::regnamespace)
+  GROUP BY tablename`;
+
+const triggersQuery = `
+  SELECT tgrelid::regclass::text AS name, array_agg(pg_get_triggerdef(oid) || ';' ORDER BY tgname) AS lines
+  FROM pg_trigger WHERE NOT tgisinternal GROUP BY tgrelid`;
+
+export async function describeSchema(connectionString: string): Promise<string> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const read = async (query: string): Promise<Map<string, string[]>> =>
+      new Map((await client.query<Row>(query)).rows.map((row) => [row.name, row.lines]));
+    const tables = await read(tablesQuery);
+    const constraints = await read(constraintsQuery);
+    const indexes = await read(indexesQuery);
+    const triggers = await read(triggersQuery);
+    const parts = [...tables].map(([name, columns]) => {
+      const body = [...columns, ...(constraints.get(name) ?? [])].join(',\n');
+      const rest = [...(indexes.get(name) ?? []), ...(triggers.get(name) ?? [])];
+      return [`CREATE TABLE ${name} (\n${body}\n);`, ...rest].join('\n');
+    });
+    return `-- The schema after all migrations. Written by the test of the schema.\n\n${parts.join('\n\n')}\n`;
+  } finally {
+    await client.end();
+  }
+}
+
+export async function recordedSchema(): Promise<string> {
+  return readFile(schemaFile, 'utf8').catch(() => '');
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { outdatedPages } from '../scripts/reference.ts';
+
+/** Rules worth stating, checked on every source file. */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+function filesOf(...patterns: string[]): string[] {
+  const exclude = (path: string): boolean => /(^|\/)(node_modules|\.svc|\.git|dist)$/.test(path);
+  return globSync(patterns, { cwd: root, exclude }).sort();
+}
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const sources = filesOf('**/*.ts', '**/*.tsx').filter((file) => !file.endsWith('.d.ts'));
+const production = sources.filter((file) => file.startsWith('server/') && !file.endsWith('.test.ts'));
+
+function offenders(files: readonly string[], pattern: RegExp): string[] {
+  return files.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  );
+}
+
+function importsOf(file: string): string[] {
+  return [...read(file).matchAll(/from '(\.[^']+)'/g)].map(([, path]) =>
+    relative(root, join(root, dirname(file), path ?? '')),
+  );
+}
+
+const featureOf = (file: string): string | undefined => /^server\/features\/([^/]+)\//.exec(file)?.[1];
+
+test('a feature uses another feature through its service only', () => {
+  const wrong = production.flatMap((file) =>
+    importsOf(file)
+      .filter((target) => featureOf(target) !== undefined && featureOf(target) !== featureOf(file))
+      .filter((target) => !/\/(service|routes|jobs|schemas)\.ts$/.test(target))
+      .map((target) => `${file} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+test('the platform knows nothing of the features or of HTTP', () => {
+  const wrong = production
+    .filter((file) => file.startsWith('server/platform/'))
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((target) => /^server\/(features|http|jobs|vault|processors)\//.test(target))
+        .map((target) => `${file} imports ${target}`),
+    );
+  assert.deepEqual(wrong, []);
+});
+
+test('the SQL of a feature is in its queries.ts', () => {
+  const elsewhere = production.filter((file) => featureOf(file) && !file.endsWith('/queries.ts'));
+  assert.deepEqual(offenders(elsewhere, /\b(SELECT .* FROM|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b/), []);
+});
+
+test('time and randomness are passed in', () => {
+  const domain = production.filter((file) => /^server\/(features|vault|processors|jobs)\//.test(file));
+  assert.deepEqual(offenders(domain, /Date\.now\(\)|new Date\(\)|Math\.random\(\)/), []);
+});
+
+test('a source file has at most 400 lines', () => {
+  const long = sources
+    .filter((file) => !file.endsWith('.test.ts'))
+    .map((file) => ({ file, lines: read(file).split('\n').length }))
+    .filter(({ lines }) => lines > 400);
+  assert.deepEqual(long, []);
+});
+
+test('file names are lower case with hyphens', () => {
+  const wrong = sources.filter((file) => !/^[a-z0-9./_-]+$/.test(file) || /_/.test(file.replace('.d.ts', '')));
+  assert.deepEqual(wrong, []);
+});
+
+test('nothing is left over: no skipped tests, loose types or reminders', () => {
+  const leftovers = /\.only\(|\b(it|test|describe)\.(skip|todo)\(|@ts-ignore|@ts-expect-error|\bas any\b|\b(TODO|FIXME|XXX)\b/;
+  assert.deepEqual(offenders(sources.filter((file) => file !== 'tests/tidy.test.ts'), leftovers), []);
+});
+
+test('dependencies are pinned exactly', () => {
+  const loose = filesOf('**/package.json').flatMap((file) => {
+    const manifest = JSON.parse(read(file)) as Record<string, Record<string, string> | undefined>;
+    return ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((group) =>
+      Object.entries(manifest[group] ?? {})
+        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .map(([name, version]) => `${file}: ${name} ${version}`),
+    );
+  });
+  assert.deepEqual(loose, []);
+});
+
+test('the lockfiles name no registry', () => {
+  assert.deepEqual(offenders(filesOf('**/package-lock.json'), /"resolved": "https?:/), []);
+});
+
+test('the reference pages in docs/ say what the source says', async () => {
+  assert.deepEqual(await outdatedPages(), [], 'run: node scripts/reference.ts');
+});
