@@ -34,7 +34,7 @@ interface Answer {
 function readAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(headerEnd);
   if (end < 0) return undefined;
-  const head = bytes.latin1Slice(0, end);
+  const head = bytes.toString('latin1', 0, end);
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   if (length === undefined) throw new Error(`an answer without Content-Length:\n${head}`);
   const bodyStart = end + headerEnd.length;

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { createApiKey } from '../server/features/api-keys/service.ts';
 import { createCompanies } from '../server/features/companies/service.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
-import { startEmbeddedPostgres } from '../server/platform/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey, Secret } from '../server/platform/secret.ts';
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { loadConfig } from '../server/config.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
-import { acquireSingleInstanceLock, startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
 import { loadMasterSecret } from '../server/platform/master-secret.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey } from '../server/platform/secret.ts';

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
@@ -13,6 +12,7 @@ import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
+import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
@@ -52,7 +52,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const links = { files: fileStore(config) ?? disk, clock };
   const routes = apiRoutes(references, links);
   const uploadDirectory = join(config.dataDir, 'uploads');
-  await mkdir(uploadDirectory, { recursive: true, mode: 0o700 });
+  await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const metrics = createMetrics(db);
   const app = await buildServer(

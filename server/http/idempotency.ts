@@ -143,6 +143,12 @@ async function store(db: Database, request: KeyedRequest, answer: Answer): Promi
 
 const attempts = 3;
 
+interface Execution {
+  /** What must happen before the transaction, because it takes long or calls others. Not done for a replay. */
+  readonly prepare?: () => Promise<unknown>;
+  readonly work: (transaction: Database, prepared: unknown) => Promise<Answer>;
+}
+
 /**
  * Answers from the store, or runs `work` in a transaction and stores its answer there. `refusal` turns a
  * decided error into the answer to keep; what it does not keep is thrown on and leaves no trace.
@@ -150,12 +156,12 @@ const attempts = 3;
 export async function runOnce(
   db: DatabasePool,
   request: KeyedRequest,
-  work: (transaction: Database) => Promise<Answer>,
+  execution: Execution,
   refusal: (error: unknown) => Answer | undefined,
 ): Promise<Answer & { replayed: boolean }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await attemptOnce(db, request, work, refusal);
+      return await attemptOnce(db, request, execution, refusal);
     } catch (error) {
       // The lock and the look at the table are two moments: another request may have finished between them.
       if (!(error instanceof AnsweredElsewhere) || attempt === attempts) throw error;
@@ -166,14 +172,17 @@ export async function runOnce(
 async function attemptOnce(
   db: DatabasePool,
   request: KeyedRequest,
-  work: (transaction: Database) => Promise<Answer>,
+  { prepare, work }: Execution,
   refusal: (error: unknown) => Answer | undefined,
 ): Promise<Answer & { replayed: boolean }> {
   try {
+    const stored = prepare && (await findAnswer(db, request));
+    if (stored) return { ...stored, replayed: true };
+    const prepared = await prepare?.();
     return await db.transaction(async (transaction) => {
       const earlier = await findAnswer(transaction, request);
       if (earlier) return { ...earlier, replayed: true };
-      const answer = await work(transaction);
+      const answer = await work(transaction, prepared);
       await store(transaction, request, answer);
       return { ...answer, replayed: false };
     });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { limits } from '../limits.ts';
-import { type JsonProblem, MAX_JSON_VALUES, parseJsonBody } from './json.ts';
+import { type JsonProblem, parseJsonBody } from './json.ts';
 
-const MEBIBYTE = 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 function accepted(text: string): unknown {
   const result = parseJsonBody(Buffer.from(text));
@@ -27,7 +27,7 @@ function assertRefused(body: string | Buffer, path: string, message: RegExp): vo
 
 /** Fills an array with copies of one item, up to the size of the largest body. */
 function repeated(item: string): string {
-  return `[${Array(Math.floor(MEBIBYTE / (item.length + 1)) - 1)
+  return `[${Array(Math.floor(mebibyte / (item.length + 1)) - 1)
     .fill(item)
     .join()}]`;
 }
@@ -90,7 +90,7 @@ describe('a JSON body that is accepted', () => {
     accepted('['.repeat(limits.jsonDepth) + ']'.repeat(limits.jsonDepth));
     assert.equal(accepted('9007199254740991'), Number.MAX_SAFE_INTEGER);
     assert.equal(accepted('-9007199254740991'), -Number.MAX_SAFE_INTEGER);
-    accepted(JSON.stringify(Array(MAX_JSON_VALUES - 1).fill(0)));
+    accepted(JSON.stringify(Array(limits.jsonValues - 1).fill(0)));
   });
 
   it('may have escaped surrogate pairs', () => {
@@ -243,9 +243,9 @@ describe('JSON that is refused', () => {
   });
 
   it('has too many values', () => {
-    assertRefused(JSON.stringify(Array(MAX_JSON_VALUES).fill(0)), '', /at most 20000 in all/);
+    assertRefused(JSON.stringify(Array(limits.jsonValues).fill(0)), '', /at most 20000 in all/);
     assertRefused(
-      `[${Array(MAX_JSON_VALUES / 2)
+      `[${Array(limits.jsonValues / 2)
         .fill('{}')
         .join()}]`,
       '',
@@ -278,17 +278,17 @@ describe('the time a body takes', () => {
     'a million brackets, closed': '['.repeat(500_000) + ']'.repeat(500_000),
     'a million brackets, open': '['.repeat(1_000_000),
     'nested objects': '{"a":'.repeat(200_000),
-    'as many keys as are allowed': `{${manyKeys(MAX_JSON_VALUES - 2).join()}}`,
+    'as many keys as are allowed': `{${manyKeys(limits.jsonValues - 2).join()}}`,
     'as many keys as are allowed, all twice': `{${[...manyKeys(9_999), ...manyKeys(9_999)].join()}}`,
     'more keys than are allowed': `{${manyKeys(80_000).join()}}`,
     'a long string of escaped quotes': `{"a":"${'\\"'.repeat(500_000)}","a":1}`,
     'a long string of unicode escapes': `["${'\\u0041'.repeat(170_000)}"]`,
     'strings that need a look each': repeated('"\\u0041"'),
-    'one long number': `[${'1'.repeat(MEBIBYTE - 2)}]`,
+    'one long number': `[${'1'.repeat(mebibyte - 2)}]`,
     'small numbers': repeated('1'),
     'numbers hard to read': repeated('2.2250738585072011e-308'),
     'empty objects': repeated('{}'),
-    'white space before a colon': `{"a"${' '.repeat(MEBIBYTE - 20)}:1,"a":1}`,
+    'white space before a colon': `{"a"${' '.repeat(mebibyte - 20)}:1,"a":1}`,
     'an error at the very end': `${repeated('[]').slice(0, -1)}x`,
   };
 

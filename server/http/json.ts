@@ -1,11 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { limits } from '../limits.ts';
 
-// JSON.parse needs up to 80 ms for the 350,000 values that fit in 1 MiB; no request has a use for more than this.
-export const MAX_JSON_VALUES = 20_000;
-
-const MAX_ECHOED_CHARACTERS = 40;
-const MAX_PATH_CHARACTERS = 200;
+const echoedLengthMax = 40;
+const pathLengthMax = 200;
 
 export interface JsonProblem {
   /** Such as `items[0].quantity`; '' means the whole body. */
@@ -38,11 +35,11 @@ interface Walk {
   checkText: boolean;
 }
 
-const MESSAGES = {
+const messages = {
   empty: 'The body is empty. Send a JSON value.',
   encoding: 'The body is not valid UTF-8. Send JSON encoded as UTF-8.',
   depth: `The body is nested too deeply. Use at most ${limits.jsonDepth} levels of objects and arrays.`,
-  values: `The body has too many values. Use at most ${MAX_JSON_VALUES} in all.`,
+  values: `The body has too many values. Use at most ${limits.jsonValues} in all.`,
   duplicate: 'This key is given more than once in its object. Give every key once.',
   proto: 'The key "__proto__" is not allowed. Use another name.',
   nul: 'The text contains a NUL character (\\u0000). Remove it.',
@@ -54,12 +51,13 @@ const MESSAGES = {
 };
 
 export function parseJsonBody(bytes: Buffer): JsonResult {
-  if (bytes.length === 0) return refuse(MESSAGES.empty, [], true);
-  if (!isUtf8(bytes)) return refuse(MESSAGES.encoding, [], true);
+  if (bytes.length === 0) return refuse(messages.empty, [], true);
+  if (!isUtf8(bytes)) return refuse(messages.encoding, [], true);
 
   const outline = outlineOf(bytes);
-  if (outline.isTooDeep) return refuse(MESSAGES.depth);
-  if (outline.valueCount > MAX_JSON_VALUES) return refuse(MESSAGES.values);
+  if (outline.isTooDeep) return refuse(messages.depth);
+  // JSON.parse needs up to 80 ms for the 350,000 values that fit in 1 MiB, and no request has a use for so many.
+  if (outline.valueCount > limits.jsonValues) return refuse(messages.values);
 
   const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0);
   let value: unknown;
@@ -158,22 +156,22 @@ function within(segment: Segment, finding: Finding): Finding {
 
 // `constructor` and `prototype` are allowed: as own keys they do no harm.
 function findInKey(key: string, walk: Walk): Finding | null {
-  if (key === '__proto__') return { segments: [key], message: MESSAGES.proto };
+  if (key === '__proto__') return { segments: [key], message: messages.proto };
   if (!walk.checkText) return null;
-  if (key.includes('\0')) return { segments: [], message: MESSAGES.nulKey };
-  return key.isWellFormed() ? null : { segments: [], message: MESSAGES.surrogateKey };
+  if (key.includes('\0')) return { segments: [], message: messages.nulKey };
+  return key.isWellFormed() ? null : { segments: [], message: messages.surrogateKey };
 }
 
 function findInText(text: string): Finding | null {
-  if (text.includes('\0')) return { segments: [], message: MESSAGES.nul };
-  return text.isWellFormed() ? null : { segments: [], message: MESSAGES.surrogate };
+  if (text.includes('\0')) return { segments: [], message: messages.nul };
+  return text.isWellFormed() ? null : { segments: [], message: messages.surrogate };
 }
 
 function findInNumber(value: number): Finding | null {
   if (value > Number.MAX_SAFE_INTEGER || value < -Number.MAX_SAFE_INTEGER) {
-    return { segments: [], message: MESSAGES.tooLarge };
+    return { segments: [], message: messages.tooLarge };
   }
-  return Object.is(value, -0) ? { segments: [], message: MESSAGES.negativeZero } : null;
+  return Object.is(value, -0) ? { segments: [], message: messages.negativeZero } : null;
 }
 
 interface Frame {
@@ -202,7 +200,7 @@ function findDuplicate(text: string): Finding {
       }
     }
   }
-  return { segments: frames.map(({ segment }) => segment).toReversed(), message: MESSAGES.duplicate };
+  return { segments: frames.map(({ segment }) => segment).toReversed(), message: messages.duplicate };
 }
 
 function isRepeated(frame: Frame, key: string): boolean {
@@ -228,10 +226,10 @@ function pathOf(segments: readonly Segment[]): string {
   let path = '';
   for (const segment of segments) {
     if (typeof segment === 'number') path += `[${segment}]`;
-    else if (!/^[\w-]+$/.test(segment)) path += `[${JSON.stringify(clip(segment, MAX_ECHOED_CHARACTERS))}]`;
-    else path += (path === '' ? '' : '.') + clip(segment, MAX_ECHOED_CHARACTERS);
+    else if (!/^[\w-]+$/.test(segment)) path += `[${JSON.stringify(clip(segment, echoedLengthMax))}]`;
+    else path += (path === '' ? '' : '.') + clip(segment, echoedLengthMax);
   }
-  return clip(path, MAX_PATH_CHARACTERS);
+  return clip(path, pathLengthMax);
 }
 
 function clip(text: string, maxCharacters: number): string {

@@ -37,6 +37,9 @@ interface Admission extends Access {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    uploadField?: string;
+  }
   interface FastifyRequest {
     admission: Admission | null;
   }
@@ -47,6 +50,7 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
   app.route({
     method: route.method,
     url: route.path,
+    config: { ...(route.upload && { uploadField: route.upload.field }) },
     onRequest: async (request, reply) => {
       request.admission = await admit(route, request, reply, dependencies);
     },
@@ -95,12 +99,16 @@ async function admit(
     await takeRequest(limiter, rateLimits, access.company.id, ['global', route.category], clock.nowMs()),
   );
   const requested = request.headers['svc-version'];
-  const apiVersion = requested === undefined ? access.company.apiVersion : checkVersion(String(requested));
+  const apiVersion = checkVersion(String(requested ?? access.company.apiVersion));
   reply.header('SVC-Version', apiVersion);
   const header = request.headers['x-svc-idempotency-key'];
   const idempotencyKey =
     route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
   return { ...access, apiVersion, idempotencyKey };
+}
+
+export function notJson(): ApiError {
+  return new ApiError('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.');
 }
 
 type Input = Omit<RouteRequest<unknown, unknown>, 'context' | 'prepared'> & {
@@ -146,7 +154,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
     const params = request.params as Record<string, string>;
     for (const name of pathNames) {
       const value = params[name] ?? '';
-      if (!isUuid(value)) throw notFound(route.resource, name);
+      if (!isUuid(value)) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
       params[name] = value.toLowerCase();
     }
     const { values, problems } = readQuery(parameters, request.query as Record<string, unknown>);
@@ -172,7 +180,10 @@ async function serve(
 ): Promise<Answer> {
   const { admission } = request;
   if (!admission) throw new Error(`${route.operationId} was reached without admission`);
-  if (!route.upload) return answerWith(undefined);
+  if (!route.upload) {
+    if (request.isMultipart()) throw notJson();
+    return answerWith(undefined);
+  }
   const upload = await receiveUpload(request, route.upload, dependencies.uploadDirectory);
   try {
     return await answerWith(upload.file);
@@ -199,13 +210,13 @@ async function execute(
   const nowMs = clock.nowMs() + company.clockOffsetMs;
   const contextOn = (database: Database): RequestContext => ({ requestId: request.id, company, nowMs, db: database });
 
-  const prepared =
+  const prepare = async (): Promise<unknown> =>
     route.prepare && file && (await route.prepare({ ...input, context: contextOn(db), prepared: undefined }, file));
-  const work = async (database: Database): Promise<Answer> => {
+  const work = async (database: Database, prepared: unknown): Promise<Answer> => {
     const result = await route.handle({ ...input, context: contextOn(database), prepared });
     return { status: route.success.status, body: render(route, apiVersion, input, result), apiVersion };
   };
-  if (idempotencyKey === undefined) return work(db);
+  if (idempotencyKey === undefined) return work(db, await prepare());
 
   const answer = await runOnce(
     db,
@@ -218,7 +229,7 @@ async function execute(
       requestId: request.id,
       nowMs,
     },
-    work,
+    { work, ...(route.prepare && { prepare }) },
     (error) => {
       if (!(error instanceof ApiError) || !error.stored) return undefined;
       const rendered = renderError(apiVersion, route, error);

@@ -16,11 +16,15 @@ export const formatMessages: Readonly<Record<string, string>> = {
   phone: 'must be an international number: + and the country code, then 7 to 15 digits in all, such as +15551234567',
   currency: 'must be a lowercase ISO 4217 currency code, such as usd',
   country: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
+  tag: 'must not be blank, begin or end with a space, or have a comma',
   sku: 'must have lowercase letters, digits, hyphens and underscores only',
 };
 
 const htmlPattern = /<[a-z/!]/i;
 
+// Quotes would let line breaks and spaces through, which have no place in an address that mails go to.
+Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
+Format.Set('tag', (value) => /^[^\s,]([^,]*[^\s,])?$/u.test(value));
 Format.Set('plain-text', (value) => !htmlPattern.test(value));
 Format.Set('not-blank', (value) => /\S/.test(value));
 Format.Set('phone', (value) => /^\+[1-9][\d ().-]*$/.test(value) && /^\d{7,15}$/.test(value.replace(/\D/g, '')));
@@ -50,7 +54,7 @@ export const timestamp = (options: Options = {}) =>
 function metadataProblem(value: object): string | undefined {
   const keys = Object.keys(value);
   if (keys.length > limits.metadataKeys) return `must have at most ${limits.metadataKeys} keys`;
-  const long = keys.find((key) => key.length > limits.metadataKeyLength || key.length === 0);
+  const long = keys.find((key) => key.length === 0 || [...key].length > limits.metadataKeyLength);
   if (long !== undefined) return `must have keys of 1 to ${limits.metadataKeyLength} characters`;
   if (nestingOf(value) > limits.metadataDepth) return `must not be nested deeper than ${limits.metadataDepth} levels`;
   if (Buffer.byteLength(JSON.stringify(value)) > limits.metadataBytes) {
@@ -89,18 +93,14 @@ export const metadataInput = Type.Refine(
 );
 
 export const metadataPatch = nullable(
-  Type.Refine(
-    anyObject(`${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
-    (value) => metadataProblem(value as object) === undefined,
-    (value) => metadataProblem(value as object) ?? '',
-  ),
+  anyObject(`${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
 );
 
 /** The result of a PATCH; only the merged whole can be too large. */
 export function mergeMetadata(current: Metadata, patch: Metadata | null | undefined): Metadata {
   if (patch === undefined) return current;
   const merged = patch === null ? {} : { ...current, ...patch };
-  const kept = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+  const kept = Object.fromEntries(Object.entries(merged).filter(([key]) => patch?.[key] !== null));
   const problem = metadataProblem(kept);
   if (problem !== undefined) throw invalidField('metadata', problem);
   return kept;

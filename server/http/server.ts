@@ -10,8 +10,9 @@ import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import { parseJsonBody } from './json.ts';
-import { type HttpDependencies, jsonType, mountRoute, takeFromAddress } from './mount.ts';
+import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
 import type { Route } from './route.ts';
+import { notMultipart } from './uploads.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
@@ -102,8 +103,9 @@ function parseBodiesAsJson(app: FastifyInstance): void {
     const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
     return done(new ApiError('validation_error', `${path}: ${message}`, { fieldErrors }));
   });
-  app.addContentTypeParser('*', (_request, _payload, done) => {
-    done(new ApiError('invalid_request', 'Send the body as JSON, with the header Content-Type: application/json.'));
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    const { uploadField } = request.routeOptions.config;
+    done(uploadField ? notMultipart(uploadField) : notJson());
   });
 }
 

@@ -1,71 +1,125 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidField } from '../errors.ts';
+import { limits } from '../limits.ts';
+import { errorCode } from '../platform/error-code.ts';
 import type { RouteBase, UploadedFile } from './route.ts';
 
-/** Streams the one file of a multipart request to disk, hashing on the way; never the whole file in memory. */
-export async function receiveUpload(
-  request: FastifyRequest,
-  upload: NonNullable<RouteBase['upload']>,
-  directory: string,
-): Promise<{ file: UploadedFile; discard(): Promise<void> }> {
-  if (!request.isMultipart()) {
-    throw new ApiError('invalid_request', `Send multipart/form-data with one file in the field "${upload.field}".`);
-  }
-  const path = join(directory, randomUUID());
-  const discard = (): Promise<void> => rm(path, { force: true });
-  try {
-    const hash = createHash('sha256');
-    let sizeBytes = 0;
-    let received = 0;
-    for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 0, parts: 1 } })) {
-      if (part.type !== 'file' || part.fieldname !== upload.field) {
-        throw invalidField(
-          part.fieldname.slice(0, 100),
-          `is not expected; send one file in the field "${upload.field}"`,
-        );
-      }
-      received += 1;
-      const measure = new Transform({
-        transform(chunk: Buffer, _encoding, done) {
-          sizeBytes += chunk.length;
-          hash.update(chunk);
-          done(null, chunk);
-        },
-      });
-      await pipeline(part.file, measure, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
-      // The parser ends a file at the limit without an error: only this flag tells.
-      if (part.file.truncated) throw tooLarge(upload);
-    }
-    if (received === 0) throw invalidField(upload.field, 'is required', 'required_field');
-    return { file: { path, sizeBytes, sha256: hash.digest('hex') }, discard };
-  } catch (error) {
-    await discard();
-    throw asApiError(error, upload);
-  }
+type Upload = NonNullable<RouteBase['upload']>;
+
+export function notMultipart(field: string): ApiError {
+  return new ApiError('invalid_request', `Send multipart/form-data with one file in the field "${field}".`);
 }
 
-function tooLarge(upload: NonNullable<RouteBase['upload']>): ApiError {
+function tooLarge(upload: Upload): ApiError {
   const message = `The file is larger than ${upload.maxBytes / 1024 / 1024} MB.`;
   return new ApiError('invalid_request', message, { status: 413, param: upload.field });
 }
 
-function asApiError(error: unknown, upload: NonNullable<RouteBase['upload']>): unknown {
+/** Streams the one file of a multipart request to disk, hashing on the way; never the whole file in memory. */
+export async function receiveUpload(
+  request: FastifyRequest,
+  upload: Upload,
+  directory: string,
+): Promise<{ file: UploadedFile; discard(): Promise<void> }> {
+  if (!request.isMultipart()) throw notMultipart(upload.field);
+  const path = join(directory, randomUUID());
+  const discard = (): Promise<void> => rm(path, { force: true });
+  const overflow = watchSize(request, upload);
+  try {
+    const file = await Promise.race([receiveFile(request, upload, path, overflow.signal), overflow.promise]);
+    return { file, discard };
+  } catch (error) {
+    // What the client still sends must be read by somebody, or the connection is stuck.
+    request.raw.unpipe();
+    request.raw.resume();
+    await discard();
+    throw asApiError(error, upload);
+  } finally {
+    overflow.stop();
+  }
+}
+
+/** The parser bounds the file, but not what stands around it. */
+function watchSize(
+  request: FastifyRequest,
+  upload: Upload,
+): { promise: Promise<never>; signal: AbortSignal; stop(): void } {
+  const bytesMax = upload.maxBytes + limits.multipartOverheadBytes;
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(upload);
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const aborter = new AbortController();
+  let bytes = 0;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) return;
+    reject(tooLarge(upload));
+    aborter.abort();
+  };
+  request.raw.on('data', count);
+  return { promise, signal: aborter.signal, stop: () => request.raw.off('data', count) };
+}
+
+async function receiveFile(
+  request: FastifyRequest,
+  upload: Upload,
+  path: string,
+  signal: AbortSignal,
+): Promise<UploadedFile> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  let received = 0;
+  const measure = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sizeBytes += chunk.length;
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1, parts: 1 } })) {
+    const name = part.fieldname ?? '';
+    if (name !== upload.field) {
+      const field = name.slice(0, 100) || upload.field;
+      throw invalidField(field, `is not expected; send one file in the field "${upload.field}"`);
+    }
+    if (part.type !== 'file') throw invalidField(name, `is text; send a file, with curl: -F ${name}=@picture.png`);
+    received += 1;
+    await pipeline(part.file, measure, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
+    // The parser ends a file at the limit without an error: only this flag tells.
+    if (part.file.truncated) throw tooLarge(upload);
+  }
+  if (received === 0) throw invalidField(upload.field, 'is required', 'required_field');
+  return { path, sizeBytes, sha256: hash.digest('hex') };
+}
+
+const partLimit = /^FST_(FILES|PARTS|FIELDS)_LIMIT$/;
+const parserMessage = /form|part|boundary|multipart/i;
+
+function asApiError(error: unknown, upload: Upload): unknown {
   if (!(error instanceof Error) || error instanceof ApiError) return error;
-  const code = 'code' in error ? String(error.code) : '';
+  const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
-  if (/^FST_(FILES|PARTS|FIELDS)_LIMIT$/.test(code))
-    return invalidField(upload.field, 'must be the only part of the form');
-  const malformed =
-    code.startsWith('FST_') ||
-    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
-    /form|part|boundary|multipart/i.test(error.message);
+  if (partLimit.test(code)) return invalidField(upload.field, 'must be the only part of the form');
+  const malformed = code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || parserMessage.test(error.message);
   return malformed
     ? new ApiError('invalid_request', 'The multipart form is malformed or was cut off.', { param: upload.field })
     : error;
+}
+
+const abandonedAfterMs = 3_600_000;
+
+/** Makes the folder for files on their way, and removes what a killed process left in it. */
+export async function prepareUploadDirectory(directory: string, nowMs: number): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(directory)) {
+    const path = join(directory, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
+    if (nowMs - mtimeMs > abandonedAfterMs) await rm(path, { force: true });
+  }
 }

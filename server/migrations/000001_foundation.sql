@@ -153,6 +153,7 @@ CREATE TABLE product_images (
 -- row that names the file; a deletion registers the file in its own transaction. The worker removes what is due.
 CREATE TABLE unreferenced_files (
   file_key text PRIMARY KEY,
-  due_at timestamptz NOT NULL
+  due_at timestamptz NOT NULL,
+  deleting boolean NOT NULL DEFAULT false
 );
 CREATE INDEX unreferenced_files_due ON unreferenced_files (due_at);

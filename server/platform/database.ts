@@ -109,7 +109,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       client.on('error', options.onError);
       let broken: Error | undefined;
       try {
-        const result = await work(transactionOn(client as Connection));
+        const result = await work(transactionOn(client));
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`);
         return result;

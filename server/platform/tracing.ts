@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Attributes, Context, Span } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
 import type { Sampler } from '@opentelemetry/sdk-trace';
+import { errorCode } from './error-code.ts';
 
 export interface RequestSpanInput {
   method: string;
@@ -11,13 +12,8 @@ export interface RequestSpanInput {
   headers: IncomingHttpHeaders;
 }
 
-export interface ChildSpan {
-  end(error?: unknown): void;
-}
-
 export interface RequestSpan {
   end(status: number, attributes?: Record<string, string>): void;
-  child(name: string, attributes?: Record<string, string>): ChildSpan;
 }
 
 export interface Tracing {
@@ -30,28 +26,16 @@ export interface Tracing {
 type Environment = Readonly<Record<string, string | undefined>>;
 type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
 
-const SHUTDOWN_TIMEOUT_MS = 5_000;
-const MAX_REPORT_CHARACTERS = 500;
+const shutdownTimeoutMs = 5_000;
+const reportLengthMax = 500;
 
 // Anything else would let a client make up as many span names as it likes.
-const KNOWN_METHODS = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'CONNECT',
-  'TRACE',
-  'QUERY',
-]);
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY']);
 
-const NO_CHILD: ChildSpan = Object.freeze({ end: () => {} });
-const NO_SPAN: RequestSpan = Object.freeze({ end: () => {}, child: () => NO_CHILD });
-const NO_TRACING: Tracing = Object.freeze({
+const noSpan: RequestSpan = Object.freeze({ end: () => {} });
+const noTracing: Tracing = Object.freeze({
   enabled: false,
-  startRequestSpan: () => NO_SPAN,
+  startRequestSpan: () => noSpan,
   shutdown: async () => {},
 });
 
@@ -62,7 +46,7 @@ const NO_TRACING: Tracing = Object.freeze({
  */
 export async function startTracing(env: Environment, report: (problem: string) => void = () => {}): Promise<Tracing> {
   const url = exportUrl(env);
-  if (url === undefined || isSwitchedOff(env)) return NO_TRACING;
+  if (url === undefined || isSwitchedOff(env)) return noTracing;
   const libraries = await loadLibraries();
   reportProblems(libraries, report);
   const { sdk, exporters, resources } = libraries;
@@ -101,7 +85,7 @@ async function loadLibraries() {
 }
 
 function reportProblems({ api }: Libraries, report: (problem: string) => void): void {
-  const say = (message: string): void => report(message.slice(0, MAX_REPORT_CHARACTERS));
+  const say = (message: string): void => report(message.slice(0, reportLengthMax));
   const ignore = (): void => {};
   const logger = { error: say, warn: say, info: ignore, debug: ignore, verbose: ignore };
   api.diag.setLogger(logger, { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true });
@@ -146,45 +130,31 @@ function requestSpanStarter(
   const tracer = provider.getTracer('svc');
   const propagator = new core.W3CTraceContextPropagator();
 
-  function startChild(parent: Context, name: string, attributes: Attributes): ChildSpan {
-    const span = tracer.startSpan(name, { attributes }, parent);
-    return {
-      end(error) {
-        if (error !== undefined) fail(span, errorType(error));
-        span.end();
-      },
-    };
-  }
-
-  function fail(span: Span, type: string): void {
-    span.setAttribute('error.type', type);
-    span.setStatus({ code: api.SpanStatusCode.ERROR });
-  }
-
   return (input) => {
     const caller = propagator.extract(api.ROOT_CONTEXT, input.headers, api.defaultTextMapGetter);
     const options = { kind: api.SpanKind.SERVER, attributes: requestAttributes(input) };
     const span = tracer.startSpan(spanName(input), options, caller);
-    if (!span.isRecording()) return NO_SPAN;
-    const context = api.trace.setSpan(caller, span);
+    if (!span.isRecording()) return noSpan;
     return {
       end(status, attributes = {}) {
         span.setAttributes({ ...attributes, 'http.response.status_code': status });
-        if (status >= 500) fail(span, String(status));
+        if (status >= 500) {
+          span.setAttribute('error.type', String(status));
+          span.setStatus({ code: api.SpanStatusCode.ERROR });
+        }
         span.end();
       },
-      child: (name, attributes = {}) => startChild(context, name, attributes),
     };
   };
 }
 
 function spanName({ method, route }: RequestSpanInput): string {
-  const verb = KNOWN_METHODS.has(method) ? method : 'HTTP';
+  const verb = knownMethods.has(method) ? method : 'HTTP';
   return route === undefined ? verb : `${verb} ${route}`;
 }
 
 function requestAttributes({ method, route, path }: RequestSpanInput): Attributes {
-  const attributes: Attributes = { 'http.request.method': KNOWN_METHODS.has(method) ? method : '_OTHER' };
+  const attributes: Attributes = { 'http.request.method': knownMethods.has(method) ? method : '_OTHER' };
   if (route !== undefined) attributes['http.route'] = route;
   if (path !== undefined) attributes['url.path'] = path.replace(/[?#].*$/s, '');
   return attributes;
@@ -192,16 +162,15 @@ function requestAttributes({ method, route, path }: RequestSpanInput): Attribute
 
 /** Not the message, nor the stack that starts with it: an error may quote what was being worked on. */
 function errorType(error: unknown): string {
-  if (!(error instanceof Error)) return typeof error;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  return error instanceof Error ? (errorCode(error) ?? error.name) : typeof error;
 }
 
 async function withinShutdownTime(work: Promise<void>, report: (problem: string) => void): Promise<void> {
   const { promise: expiry, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(() => {
-    report(`the last spans were not delivered within ${SHUTDOWN_TIMEOUT_MS} ms`);
+    report(`the last spans were not delivered within ${shutdownTimeoutMs} ms`);
     resolve();
-  }, SHUTDOWN_TIMEOUT_MS);
+  }, shutdownTimeoutMs);
   const failed = (error: unknown): void => report(`the last spans were not delivered: ${errorType(error)}`);
   await Promise.race([work.catch(failed), expiry]);
   clearTimeout(timer);

@@ -111,7 +111,10 @@ export async function softDeleteCustomer(db: Queryable, companyId: string, id: s
   ]);
 }
 
-/** Nothing of the person stays: the tombstone holds the id and what a list walk needs to go on from it. */
+/**
+ * The tombstone holds the id and what a list walk needs to go on from it, nothing of the person. A stored answer of
+ * an idempotency key lives out its 24 hours.
+ */
 export async function hardDeleteCustomer(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `WITH gone AS (DELETE FROM customers WHERE company_id = $1 AND id = $2 RETURNING updated_at)

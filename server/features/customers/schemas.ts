@@ -41,7 +41,7 @@ const phone = Type.String({
   description: 'International format: `+` and the country code. Unique per merchant.',
   examples: ['+15551234567'],
 });
-const tags = Type.Array(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'not-blank' }), {
+const tags = Type.Array(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
   uniqueItems: true,
   description: 'Labels of your own; the list can be filtered by them.',

@@ -4,13 +4,16 @@
  * word never reads another company's entries.
  */
 
+/** PostgreSQL cuts longer entries in the middle of a character; folding can make six characters of one. */
+const wordLengthMax = 100;
+
 function scope(companyId: string): string {
   return companyId.slice(-12);
 }
 
 function words(text: string): string[] {
   const folded = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return folded.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return (folded.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => [...word].slice(0, wordLengthMax).join(''));
 }
 
 const wordEntry = (companyId: string, word: string): string => `${scope(companyId)}.${word}`;

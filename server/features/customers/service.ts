@@ -123,10 +123,10 @@ export async function changeCustomer(context: RequestContext, id: string, input:
   const { db, company, nowMs } = context;
   return db.transaction(async (transaction) => {
     const current = await lockCustomer(transaction, company.id, id);
-    if (!current) throw notFound('customer');
-    if (current.deleted_at) {
+    if (current?.deleted_at || (!current && (await wasDeleted(transaction, company.id, id)))) {
       throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param: 'customer_id' });
     }
+    if (!current) throw notFound('customer');
     const row = merged(current, input, nowMs);
     await refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
     return toWire(row);

@@ -71,13 +71,13 @@ export async function addImage(
 }
 
 export async function removeImage(
-  { db, company, nowMs }: RequestContext,
+  { db, company }: RequestContext,
   productId: string,
   imageId: string,
 ): Promise<Deletion> {
   return db.transaction(async (transaction) => {
     await lockChangeableProduct(transaction, company.id, productId);
-    if (!(await deleteImage(transaction, company.id, productId, imageId, new Date(nowMs)))) {
+    if (!(await deleteImage(transaction, company.id, productId, imageId))) {
       throw notFound('image', 'imageId');
     }
     const rest = await findImages(transaction, company.id, [productId]);
@@ -97,6 +97,7 @@ export async function reorderImages(
   input: ImagesReorder,
 ): Promise<ImageOrders> {
   const wanted = input.image_ids.map((id) => id.toLowerCase());
+  if (new Set(wanted).size < wanted.length) throw invalidField('image_ids', 'must not have the same entry twice');
   return db.transaction(async (transaction) => {
     await lockChangeableProduct(transaction, company.id, productId);
     const present = new Set((await findImages(transaction, company.id, [productId])).map((image) => image.id));

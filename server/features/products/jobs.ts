@@ -1,11 +1,12 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { FileStore } from '../../platform/files/file-store.ts';
-import { dueUnreferencedFiles, forgetUnreferencedFiles } from './queries.ts';
+import { forgetUnreferencedFiles, takeUnreferencedFiles } from './queries.ts';
 
-/** The entry goes only after the file is gone, so that a crash in between repeats the deletion. */
+/** The entry goes only after the file is gone: a crash in between, or a file that resists, repeats the deletion. */
 export async function deleteUnreferencedFiles(db: Queryable, files: FileStore, batch: number): Promise<number> {
-  const keys = await dueUnreferencedFiles(db, batch);
-  for (const key of keys) await files.delete(key);
-  if (keys.length > 0) await forgetUnreferencedFiles(db, keys);
+  const keys = await takeUnreferencedFiles(db, batch);
+  const results = await Promise.allSettled(keys.map((key) => files.delete(key)));
+  const gone = keys.filter((_, index) => results[index]?.status === 'fulfilled');
+  if (gone.length > 0) await forgetUnreferencedFiles(db, gone);
   return keys.length;
 }

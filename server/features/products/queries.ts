@@ -87,11 +87,11 @@ export async function softDeleteProduct(db: Queryable, companyId: string, id: st
 }
 
 /** The images go with it: their rows at once, their files as soon as the worker gets to them. */
-export async function hardDeleteProduct(db: Queryable, companyId: string, id: string, now: Date): Promise<void> {
+export async function hardDeleteProduct(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `WITH images AS (DELETE FROM product_images WHERE company_id = $1 AND product_id = $2 RETURNING file_key)
-     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, $3 FROM images`,
-    [companyId, id, now],
+     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, now() FROM images`,
+    [companyId, id],
   );
   await db.query(
     `WITH gone AS (DELETE FROM products WHERE company_id = $1 AND id = $2 RETURNING updated_at, name, amount)
@@ -154,7 +154,7 @@ export async function registerUnreferencedFile(db: Queryable, fileKey: string, d
 /** The row takes the file's entry back: from here on the file is referenced. */
 export async function insertImage(db: Queryable, companyId: string, image: ImageRow): Promise<boolean> {
   const rows = await db.query(
-    `WITH claimed AS (DELETE FROM unreferenced_files WHERE file_key = $5 RETURNING file_key)
+    `WITH claimed AS (DELETE FROM unreferenced_files WHERE file_key = $5 AND NOT deleting RETURNING file_key)
      INSERT INTO product_images (company_id, id, product_id, position, file_key, content_type, size_bytes)
      SELECT $1, $2, $3, $4, file_key, $6, $7 FROM claimed RETURNING 1`,
     [companyId, image.id, image.product_id, image.position, image.file_key, image.content_type, image.size_bytes],
@@ -167,14 +167,13 @@ export async function deleteImage(
   companyId: string,
   productId: string,
   imageId: string,
-  now: Date,
 ): Promise<boolean> {
   const rows = await db.query(
     `WITH image AS (
        DELETE FROM product_images WHERE company_id = $1 AND product_id = $2 AND id = $3 RETURNING file_key
      )
-     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, $4 FROM image RETURNING 1`,
-    [companyId, productId, imageId, now],
+     INSERT INTO unreferenced_files (file_key, due_at) SELECT file_key, now() FROM image RETURNING 1`,
+    [companyId, productId, imageId],
   );
   return rows.length === 1;
 }
@@ -193,10 +192,16 @@ export async function setImagePositions(
   );
 }
 
-/** Files whose time has come. Two workers may take the same: deleting a file twice does no harm. */
-export async function dueUnreferencedFiles(db: Queryable, batch: number): Promise<string[]> {
+/**
+ * Takes files whose time has come. From here on no row can claim them, and if they cannot be deleted now, they are
+ * due again in five minutes.
+ */
+export async function takeUnreferencedFiles(db: Queryable, batch: number): Promise<string[]> {
   const rows = await db.query<{ file_key: string }>(
-    `SELECT file_key FROM unreferenced_files WHERE due_at <= now() ORDER BY due_at LIMIT $1`,
+    `UPDATE unreferenced_files SET deleting = true, due_at = now() + interval '5 minutes'
+     WHERE file_key IN (
+       SELECT file_key FROM unreferenced_files WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+     ) RETURNING file_key`,
     [batch],
   );
   return rows.map((row) => row.file_key);

@@ -159,7 +159,7 @@ export async function deleteProduct(
       await softDeleteProduct(transaction, company.id, id, new Date(nowMs));
       return deleted(id, 'The product was deleted. Its order history is kept.');
     }
-    await hardDeleteProduct(transaction, company.id, id, new Date(nowMs));
+    await hardDeleteProduct(transaction, company.id, id);
     return deleted(id, 'The product was deleted.');
   });
 }

@@ -2,6 +2,7 @@ import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { errorCode } from '../error-code.ts';
 import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf, isFileKey } from './file-store.ts';
 import type { FileStore } from './file-store.ts';
 
@@ -34,15 +35,15 @@ export interface FileUrlClaim {
   nowMs: number;
 }
 
-const MIN_SIGNING_KEY_BYTES = 32;
+const signingKeyBytesMin = 32;
 
 // No key can name it, as the parts of keys do not begin with a dot.
-const INCOMING_FOLDER = '.incoming';
+const incomingFolderName = '.incoming';
 
 export function createDiskStore(options: DiskStoreOptions): DiskStore {
   const { signingKey } = options;
-  if (signingKey.length < MIN_SIGNING_KEY_BYTES) {
-    throw new RangeError(`signingKey must be at least ${MIN_SIGNING_KEY_BYTES} bytes`);
+  if (signingKey.length < signingKeyBytesMin) {
+    throw new RangeError(`signingKey must be at least ${signingKeyBytesMin} bytes`);
   }
   const root = resolve(options.root);
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -53,7 +54,7 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
       assertContentType(key, contentType);
       const target = join(root, key);
       await mkdir(dirname(target), { recursive: true });
-      await moveDurably(sourcePath, target, join(root, INCOMING_FOLDER));
+      await moveDurably(sourcePath, target, join(root, incomingFolderName));
       await syncFolders(dirname(target), root);
     },
 
@@ -65,7 +66,7 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
     async url(key, ttlSeconds, nowMs) {
       assertFileKey(key);
       assertUrlTtl(ttlSeconds);
-      const expires = String(Math.floor(nowMs / 1000) + ttlSeconds);
+      const expires = String(Math.ceil(nowMs / 1000) + ttlSeconds);
       return `${baseUrl}/files/${key}?expires=${expires}&signature=${sign(signingKey, key, expires)}`;
     },
 
@@ -149,8 +150,4 @@ async function openFile(path: string, contentType: string): Promise<OpenFile | n
 function ignoreMissing(error: unknown): undefined {
   const code = errorCode(error);
   if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
-}
-
-function errorCode(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

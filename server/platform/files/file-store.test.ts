@@ -15,9 +15,9 @@ import type { FileStore } from './file-store.ts';
 import { createS3Store } from './s3-store.ts';
 import type { S3StoreOptions } from './s3-store.ts';
 
-const ACCESS_KEY_ID = 'S3RVER';
-const SECRET = 'S3RVER';
-const HOUR_MS = 60 * 60 * 1000;
+const testAccessKeyId = 'S3RVER';
+const testSecret = 'S3RVER';
+const hourMs = 60 * 60 * 1000;
 
 let folder = '';
 before(async () => {
@@ -98,8 +98,8 @@ function conformance(store: () => FileStore): void {
   test('a link expires', async () => {
     const key = newKey();
     await store().put(key, await upload('x'), 'image/jpeg');
-    assert.equal(await statusOf(await store().url(key, 3600, Date.now() - HOUR_MS + 20_000)), 200);
-    assert.equal(await statusOf(await store().url(key, 3600, Date.now() - HOUR_MS - 2000)), 403);
+    assert.equal(await statusOf(await store().url(key, 3600, Date.now() - hourMs + 20_000)), 200);
+    assert.equal(await statusOf(await store().url(key, 3600, Date.now() - hourMs - 2000)), 403);
   });
 
   test('bad keys, types and lifetimes are refused', async () => {
@@ -226,7 +226,7 @@ function signatureProblem(request: SignedRequest, secret: string): string | null
     ? Object.fromEntries(new URLSearchParams(query))
     : parseAuthorization(header('authorization'));
   const [accessKeyId, ...scope] = (claim['X-Amz-Credential'] ?? '').split('/');
-  if (accessKeyId !== ACCESS_KEY_ID && accessKeyId !== 'AKIAIOSFODNN7EXAMPLE') return 'InvalidAccessKeyId';
+  if (accessKeyId !== testAccessKeyId && accessKeyId !== 'AKIAIOSFODNN7EXAMPLE') return 'InvalidAccessKeyId';
   const date = inQuery ? (claim['X-Amz-Date'] ?? '') : header('x-amz-date');
   const signedMs = Date.parse(date.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z'));
   const signedHeaders = claim['X-Amz-SignedHeaders'] ?? '';
@@ -234,9 +234,9 @@ function signatureProblem(request: SignedRequest, secret: string): string | null
   const canonicalHeaders = signedHeaders.split(';').map((name) => `${name}:${header(name)}\n`);
   const canonical = [request.method, path, pairs.sort().join('&'), canonicalHeaders.join(''), signedHeaders, payload];
   const text = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical.join('\n'))].join('\n');
-  const signature = hmac(scope.reduce<string | Buffer>(hmac, `AWS4${secret}`) as Buffer, text).toString('hex');
+  const signature = hmac(scope.reduce<string | Buffer>(hmac, `AWS4${secret}`), text).toString('hex');
   if (signature !== claim['X-Amz-Signature']) return 'SignatureDoesNotMatch';
-  const expiresMs = inQuery ? signedMs + Number(claim['X-Amz-Expires']) * 1000 : signedMs + HOUR_MS / 4;
+  const expiresMs = inQuery ? signedMs + Number(claim['X-Amz-Expires']) * 1000 : signedMs + hourMs / 4;
   if (request.nowMs > expiresMs) return inQuery ? 'AccessDenied' : 'RequestTimeTooSkewed';
   return inQuery || payload === sha256(request.body) ? null : 'XAmzContentSHA256Mismatch';
 }
@@ -287,7 +287,7 @@ describe('S3 store', () => {
     const body = await buffer(request);
     if (fault) return void response.writeHead(fault).end('<Error><Code>SlowDown</Code></Error>');
     if (method === 'PUT' && !headers['content-length']) return void response.writeHead(411).end();
-    const code = signatureProblem({ method, target, headers, body, nowMs: Date.now() }, SECRET);
+    const code = signatureProblem({ method, target, headers, body, nowMs: Date.now() }, testSecret);
     if (code) return void response.writeHead(403).end(`<Error><Code>${code}</Code></Error>`);
     const inner = httpRequest({ host: '127.0.0.1', port: innerPort, method, path: target, headers, agent: false });
     inner.on('response', (answer) => {
@@ -298,7 +298,7 @@ describe('S3 store', () => {
   }
 
   function storeWith(options: Partial<S3StoreOptions> = {}): FileStore {
-    const credentials = { accessKeyId: ACCESS_KEY_ID, secretAccessKey: SECRET };
+    const credentials = { accessKeyId: testAccessKeyId, secretAccessKey: testSecret };
     return createS3Store({ endpoint, region: 'us-east-1', bucket: 'images', ...credentials, ...options });
   }
 
@@ -375,8 +375,8 @@ describe('S3 store', () => {
       assert.equal(url.searchParams.get('response-content-type'), 'image/png');
       const target = `${url.pathname}${url.search}`;
       const request = { method: 'GET', target, headers: { host: url.host }, body: Buffer.alloc(0) };
-      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 599_000 }, SECRET), null);
-      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 601_000 }, SECRET), 'AccessDenied');
+      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 599_000 }, testSecret), null);
+      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 601_000 }, testSecret), 'AccessDenied');
     }
   });
 });

@@ -11,21 +11,21 @@ export interface FileStore {
 }
 
 // S3 refuses longer links; the disk store keeps to the same limit so that changing stores breaks no caller.
-export const MAX_URL_TTL_SECONDS = 7 * 24 * 60 * 60;
+const urlTtlSecondsMax = 7 * 24 * 60 * 60;
 
-const MAX_KEY_CHARS = 512;
+const keyLengthMax = 512;
 
 // A part neither begins nor ends with a dot: no `..`, no hidden names, and no `a.`, which Windows takes for `a`.
-const KEY_PATTERN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\/[a-z0-9-]+(?:\.[a-z0-9-]+)*)*$/;
+const keyPattern = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\/[a-z0-9-]+(?:\.[a-z0-9-]+)*)*$/;
 
-const CONTENT_TYPES = new Map([
+const contentTypes = new Map([
   ['jpg', 'image/jpeg'],
   ['png', 'image/png'],
   ['gif', 'image/gif'],
 ]);
 
 export function isFileKey(key: string): boolean {
-  return key.length <= MAX_KEY_CHARS && KEY_PATTERN.test(key);
+  return key.length <= keyLengthMax && keyPattern.test(key);
 }
 
 export function assertFileKey(key: string): void {
@@ -34,7 +34,7 @@ export function assertFileKey(key: string): void {
 
 /** The type a file is served with: always from this list, whatever a client once claimed. */
 export function contentTypeOf(key: string): string {
-  return CONTENT_TYPES.get(key.slice(key.lastIndexOf('.') + 1)) ?? 'application/octet-stream';
+  return contentTypes.get(key.slice(key.lastIndexOf('.') + 1)) ?? 'application/octet-stream';
 }
 
 // The disk store keeps no metadata, so the key's extension has to tell the type; hold every store to that.
@@ -44,7 +44,7 @@ export function assertContentType(key: string, contentType: string): void {
 }
 
 export function assertUrlTtl(ttlSeconds: number): void {
-  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > MAX_URL_TTL_SECONDS) {
-    throw new RangeError(`ttlSeconds must be a whole number from 1 to ${MAX_URL_TTL_SECONDS}, not ${ttlSeconds}`);
+  if (!Number.isInteger(ttlSeconds) || ttlSeconds < 1 || ttlSeconds > urlTtlSecondsMax) {
+    throw new RangeError(`ttlSeconds must be a whole number from 1 to ${urlTtlSecondsMax}, not ${ttlSeconds}`);
   }
 }

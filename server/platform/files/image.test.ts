@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import type { Sharp } from 'sharp';
 import { inspectImage } from './image.ts';
 
-const MEGABYTE = 1024 * 1024;
+const megabyte = 1024 * 1024;
 
 let folder = '';
 let fileCount = 0;
@@ -77,7 +77,7 @@ function gifOf(side: number, blocks: Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('GIF89a'), screen, ...blocks, Buffer.from([0x3b])]);
 }
 
-const ONE_PIXEL_FRAME = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
+const onePixelFrame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
 
 test('accepts what it should, and tells its size', async () => {
   const jpeg = { format: 'jpeg', contentType: 'image/jpeg', extension: 'jpg', width: 160, height: 120 };
@@ -178,22 +178,22 @@ test('refuses pixel bombs without decoding them', async () => {
   assert.match(await problemOf(blackPng(50_000, 50_000)), /50000 x 50000 pixels; at most 20000 on a side/);
   assert.match(await problemOf(blackPng(19_000, 19_000)), /361 megapixels; at most 50 megapixels/);
   assert.match(await problemOf(blackPng(60_000_000, 1)), /on a side|damaged/);
-  const frames = Array.from({ length: 500 }, () => ONE_PIXEL_FRAME);
+  const frames = Array.from({ length: 500 }, () => onePixelFrame);
   assert.match(await problemOf(gifOf(2000, frames)), /2000 megapixels in its 500 frames/);
-  const manyFrames = Array.from({ length: 100_000 }, () => ONE_PIXEL_FRAME);
+  const manyFrames = Array.from({ length: 100_000 }, () => onePixelFrame);
   assert.match(await problemOf(gifOf(1, manyFrames)), /too many frames/);
-  assert.match(await problemOf(gifOf(6000, [ONE_PIXEL_FRAME])), /36 megapixels; at most 25 megapixels/);
+  assert.match(await problemOf(gifOf(6000, [onePixelFrame])), /36 megapixels; at most 25 megapixels/);
   const animated = Array.from({ length: 80 }, () => pngChunk('fcTL', Buffer.alloc(26)));
   assert.match(await problemOf(blackPng(1000, 1000, animated)), /80 megapixels in its 80 frames/);
   assert.ok(performance.now() - startedMs < 4000);
 });
 
 test('a compressed text in a PNG does not use up the memory', async () => {
-  const bomb = Buffer.concat([Buffer.from('k\0\0'), deflateSync(Buffer.alloc(200 * MEGABYTE), { level: 1 })]);
+  const bomb = Buffer.concat([Buffer.from('k\0\0'), deflateSync(Buffer.alloc(200 * megabyte), { level: 1 })]);
   const png = blackPng(10, 10, [pngChunk('zTXt', bomb)]);
   const startRss = process.memoryUsage().rss;
   await inspect(png);
-  assert.ok(process.memoryUsage().rss - startRss < 50 * MEGABYTE);
+  assert.ok(process.memoryUsage().rss - startRss < 50 * megabyte);
 });
 
 test('refuses a PNG or GIF that is something else as well, but not padding', async () => {
@@ -210,9 +210,9 @@ test('refuses a PNG or GIF that is something else as well, but not padding', asy
 
 test('accepts a GIF that ends with a comment, and large files that span many reads', async () => {
   const comment = Buffer.from([0x21, 0xfe, 0]);
-  assert.ok('format' in (await inspect(gifOf(1, [ONE_PIXEL_FRAME, comment]))));
+  assert.ok('format' in (await inspect(gifOf(1, [onePixelFrame, comment]))));
   const longComment = Buffer.concat([comment.subarray(0, 2), Buffer.alloc(200_000, 199), Buffer.from([0])]);
-  assert.ok('format' in (await inspect(gifOf(1, [longComment, ONE_PIXEL_FRAME]))));
+  assert.ok('format' in (await inspect(gifOf(1, [longComment, onePixelFrame]))));
   assert.ok('format' in (await inspect(await animation(6, 100))));
   const chunks = Array.from({ length: 20_000 }, () => pngChunk('tEXt', Buffer.from('k\0v')));
   assert.ok('format' in (await inspect(blackPng(10, 10, chunks))));
@@ -233,7 +233,7 @@ test('decodes no more than two at once, so memory stays bounded', async () => {
   clearInterval(watch);
   assert.ok(results.every((result) => 'format' in result && result.width === 4000));
   assert.equal(peakDecodes, 2);
-  assert.ok(peakRss - startRss < 150 * MEGABYTE, `rss grew by ${Math.round((peakRss - startRss) / MEGABYTE)} MB`);
+  assert.ok(peakRss - startRss < 150 * megabyte, `rss grew by ${Math.round((peakRss - startRss) / megabyte)} MB`);
 });
 
 test('a file that is not there is an error, not a bad image', async () => {

@@ -36,30 +36,30 @@ type Walked = Omit<Outline, 'format'> & {
 /** Bytes from `position`: at least `minBytes` of them, or as many as the file still has. */
 type ReadAt = (position: number, minBytes: number) => Promise<Buffer>;
 
-const FORMATS: Record<ImageFormat, { name: string; contentType: string; extension: string }> = {
+const formats: Record<ImageFormat, { name: string; contentType: string; extension: string }> = {
   jpeg: { name: 'JPEG', contentType: 'image/jpeg', extension: 'jpg' },
   png: { name: 'PNG', contentType: 'image/png', extension: 'png' },
   gif: { name: 'GIF', contentType: 'image/gif', extension: 'gif' },
 };
 
-const MAX_PIXELS = 50_000_000;
+const pixelsMax = 50_000_000;
 // Progressive JPEGs, interlaced PNGs and the canvas of a GIF are held in memory whole (up to 8 bytes a pixel) while
 // they are decoded; others pass through a few rows at a time.
-const MAX_BUFFERED_PIXELS = 25_000_000;
+const bufferedPixelsMax = 25_000_000;
 // Rows are the unit of memory of everything else.
-const MAX_SIDE_PIXELS = 20_000;
-const MAX_FRAMES = 1000;
-const DECODE_TIMEOUT_SECONDS = 20;
+const sidePixelsMax = 20_000;
+const framesMax = 1000;
+const decodeTimeoutSeconds = 20;
 // Each decode occupies a thread of libuv's pool of four, which files and DNS need too.
-const MAX_DECODES_AT_ONCE = 2;
+const decodesAtOnceMax = 2;
 
-const HEAD_BYTES = 512;
-const WINDOW_BYTES = 64 * 1024;
-const MAX_PADDING_BYTES = 4096;
-const PADDING = new Set([0x00, 0x0a, 0x0d, 0x20]);
+const headBytes = 512;
+const windowBytes = 64 * 1024;
+const paddingBytesMax = 4096;
+const paddingBytes = new Set([0x00, 0x0a, 0x0d, 0x20]);
 
-const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-const ADVICE = 'send JPEG, PNG or GIF.';
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const advice = 'send JPEG, PNG or GIF.';
 
 sharp.cache(false);
 sharp.concurrency(1);
@@ -69,7 +69,7 @@ sharp.unblock({
   operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [`VipsForeignLoad${name}File`, `VipsForeignLoad${name}Buffer`]),
 });
 
-const inDecodeSlot = createSlots(MAX_DECODES_AT_ONCE);
+const inDecodeSlot = createSlots(decodesAtOnceMax);
 
 /** Tells what picture a file holds, having decoded all of it, or what is wrong with the file. */
 export async function inspectImage(path: string): Promise<ImageFacts | ImageProblem> {
@@ -81,7 +81,7 @@ async function readOutline(path: string): Promise<Outline | ImageProblem> {
   const handle = await open(path, 'r');
   try {
     const readAt = createReader(handle);
-    const head = (await readAt(0, HEAD_BYTES)).subarray(0, HEAD_BYTES);
+    const head = (await readAt(0, headBytes)).subarray(0, headBytes);
     const format = imageFormatOf(head);
     return format ? await walk(format, readAt) : { problem: describeOther(head) };
   } finally {
@@ -96,13 +96,13 @@ async function decode(path: string, outline: Outline): Promise<ImageFacts | Imag
   const width = Math.max(outline.width, metadata.autoOrient.width);
   const height = Math.max(outline.height, metadata.autoOrient.height);
   const frames = Math.max(outline.frames, metadata.pages ?? 1);
-  const buffered = format === 'gif' || Boolean(metadata.isProgressive);
+  const buffered = format === 'gif' || metadata.isProgressive;
   const excess = describeExcess(width, height, frames, buffered);
   if (excess) return { problem: excess };
   const failure = await decodeFailure(path, format);
   if (failure?.startsWith('timeout')) return { problem: 'The image takes too long to decode.' };
   if (failure) return damaged(format);
-  const { contentType, extension } = FORMATS[format];
+  const { contentType, extension } = formats[format];
   return { format, contentType, extension, width, height };
 }
 
@@ -117,16 +117,16 @@ async function readMetadata(path: string): Promise<Metadata | null> {
 
 function describeExcess(width: number, height: number, frames: number, buffered: boolean): string | null {
   const framePixels = width * height;
-  if (width > MAX_SIDE_PIXELS || height > MAX_SIDE_PIXELS) {
-    return `The image is ${width} x ${height} pixels; at most ${MAX_SIDE_PIXELS} on a side are allowed.`;
+  if (width > sidePixelsMax || height > sidePixelsMax) {
+    return `The image is ${width} x ${height} pixels; at most ${sidePixelsMax} on a side are allowed.`;
   }
-  if (framePixels * frames > MAX_PIXELS) {
+  if (framePixels * frames > pixelsMax) {
     const inFrames = frames > 1 ? ` in its ${frames} frames` : '';
-    const limit = megapixels(MAX_PIXELS);
+    const limit = megapixels(pixelsMax);
     return `The image has ${megapixels(framePixels * frames)}${inFrames}; at most ${limit} are allowed.`;
   }
-  if (buffered && framePixels > MAX_BUFFERED_PIXELS) {
-    const limit = megapixels(MAX_BUFFERED_PIXELS);
+  if (buffered && framePixels > bufferedPixelsMax) {
+    const limit = megapixels(bufferedPixelsMax);
     return `The image has ${megapixels(framePixels)}; at most ${limit} are allowed if it is progressive or a GIF.`;
   }
   return null;
@@ -147,9 +147,9 @@ async function decodeFailure(path: string, format: ImageFormat): Promise<string 
 // The average over all pixels needs them all, yet keeps only one per frame. Colour profiles are not worth an error.
 async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<string | null> {
   try {
-    await sharp(path, { failOn, sequentialRead: true, pages: -1, limitInputPixels: MAX_PIXELS, ignoreIcc: true })
+    await sharp(path, { failOn, sequentialRead: true, pages: -1, limitInputPixels: pixelsMax, ignoreIcc: true })
       .resize(1, 1, { fit: 'fill' })
-      .timeout({ seconds: DECODE_TIMEOUT_SECONDS })
+      .timeout({ seconds: decodeTimeoutSeconds })
       .raw()
       .toBuffer();
     return null;
@@ -168,18 +168,18 @@ async function walk(format: ImageFormat, readAt: ReadAt): Promise<Outline | Imag
   const walked = format === 'png' ? await walkPng(readAt) : await walkGif(readAt);
   // The last byte is asked for because a PNG may be cut within its end marker.
   if (!walked || (await readAt(walked.end - 1, 1)).length === 0) return damaged(format);
-  if (walked.frames > MAX_FRAMES) {
-    return { problem: `The image has too many frames; at most ${MAX_FRAMES} are allowed.` };
+  if (walked.frames > framesMax) {
+    return { problem: `The image has too many frames; at most ${framesMax} are allowed.` };
   }
   if (!(await isPadding(readAt, walked.end))) {
-    return { problem: `The file goes on after the end of the ${FORMATS[format].name} image; save the image anew.` };
+    return { problem: `The file goes on after the end of the ${formats[format].name} image; save the image anew.` };
   }
   return { format, ...walked };
 }
 
 async function walkPng(readAt: ReadAt): Promise<Walked | null> {
   let frames = 0;
-  for (let position = PNG_SIGNATURE.length; ; ) {
+  for (let position = pngSignature.length; ; ) {
     const header = await readAt(position, 8);
     if (header.length < 8) return null;
     const type = header.toString('latin1', 4, 8);
@@ -195,7 +195,7 @@ async function walkGif(readAt: ReadAt): Promise<Walked | null> {
   const width = screen.readUInt16LE(6);
   const height = screen.readUInt16LE(8);
   let position = 13 + colourTableBytes(screen[10]);
-  for (let frames = 0; frames <= MAX_FRAMES; ) {
+  for (let frames = 0; frames <= framesMax; ) {
     const block = await readAt(position, 10);
     if (block[0] === 0x3b) return { frames, width, height, end: position + 1 };
     const isFrame = block[0] === 0x2c;
@@ -206,7 +206,7 @@ async function walkGif(readAt: ReadAt): Promise<Walked | null> {
     position = end;
     if (isFrame) frames += 1;
   }
-  return { frames: MAX_FRAMES + 1, width, height, end: position };
+  return { frames: framesMax + 1, width, height, end: position };
 }
 
 function colourTableBytes(flags = 0): number {
@@ -227,17 +227,17 @@ async function endOfSubBlocks(readAt: ReadAt, start: number): Promise<number | n
 }
 
 async function isPadding(readAt: ReadAt, position: number): Promise<boolean> {
-  const rest = await readAt(position, MAX_PADDING_BYTES + 1);
-  return rest.length <= MAX_PADDING_BYTES && rest.every((byte) => PADDING.has(byte));
+  const rest = await readAt(position, paddingBytesMax + 1);
+  return rest.length <= paddingBytesMax && rest.every((byte) => paddingBytes.has(byte));
 }
 
 function createReader(handle: FileHandle): ReadAt {
-  const window = Buffer.alloc(WINDOW_BYTES);
+  const window = Buffer.alloc(windowBytes);
   let start = 0;
   let length = 0;
   return async (position, minBytes) => {
     if (position < start || position + minBytes > start + length) {
-      length = (await handle.read(window, 0, WINDOW_BYTES, position)).bytesRead;
+      length = (await handle.read(window, 0, windowBytes, position)).bytesRead;
       start = position;
     }
     return window.subarray(position - start, length);
@@ -246,11 +246,11 @@ function createReader(handle: FileHandle): ReadAt {
 
 function imageFormatOf(head: Buffer): ImageFormat | null {
   if (head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff) return 'jpeg';
-  if (head.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';
+  if (head.subarray(0, 8).equals(pngSignature)) return 'png';
   return /^GIF8[79]a/.test(head.toString('latin1', 0, 6)) ? 'gif' : null;
 }
 
-const OTHER_FORMATS: [pattern: RegExp, name: string][] = [
+const otherFormats: [pattern: RegExp, name: string][] = [
   [/^RIFF[^]{4}WEBP/, 'a WebP image'],
   [/^[^]{4}ftypavi[fs]/, 'an AVIF image'],
   [/^[^]{4}ftyp(?:hei|hev|mif|msf)/, 'a HEIC image'],
@@ -266,14 +266,14 @@ const OTHER_FORMATS: [pattern: RegExp, name: string][] = [
 ];
 
 function describeOther(head: Buffer): string {
-  if (head.length === 0) return `The file is empty; ${ADVICE}`;
+  if (head.length === 0) return `The file is empty; ${advice}`;
   const text = head.toString('latin1');
-  const name = OTHER_FORMATS.find(([pattern]) => pattern.test(text))?.[1];
-  return name ? `The file is ${name}; ${ADVICE}` : `The file is not an image of a known kind; ${ADVICE}`;
+  const name = otherFormats.find(([pattern]) => pattern.test(text))?.[1];
+  return name ? `The file is ${name}; ${advice}` : `The file is not an image of a known kind; ${advice}`;
 }
 
 function damaged(format: ImageFormat): ImageProblem {
-  return { problem: `The ${FORMATS[format].name} image is damaged or incomplete and cannot be decoded.` };
+  return { problem: `The ${formats[format].name} image is damaged or incomplete and cannot be decoded.` };
 }
 
 function createSlots(count: number): <T>(task: () => Promise<T>) => Promise<T> {

@@ -46,12 +46,12 @@ interface Failure {
   cause?: unknown;
 }
 
-const MAX_TRIES = 3;
-const FIRST_BACK_OFF_MS = 100;
-const TRY_TIMEOUT_MS = 30_000;
+const triesMax = 3;
+const firstBackOffMs = 100;
+const tryTimeoutMs = 30_000;
 
 // The hash of no bytes, for requests without a body.
-const EMPTY_SHA256 = createHash('sha256').digest('hex');
+const emptySha256 = createHash('sha256').digest('hex');
 
 export function createS3Store(options: S3StoreOptions): FileStore {
   const ownBase = bucketUrl(options.endpoint, options);
@@ -79,7 +79,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     for (let tryNumber = 1; ; tryNumber += 1) {
       const failure = await attempt(request);
       if (!failure) return;
-      if (!failure.retryable || tryNumber === MAX_TRIES) {
+      if (!failure.retryable || tryNumber === triesMax) {
         throw new Error(`S3 ${request.method} of ${request.key} failed: ${failure.reason}`, { cause: failure.cause });
       }
       await sleep(backOffMs(tryNumber));
@@ -98,14 +98,15 @@ export function createS3Store(options: S3StoreOptions): FileStore {
 
     async delete(key) {
       assertFileKey(key);
-      await send({ method: 'DELETE', key, headers: { 'x-amz-content-sha256': EMPTY_SHA256 } });
+      await send({ method: 'DELETE', key, headers: { 'x-amz-content-sha256': emptySha256 } });
     },
 
     async url(key, ttlSeconds, nowMs) {
       assertFileKey(key);
       assertUrlTtl(ttlSeconds);
       const url = new URL(`${publicBase}/${key}`);
-      url.searchParams.set('X-Amz-Expires', String(ttlSeconds));
+      // The signature's time is cut to whole seconds, which must not shorten the link.
+      url.searchParams.set('X-Amz-Expires', String(ttlSeconds + 1));
       url.searchParams.set('response-content-type', contentTypeOf(key));
       const signer = new AwsV4Signer({ ...credentials, url: url.href, signQuery: true, datetime: amzDate(nowMs) });
       return (await signer.sign()).url.href;
@@ -134,7 +135,7 @@ async function sha256Of(path: string): Promise<string> {
 function exchange(method: string, url: URL, headers: Record<string, string>, upload?: Upload): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request: start } = url.protocol === 'https:' ? https : http;
-    const request = start(url, { method, headers, signal: AbortSignal.timeout(TRY_TIMEOUT_MS) });
+    const request = start(url, { method, headers, signal: AbortSignal.timeout(tryTimeoutMs) });
     let answered = false;
     request.on('response', (response) => {
       answered = true;
@@ -143,10 +144,13 @@ function exchange(method: string, url: URL, headers: Record<string, string>, upl
     // A server that refuses an upload may hang up on the rest of it, which must not hide the answer.
     const fail = (error: unknown) => answered || reject(error);
     request.on('error', fail);
-    if (!upload) return void request.end();
-    // S3 refuses an upload of unknown length.
-    request.setHeader('content-length', upload.sizeBytes);
-    pipeline(createReadStream(upload.path), request).catch(fail);
+    if (upload) {
+      // S3 refuses an upload of unknown length.
+      request.setHeader('content-length', upload.sizeBytes);
+      pipeline(createReadStream(upload.path), request).catch(fail);
+    } else {
+      request.end();
+    }
   });
 }
 
@@ -160,11 +164,11 @@ function failureOf({ status, body }: Answer): Failure | null {
 
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
-  if (error.name === 'AbortError') return `no answer in ${TRY_TIMEOUT_MS / 1000} seconds`;
+  if (error.name === 'AbortError') return `no answer in ${tryTimeoutMs / 1000} seconds`;
   return 'code' in error ? `no answer (${String(error.code)})` : 'no answer';
 }
 
 // Random, so that uploads that failed together do not come back together.
 function backOffMs(tryNumber: number): number {
-  return FIRST_BACK_OFF_MS * 2 ** (tryNumber - 1) * (0.5 + Math.random() / 2);
+  return firstBackOffMs * 2 ** (tryNumber - 1) * (0.5 + Math.random() / 2);
 }

@@ -7,12 +7,12 @@ export interface MemoryRateLimiter extends RateLimiter {
   readonly size: number;
 }
 
-const MAX_KEYS = 200_000;
+const defaultKeysMax = 200_000;
 
 // Two looked at for every one that may be added: the hand always gets round, whatever the rate of new keys.
-const SWEPT_PER_KEY = 2;
+const sweptPerKey = 2;
 
-export function createMemoryRateLimiter(maxKeys: number = MAX_KEYS): MemoryRateLimiter {
+export function createMemoryRateLimiter(keysMax: number = defaultKeysMax): MemoryRateLimiter {
   const arrivalsUs = new Map<string, number>();
   let hand = arrivalsUs.entries();
 
@@ -25,7 +25,7 @@ export function createMemoryRateLimiter(maxKeys: number = MAX_KEYS): MemoryRateL
       if (step.done) return;
     }
     const [key, arrivalUs] = step.value;
-    if (arrivalUs <= nowUs || arrivalsUs.size > maxKeys) arrivalsUs.delete(key);
+    if (arrivalUs <= nowUs || arrivalsUs.size > keysMax) arrivalsUs.delete(key);
   }
 
   function take(checks: readonly RateCheck[], startsUs: readonly number[], nowUs: number): void {
@@ -39,7 +39,7 @@ export function createMemoryRateLimiter(maxKeys: number = MAX_KEYS): MemoryRateL
       const nowUs = toMicroseconds(nowMs);
       const startsUs = checks.map(({ key, limit }) => startOf(arrivalsUs.get(key), paceOf(limit), nowUs));
       if (allHaveRoom(checks, startsUs, nowUs)) take(checks, startsUs, nowUs);
-      for (let swept = 0; swept < checks.length * SWEPT_PER_KEY; swept++) sweepOne(nowUs);
+      for (let swept = 0; swept < checks.length * sweptPerKey; swept++) sweepOne(nowUs);
       return decideAll(checks, startsUs, nowUs);
     },
     get size() {

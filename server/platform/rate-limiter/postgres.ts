@@ -1,4 +1,4 @@
-import { CLOCK_TOLERANCE_US, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
@@ -8,7 +8,7 @@ export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<
 //
 // Rows are locked in the order of their keys (no deadlocks) and read as they are once locked (no lost update), before
 // the verdict over all of them. An ON CONFLICT upsert cannot do that: it would decide row by row.
-const TAKE = `
+const takeSql = `
   WITH asked AS (
     SELECT key, interval_us, burst_us
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS a (key, interval_us, burst_us)
@@ -16,7 +16,7 @@ const TAKE = `
     SELECT key, round(tat_ms * 1000)::bigint AS tat_us FROM rate_limits WHERE key = ANY ($1::text[]) ORDER BY key FOR UPDATE
   ), started AS MATERIALIZED (
     SELECT key, interval_us, burst_us,
-           CASE WHEN tat_us > $4::bigint + burst_us + ${CLOCK_TOLERANCE_US} THEN $4::bigint
+           CASE WHEN tat_us > $4::bigint + burst_us + ${clockToleranceUs} THEN $4::bigint
                 ELSE greatest(tat_us, $4::bigint) END AS start_us
       FROM locked JOIN asked USING (key)
   ), verdict AS (
@@ -29,18 +29,18 @@ const TAKE = `
   )
   SELECT key, start_us::float8 AS start_us FROM started`;
 
-const ADD_MISSING = `
+const addMissingSql = `
   INSERT INTO rate_limits (key, tat_ms)
   SELECT key, 0 FROM unnest($1::text[]) AS a (key) ORDER BY key
   ON CONFLICT (key) DO NOTHING`;
 
 // SKIP LOCKED: waiting for a bucket in use would be pointless, and could deadlock.
-const SWEEP = `
+const sweepSql = `
   DELETE FROM rate_limits
    WHERE key IN (SELECT key FROM rate_limits WHERE tat_ms <= $1::float8 LIMIT $2::int FOR UPDATE SKIP LOCKED)
   RETURNING key`;
 
-const MAX_ATTEMPTS = 3;
+const attemptsMax = 3;
 
 export function createPostgresRateLimiter(query: Query): RateLimiter {
   return {
@@ -48,19 +48,19 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
       if (checks.length === 0) return [];
       const nowUs = toMicroseconds(nowMs);
       const values = takeValues(checks, nowUs);
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-        const { rows } = await query(TAKE, values);
+      for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+        const { rows } = await query(takeSql, values);
         if (rows.length === checks.length) return decideAll(checks, startsOf(checks, rows), nowUs);
-        await query(ADD_MISSING, [checks.map(({ key }) => key)]);
+        await query(addMissingSql, [checks.map(({ key }) => key)]);
       }
-      throw new Error(`rate_limits rows were swept away ${MAX_ATTEMPTS} times in a row`);
+      throw new Error(`rate_limits rows were swept away ${attemptsMax} times in a row`);
     },
   };
 }
 
 /** Removes up to `maxRows` buckets that are full again; returns how many. For a clean-up job. */
 export async function sweepPostgresRateLimits(query: Query, nowMs: number, maxRows: number = 10_000): Promise<number> {
-  const { rows } = await query(SWEEP, [nowMs, maxRows]);
+  const { rows } = await query(sweepSql, [nowMs, maxRows]);
   return rows.length;
 }
 

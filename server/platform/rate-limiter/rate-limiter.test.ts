@@ -15,7 +15,7 @@ import type { RateDecision, RateLimit, RateLimiter } from './rate-limiter.ts';
 import { createRedisRateLimiter, openRedis } from './redis.ts';
 import { createResilientRateLimiter } from './resilient.ts';
 
-const START_MS = 1_790_000_000_123;
+const startMs = 1_790_000_000_123;
 
 /** Two limiters on one store, as two nodes would have. */
 interface OpenStore {
@@ -143,27 +143,27 @@ for (const store of stores) {
         { count: 1000, windowSeconds: 10 },
         { count: 300, windowSeconds: 86_400 },
       ]) {
-        assert.equal(await countAllowed(limiter, newKey(), limit, START_MS), limit.count);
+        assert.equal(await countAllowed(limiter, newKey(), limit, startMs), limit.count);
       }
     });
 
     it('refills smoothly, one after each interval', async () => {
       const limit = { count: 10, windowSeconds: 10 };
       const key = newKey();
-      assert.equal(await countAllowed(limiter, key, limit, START_MS), 10);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 999), 0);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 1_000), 1);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 3_500), 2);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 4_000), 1);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 60_000), 10);
+      assert.equal(await countAllowed(limiter, key, limit, startMs), 10);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 999), 0);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 1_000), 1);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 3_500), 2);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 4_000), 1);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 60_000), 10);
     });
 
     it('grants no second burst at the edge of a window', async () => {
       const limit = { count: 10, windowSeconds: 10 };
       const key = newKey();
-      await consumeOne(limiter, key, limit, START_MS);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 9_999), 10);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS + 10_001), 0);
+      await consumeOne(limiter, key, limit, startMs);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 9_999), 10);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 10_001), 0);
     });
 
     it('takes from all buckets or from none', async () => {
@@ -171,11 +171,11 @@ for (const store of stores) {
       const global = { key: shop, limit: { count: 10, windowSeconds: 10 } };
       const category = { key: write, limit: { count: 2, windowSeconds: 10 } };
       for (const left of [9, 8]) {
-        const [both] = await limiter.consume([global, category], START_MS);
+        const [both] = await limiter.consume([global, category], startMs);
         assert.equal(both?.remaining, left);
       }
       for (let attempt = 0; attempt < 3; attempt++) {
-        const decisions = await limiter.consume([global, category], START_MS);
+        const decisions = await limiter.consume([global, category], startMs);
         assert.deepEqual(
           decisions.map(({ allowed, remaining }) => ({ allowed, remaining })),
           [
@@ -184,7 +184,7 @@ for (const store of stores) {
           ],
         );
       }
-      assert.equal((await consumeOne(limiter, shop, global.limit, START_MS)).remaining, 7);
+      assert.equal((await consumeOne(limiter, shop, global.limit, startMs)).remaining, 7);
     });
 
     it('answers in the order of the checks, whatever the order of the keys', async () => {
@@ -193,7 +193,7 @@ for (const store of stores) {
         key: prefix + name,
         limit: { count: index + 5, windowSeconds: 10 },
       }));
-      const decisions = await limiter.consume(checks, START_MS);
+      const decisions = await limiter.consume(checks, startMs);
       assert.deepEqual(
         decisions.map(({ limit, remaining }) => [limit, remaining]),
         [
@@ -202,14 +202,14 @@ for (const store of stores) {
           [7, 6],
         ],
       );
-      assert.deepEqual(await limiter.consume([], START_MS), []);
+      assert.deepEqual(await limiter.consume([], startMs), []);
     });
 
     it('says what remains, when the bucket is full again and when to come back', async () => {
       const limit = { count: 3, windowSeconds: 30 };
       const key = newKey();
       const base = { limit: 3, allowed: true, retryAfterSeconds: 0 };
-      const take = (afterMs: number): Promise<RateDecision> => consumeOne(limiter, key, limit, START_MS + afterMs);
+      const take = (afterMs: number): Promise<RateDecision> => consumeOne(limiter, key, limit, startMs + afterMs);
       assert.deepEqual(await take(0), { ...base, remaining: 2, resetSeconds: 10 });
       assert.deepEqual(await take(0), { ...base, remaining: 1, resetSeconds: 20 });
       assert.deepEqual(await take(500), { ...base, remaining: 0, resetSeconds: 30 });
@@ -223,7 +223,7 @@ for (const store of stores) {
       const limit = { count: 50, windowSeconds: 60 };
       const key = newKey();
       const racers = Array.from({ length: 200 }, async (_, index) => {
-        return consumeOne(opened.nodes[index % 2 === 0 ? 0 : 1], key, limit, START_MS);
+        return consumeOne(opened.nodes[index % 2 === 0 ? 0 : 1], key, limit, startMs);
       });
       const allowed = (await Promise.all(racers)).filter((decision) => decision.allowed);
       assert.equal(allowed.length, 50);
@@ -238,29 +238,29 @@ for (const store of stores) {
       const race = async (index: number): Promise<void> => {
         const first = index % 4;
         const checks = [first, (first + 1 + (index % 3)) % 4].map((at) => ({ key: prefix + names[at], limit }));
-        const decisions = await opened.nodes[index % 2 === 0 ? 0 : 1].consume(checks, START_MS);
+        const decisions = await opened.nodes[index % 2 === 0 ? 0 : 1].consume(checks, startMs);
         if (!decisions.every(({ allowed }) => allowed)) return;
         for (const { key } of checks) taken.set(key, (taken.get(key) ?? 0) + 1);
       };
       await Promise.all(Array.from({ length: 200 }, (_, index) => race(index)));
       for (const [key, count] of taken) {
         assert.ok(count <= 40, `${count} let through`);
-        assert.equal(await countAllowed(limiter, key, limit, START_MS), 40 - count);
+        assert.equal(await countAllowed(limiter, key, limit, startMs), 40 - count);
       }
     });
 
     it('is not blocked for long by a clock that ran ahead for a while', async () => {
       const limit = { count: 2, windowSeconds: 10 };
       const key = newKey();
-      await consumeOne(limiter, key, limit, START_MS + 3_600_000);
-      assert.equal(await countAllowed(limiter, key, limit, START_MS), 2);
+      await consumeOne(limiter, key, limit, startMs + 3_600_000);
+      assert.equal(await countAllowed(limiter, key, limit, startMs), 2);
     });
 
     it('tells keys apart byte by byte', async () => {
       const limit = { count: 1, windowSeconds: 10 };
       const prefix = newKey();
       for (const key of ['a', 'A', 'a ', "a'b", 'ä', 'a:b', '$1', '*']) {
-        assert.equal(await countAllowed(limiter, prefix + key, limit, START_MS), 1);
+        assert.equal(await countAllowed(limiter, prefix + key, limit, startMs), 1);
       }
     });
   });
@@ -272,7 +272,7 @@ describe('rate limits in memory only', () => {
     const limit = { count: 5, windowSeconds: 10 };
     let largest = 0;
     for (let index = 0; index < 100_000; index++) {
-      limiter.consume([{ key: `address-${index}`, limit }], START_MS + index * 10);
+      limiter.consume([{ key: `address-${index}`, limit }], startMs + index * 10);
       largest = Math.max(largest, limiter.size);
     }
     // A bucket used once is full again after 2 s, in which 200 more keys come.
@@ -282,17 +282,17 @@ describe('rate limits in memory only', () => {
   it('forgets no bucket that is still in use', () => {
     const limiter = createMemoryRateLimiter();
     const limit = { count: 2, windowSeconds: 1_000 };
-    limiter.consume([{ key: 'kept', limit }], START_MS);
+    limiter.consume([{ key: 'kept', limit }], startMs);
     for (let index = 0; index < 10_000; index++) {
-      limiter.consume([{ key: `passing-${index}`, limit: { count: 10, windowSeconds: 1 } }], START_MS + index * 10);
+      limiter.consume([{ key: `passing-${index}`, limit: { count: 10, windowSeconds: 1 } }], startMs + index * 10);
     }
-    assert.equal(limiter.consume([{ key: 'kept', limit }], START_MS + 100_000)[0]?.remaining, 0);
+    assert.equal(limiter.consume([{ key: 'kept', limit }], startMs + 100_000)[0]?.remaining, 0);
   });
 
   it('holds no more keys than its maximum, even when all of them are in use', () => {
     const limiter = createMemoryRateLimiter(1_000);
     const limit = { count: 5, windowSeconds: 3_600 };
-    for (let index = 0; index < 100_000; index++) limiter.consume([{ key: `address-${index}`, limit }], START_MS);
+    for (let index = 0; index < 100_000; index++) limiter.consume([{ key: `address-${index}`, limit }], startMs);
     assert.ok(limiter.size <= 1_000, `${limiter.size} keys are held`);
   });
 });
@@ -303,12 +303,12 @@ describe('rate limits in PostgreSQL only', { skip: databaseUrl ? false : 'SVC_TE
     try {
       const limiter = createPostgresRateLimiter(queryOf(pools[0]));
       const limit = { count: 10, windowSeconds: 10 };
-      for (let index = 0; index < 20; index++) await consumeOne(limiter, `old-${index}`, limit, START_MS);
-      await consumeOne(limiter, 'new', limit, START_MS + 5_000);
-      assert.equal(await sweepPostgresRateLimits(queryOf(pools[1]), START_MS + 5_000), 20);
+      for (let index = 0; index < 20; index++) await consumeOne(limiter, `old-${index}`, limit, startMs);
+      await consumeOne(limiter, 'new', limit, startMs + 5_000);
+      assert.equal(await sweepPostgresRateLimits(queryOf(pools[1]), startMs + 5_000), 20);
       const races = Array.from({ length: 100 }, async (_, index) => {
-        if (index % 5 === 0) await sweepPostgresRateLimits(queryOf(pools[1]), START_MS + 60_000);
-        return consumeOne(limiter, 'raced', limit, START_MS + 60_000);
+        if (index % 5 === 0) await sweepPostgresRateLimits(queryOf(pools[1]), startMs + 60_000);
+        return consumeOne(limiter, 'raced', limit, startMs + 60_000);
       });
       const allowed = (await Promise.all(races)).filter((decision) => decision.allowed);
       assert.equal(allowed.length, 10);
@@ -330,7 +330,7 @@ describe('a shared store that fails', () => {
     const broken = { consume: () => Promise.reject(new Error('connection refused')) };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     assert.deepEqual(
-      [await allowed(limiter, START_MS), await allowed(limiter, START_MS), await allowed(limiter, START_MS)],
+      [await allowed(limiter, startMs), await allowed(limiter, startMs), await allowed(limiter, startMs)],
       [true, true, false],
     );
     assert.equal(failures.length, 1);
@@ -341,7 +341,7 @@ describe('a shared store that fails', () => {
     const failures: unknown[] = [];
     const answer = Promise.withResolvers<RateDecision[]>();
     const limiter = createResilientRateLimiter({ consume: () => answer.promise }, (error) => failures.push(error));
-    assert.equal(await allowed(limiter, START_MS), true);
+    assert.equal(await allowed(limiter, startMs), true);
     assert.match(String(failures[0]), /50 ms/);
     answer.reject(new Error('too late anyway'));
     await setImmediate();
@@ -360,14 +360,14 @@ describe('a shared store that fails', () => {
       },
     };
     const limiter = createResilientRateLimiter(flaky, () => {});
-    await allowed(limiter, START_MS);
-    await allowed(limiter, START_MS + 999);
+    await allowed(limiter, startMs);
+    await allowed(limiter, startMs + 999);
     assert.equal(calls, 1);
-    await Promise.all([allowed(limiter, START_MS + 1_000), allowed(limiter, START_MS + 1_000)]);
+    await Promise.all([allowed(limiter, startMs + 1_000), allowed(limiter, startMs + 1_000)]);
     assert.equal(calls, 2);
     isBroken = false;
-    await allowed(limiter, START_MS + 2_000);
-    await allowed(limiter, START_MS + 2_001);
+    await allowed(limiter, startMs + 2_000);
+    await allowed(limiter, startMs + 2_001);
     assert.equal(calls, 4);
     assert.equal(memory.size, 1);
   });
@@ -383,15 +383,15 @@ describe('a Redis that goes away', { skip: hasRedisServer ? false : 'redis-serve
     const limiter = createResilientRateLimiter(createRedisRateLimiter(client), () => failures++);
     const remaining = async (nowMs: number): Promise<number | undefined> =>
       (await limiter.consume(checks, nowMs))[0]?.remaining;
-    assert.equal(await remaining(START_MS), 99);
+    assert.equal(await remaining(startMs), 99);
     const away = once(client, 'close');
     await first.stop();
     await away;
-    assert.deepEqual([await remaining(START_MS), await remaining(START_MS), failures], [99, 98, 1]);
+    assert.deepEqual([await remaining(startMs), await remaining(startMs), failures], [99, 98, 1]);
     const ready = once(client, 'ready');
     const second = await startRedis(first.port);
     await ready;
-    assert.deepEqual([await remaining(START_MS + 1_000), failures], [99, 1]);
+    assert.deepEqual([await remaining(startMs + 1_000), failures], [99, 1]);
     await limiter.close?.();
     await second.stop();
   });

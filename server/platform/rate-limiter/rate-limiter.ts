@@ -32,7 +32,7 @@ export interface Pace {
 }
 
 // A clock that ran ahead, or a window since made shorter, would otherwise refuse a key until that far time comes.
-export const CLOCK_TOLERANCE_US = 60_000_000;
+export const clockToleranceUs = 60_000_000;
 
 export function parseRateLimit(text: string): RateLimit | null {
   if (text === 'off') return null;
@@ -54,7 +54,7 @@ export function toMicroseconds(nowMs: number): number {
 
 /** The moment from which the next request is counted, given the stored theoretical arrival time. */
 export function startOf(storedUs: number | undefined, pace: Pace, nowUs: number): number {
-  if (storedUs === undefined || storedUs > nowUs + pace.burstUs + CLOCK_TOLERANCE_US) return nowUs;
+  if (storedUs === undefined || storedUs > nowUs + pace.burstUs + clockToleranceUs) return nowUs;
   return Math.max(storedUs, nowUs);
 }
 

@@ -1,17 +1,17 @@
 import { Redis } from 'ioredis';
 import type { Cluster } from 'ioredis';
-import { CLOCK_TOLERANCE_US, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 // tostring() keeps 14 digits and would round a time in microseconds, hence string.format.
 // The expiry also heals a key written by a clock that ran ahead.
-const TAKE = `
+const takeScript = `
   local now = tonumber(ARGV[1])
   local starts, taken = {}, true
   for i, key in ipairs(KEYS) do
     local interval, burst = tonumber(ARGV[2 * i]), tonumber(ARGV[2 * i + 1])
     local start = tonumber(redis.call('GET', key) or now)
-    if start < now or start > now + burst + ${CLOCK_TOLERANCE_US} then start = now end
+    if start < now or start > now + burst + ${clockToleranceUs} then start = now end
     if start + interval > now + burst then taken = false end
     starts[i] = start
   end
@@ -37,7 +37,7 @@ export function openRedis(url: string, onError: (error: Error) => void): Redis {
 
 /** In a cluster the keys of one call must share a slot: the part they have in common goes in {braces}. */
 export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
-  redis.defineCommand('takeRate', { lua: TAKE });
+  redis.defineCommand('takeRate', { lua: takeScript });
   const scripted = redis as Scripted;
   return {
     async consume(checks, nowMs) {

@@ -1,16 +1,16 @@
 import { createMemoryRateLimiter } from './memory.ts';
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
-const TIMEOUT_MS = 50;
+const defaultTimeoutMs = 50;
 
 // Without it every request of an outage would wait out the timeout, and pile one more call on the ailing store.
-const COOL_DOWN_MS = 1_000;
+const coolDownMs = 1_000;
 
 /** The shared store while it answers; this process's own count while it does not. */
 export function createResilientRateLimiter(
   shared: RateLimiter,
   onFailure: (error: unknown) => void,
-  timeoutMs: number = TIMEOUT_MS,
+  timeoutMs: number = defaultTimeoutMs,
 ): RateLimiter {
   const fallback = createMemoryRateLimiter();
   let retryAtMs: number | null = null;
@@ -21,7 +21,7 @@ export function createResilientRateLimiter(
       retryAtMs = null;
       return decisions;
     } catch (error) {
-      retryAtMs = nowMs + COOL_DOWN_MS;
+      retryAtMs = nowMs + coolDownMs;
       onFailure(error);
       return fallback.consume(checks, nowMs);
     }
@@ -32,9 +32,9 @@ export function createResilientRateLimiter(
       if (retryAtMs !== null) {
         const pauseMs = retryAtMs - nowMs;
         // More than the whole pause means that the clock was set back.
-        if (pauseMs > 0 && pauseMs <= COOL_DOWN_MS) return fallback.consume(checks, nowMs);
+        if (pauseMs > 0 && pauseMs <= coolDownMs) return fallback.consume(checks, nowMs);
         // Only the first one after the pause tries; the others stay on the fallback until it has answered.
-        retryAtMs = nowMs + COOL_DOWN_MS;
+        retryAtMs = nowMs + coolDownMs;
       }
       return consumeShared(checks, nowMs);
     },

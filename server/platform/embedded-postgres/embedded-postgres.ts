@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from '../error-code.ts';
+import { type Cluster, openCluster } from './cluster.ts';
+import { type Postmaster, runPostmaster } from './postmaster.ts';
+import { processKind } from './processes.ts';
+import { runProgram } from './programs.ts';
+import type { Settings } from './settings.ts';
+
+export interface EmbeddedPostgresOptions {
+  /** Made on the first start. The log is kept beside it as `<dataDirectory>.log`. */
+  dataDirectory: string;
+  /** PostgreSQL settings, over the defaults. An adopted server keeps those it was started with. */
+  settings?: Settings;
+  /** Called when the server ends without stop(); the code is null when a signal ended it or it was adopted. */
+  onUnexpectedExit?: (code: number | null) => void;
+}
+
+export interface EmbeddedPostgres {
+  /** Superuser `svc` on the database `postgres`, which initdb makes, so no start has to create one. */
+  connectionString: string;
+  pid: number;
+  /** True when the server was already running, left behind by a killed program or started by a simultaneous one. */
+  adopted: boolean;
+  /**
+   * Ends the server whoever started it, so call it only while holding the single instance lock: without the lock the
+   * server belongs to somebody else, even if this process spawned it.
+   */
+  stop(): Promise<void>;
+}
+
+const watchIntervalMs = 1_000;
+const pollIntervalMs = 15;
+const shutdownTimeoutMs = 10_000;
+
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const cluster = await openCluster(options.dataDirectory, options.settings ?? {});
+  return supervise(cluster, await runPostmaster(cluster), options.onUnexpectedExit);
+}
+
+function supervise(
+  cluster: Cluster,
+  postmaster: Postmaster,
+  onUnexpectedExit: ((code: number | null) => void) | undefined,
+): EmbeddedPostgres {
+  const { pid, connectionString, child } = postmaster;
+  let stopping: Promise<void> | null = null;
+  const onEnd = (code: number | null) => {
+    if (!stopping) onUnexpectedExit?.(code);
+  };
+  if (child) child.on('exit', onEnd);
+  const watch = child ? undefined : watchAdopted(postmaster, () => onEnd(null));
+  const stop = () => {
+    clearInterval(watch);
+    stopping ??= stopServer(cluster, postmaster);
+    return stopping;
+  };
+  return { connectionString, pid, adopted: child === null, stop };
+}
+
+/** An adopted server is not our child, so nothing tells us of its end. */
+function watchAdopted(postmaster: Postmaster, onEnd: () => void): NodeJS.Timeout {
+  const look = async (): Promise<void> => {
+    if (!(await hasEnded(postmaster))) return;
+    clearInterval(timer);
+    onEnd();
+  };
+  const timer = setInterval(() => void look(), watchIntervalMs);
+  return timer.unref();
+}
+
+async function hasEnded({ child, pid, port }: Postmaster): Promise<boolean> {
+  if (child) return child.exitCode !== null || child.signalCode !== null;
+  return (await processKind(pid, port)) !== 'postmaster';
+}
+
+async function stopServer(cluster: Cluster, postmaster: Postmaster): Promise<void> {
+  if (process.platform === 'win32') {
+    await runProgram(cluster, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster.dataDirectory]);
+    return;
+  }
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (await endsAfter(signal, postmaster)) return;
+  }
+  throw new Error(`PostgreSQL process ${postmaster.pid} does not stop`);
+}
+
+async function endsAfter(signal: NodeJS.Signals, postmaster: Postmaster): Promise<boolean> {
+  if (await hasEnded(postmaster)) return true;
+  signalIfAlive(postmaster.pid, signal);
+  const deadlineMs = Date.now() + shutdownTimeoutMs;
+  while (Date.now() < deadlineMs) {
+    if (await hasEnded(postmaster)) return true;
+    await sleep(pollIntervalMs);
+  }
+  return false;
+}
+
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+export interface SingleInstanceLock {
+  release(): Promise<void>;
+}
+
+const lockKey = '8317269340115529';
+// The backend of a holder that was just killed needs a moment to notice.
+const waitMs = 2_000;
+const pollIntervalMs = 50;
+
+/**
+ * Null when another program holds the lock. PostgreSQL drops the lock with the connection, so no crash can leave it
+ * behind; `onLost` tells a holder that its connection (and with it the lock) is gone.
+ */
+export async function acquireSingleInstanceLock(
+  connectionString: string,
+  onLost?: (error: Error) => void,
+): Promise<SingleInstanceLock | null> {
+  const client = new pg.Client({ connectionString, keepAlive: true, application_name: 'svc instance lock' });
+  let held = false;
+  client.on('error', (error) => {
+    if (held) onLost?.(error);
+    held = false;
+  });
+  try {
+    await client.connect();
+    await client.query('SET idle_session_timeout = 0');
+    held = await tryLock(client);
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
+  }
+  const release = async () => {
+    held = false;
+    await client.end();
+  };
+  if (held) return { release };
+  await release();
+  return null;
+}
+
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const deadlineMs = Date.now() + waitMs;
+  for (;;) {
+    const result = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [lockKey]);
+    if (result.rows[0]?.locked) return true;
+    if (Date.now() >= deadlineMs) return false;
+    await sleep(pollIntervalMs);
+  }
+}

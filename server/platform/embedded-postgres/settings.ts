@@ -1,0 +1,26 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export type Settings = Record<string, string>;
+
+const defaults: Settings = {
+  autovacuum: 'on',
+  jit: 'off',
+  log_timezone: 'UTC',
+  max_connections: '100',
+  password_encryption: 'scram-sha-256',
+  shared_buffers: '128MB',
+  timezone: 'UTC',
+};
+
+/** The PostgreSQL settings of a cluster: ours, and over them those that were asked for. */
+export async function clusterSettings(nativeFolder: string, asked: Settings): Promise<Settings> {
+  const wal_compression = (await bundlesLz4(nativeFolder)) ? 'lz4' : 'off';
+  return { ...defaults, wal_compression, ...asked };
+}
+
+/** The packages bring every library the server was linked with, in `bin` on Windows and in `lib` elsewhere. */
+async function bundlesLz4(nativeFolder: string): Promise<boolean> {
+  const names = await Promise.all(['bin', 'lib'].map((folder) => readdir(join(nativeFolder, folder))));
+  return names.flat().some((name) => name.startsWith('liblz4'));
+}

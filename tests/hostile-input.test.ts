@@ -1,0 +1,814 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { after, afterEach, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { errorCatalogue } from '../server/errors.ts';
+import { limits } from '../server/limits.ts';
+import { document } from './support/openapi.ts';
+import { type CallOptions, type Reply, someCustomer, someProduct, startTestService } from './support/service.ts';
+
+type Json = Record<string, unknown>;
+
+// fast-check prints the seed of a failure; this repeats it.
+const seed = process.env.SVC_FUZZ_SEED ? { seed: Number(process.env.SVC_FUZZ_SEED) } : {};
+
+const service = await startTestService();
+after(async () => {
+  // A request that was never answered would hold up the end.
+  service.app.server.closeAllConnections();
+  await service.stop();
+});
+
+// Whatever a test sent: the service lives on, and nothing of it was worth an error in the log of an operator.
+afterEach(async () => {
+  const health = await fetch(`${service.baseUrl}/healthz`);
+  assert.equal(health.status, 200);
+  const lines = service.logLines.splice(0).map((line) => JSON.parse(line) as { level: number; status?: number });
+  assert.deepEqual(
+    lines.filter((line) => line.level >= 50 || (line.status ?? 0) >= 500),
+    [],
+  );
+});
+
+const replyMsMax = 1000;
+const patienceMs = 5000;
+const refusalBytesMax = 64 * 1024;
+const fieldCharactersMax = 300;
+
+async function timed(method: string, path: string, options: CallOptions): Promise<{ reply: Reply; elapsedMs: number }> {
+  const startedAtMs = performance.now();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
+  const called = service.call(method, path, options);
+  called.catch(() => undefined);
+  const reply = await Promise.race([called, late.promise]).finally(() => clearTimeout(timer));
+  return { reply, elapsedMs: performance.now() - startedAtMs };
+}
+
+async function send(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+  let { reply, elapsedMs } = await timed(method, path, options);
+  // Once may be the machine, twice is the request.
+  if (elapsedMs > replyMsMax) ({ elapsedMs } = await timed(method, path, options));
+  assert.ok(elapsedMs < replyMsMax, `${method} ${path.slice(0, 200)} took ${Math.round(elapsedMs)} ms, twice`);
+  assert.ok(reply.status < 500, `${method} ${path.slice(0, 200)} answered ${reply.status}`);
+  if (reply.status >= 400) checkErrorBody(reply);
+  return reply;
+}
+
+interface WireError {
+  type: string;
+  code: keyof typeof errorCatalogue;
+  message: string;
+  param: string | null;
+  request_id: string;
+  field_errors: { field: string; code: string; message: string }[];
+}
+
+function checkErrorBody(reply: Pick<Reply, 'text' | 'headers'>): WireError {
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
+  assert.ok(reply.text.length <= refusalBytesMax, `the refusal has ${reply.text.length} bytes`);
+  const { error, ...others } = JSON.parse(reply.text) as { error: WireError };
+  assert.deepEqual(others, {});
+  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors']);
+  assert.equal(error.type, errorCatalogue[error.code].type);
+  assert.equal(error.request_id, reply.headers.get('svc-request-id'));
+  assert.doesNotMatch(error.message, /node_modules|\.ts:\d|postgres|syntax error at/i);
+  assert.ok(error.message.length > 0);
+  for (const { field, code, message, ...rest } of error.field_errors) {
+    assert.deepEqual(rest, {});
+    assert.ok(field.length > 0 && field.length <= fieldCharactersMax, `the field is ${JSON.stringify(field)}`);
+    assert.match(code, /^(required_field|invalid_value|invalid_format|contains_html)$/);
+    assert.ok(message.length > 0);
+  }
+  if (error.code === 'validation_error') assert.equal(error.param, error.field_errors[0]?.field ?? 'a field');
+  return error;
+}
+
+const newCustomer = async (overrides: Json = {}): Promise<Json> =>
+  (await service.call('POST', '/v1/customers', { body: someCustomer(overrides) })).body;
+const newProduct = async (overrides: Json = {}): Promise<Json> => {
+  const body = someProduct(overrides);
+  return (await service.call('POST', '/v1/products', { body, idempotencyKey: randomUUID() })).body;
+};
+
+const countCustomers = async (): Promise<number> =>
+  (await service.db.query<{ count: number }>('SELECT count(*) FROM customers'))[0]?.count ?? -1;
+
+const million = 1_000_000;
+const odd = {
+  emoji: '👩‍👩‍👧‍👦 😀',
+  rightToLeft: '\u202eevil\u202c مرحبا',
+  zeroWidth: 'a\u200bb\u200dc\ufeffd',
+  combining: 'e\u0301 ≠ é',
+  expanding: '㌫ﷺ',
+  sql: `'; DROP TABLE customers; --`,
+  template: '${7*7} {{7*7}} %s %00 $1',
+  quotes: `"'\`\\`,
+  lines: 'a\u2028b\u2029c\u0085d',
+  controls: 'a\tb\u0007c\u007f',
+  noncharacter: '\uffff\ufffe',
+  html: 'a < b && b > c',
+};
+
+// --- bodies ---
+
+const withMetadata = (token: string): string =>
+  JSON.stringify(someCustomer({ metadata: { value: '@' } })).replace('"@"', token);
+
+const refusedBodies: Record<string, () => string | Buffer> = {
+  'is empty': () => '',
+  'is null': () => 'null',
+  'is an array': () => JSON.stringify([someCustomer()]),
+  'is a string': () => JSON.stringify('customer'),
+  'is a number': () => '5',
+  'is cut off': () => JSON.stringify(someCustomer()).slice(0, -5),
+  'has a trailing comma': () => JSON.stringify(someCustomer()).replace('}', ',}'),
+  'has a comment': () => `/* hello */ ${JSON.stringify(someCustomer())}`,
+  'is two values': () => `${JSON.stringify(someCustomer())}{}`,
+  'is UTF-16': () => Buffer.from(`\ufeff${JSON.stringify(someCustomer())}`, 'utf16le'),
+  'is compressed': () => gzipSync(JSON.stringify(someCustomer())),
+  'is not UTF-8': () => Buffer.from(JSON.stringify(someCustomer({ first_name: 'é' })), 'latin1'),
+  'holds a surrogate encoded as UTF-8': () =>
+    Buffer.from(JSON.stringify(someCustomer({ first_name: 'XYZ' })).replace('XYZ', '\xed\xa0\x80'), 'latin1'),
+  'holds a raw NUL': () => JSON.stringify(someCustomer({ first_name: '@' })).replace('@', '\0'),
+  'holds an escaped NUL': () => JSON.stringify(someCustomer({ first_name: 'a\0b' })),
+  'holds half a surrogate pair': () => JSON.stringify(someCustomer({ first_name: '\ud800' })),
+  'holds a surrogate pair in the wrong order': () => JSON.stringify(someCustomer({ first_name: '\udc00\ud800' })),
+  'has a key with half a surrogate pair': () => JSON.stringify(someCustomer({ metadata: { '\ud83d': 1 } })),
+  'has a key with a NUL': () => JSON.stringify(someCustomer({ metadata: { 'a\0': 1 } })),
+  'holds 2^53 + 1': () => withMetadata('9007199254740993'),
+  'holds 1e400': () => withMetadata('1e400'),
+  'holds -1e400': () => withMetadata('-1e400'),
+  'holds minus zero': () => withMetadata('-0'),
+  'holds NaN': () => withMetadata('NaN'),
+  'has the key __proto__': () => JSON.stringify(someCustomer()).replace('{', '{"__proto__":{"admin":true},'),
+  'has the key __proto__ far inside': () => withMetadata('{"a":[{"__proto__":1}]}'),
+  'has a key twice': () => JSON.stringify(someCustomer()).replace('{', '{"email":"first@example.com",'),
+  'has a key twice, once escaped': () => JSON.stringify(someCustomer()).replace('{', '{"\\u0065mail":"a@example.com",'),
+  'is a million brackets': () => '['.repeat(million / 2) + ']'.repeat(million / 2),
+  'nests a hundred thousand objects': () => withMetadata(`${'{"a":'.repeat(1e5)}1${'}'.repeat(1e5)}`),
+  'has 300,000 values': () => withMetadata(`[${'0,'.repeat(3e5)}0]`),
+  'has 10,000 unknown fields': () =>
+    JSON.stringify(someCustomer(Object.fromEntries(Array.from({ length: 1e4 }, (_, index) => [`f${index}`, index])))),
+  'has a key of a megabyte': () => JSON.stringify(someCustomer({ ['k'.repeat(0.9 * million)]: 1 })),
+  'names properties that every object inherits': () =>
+    JSON.stringify(someCustomer({ constructor: 1, toString: 1, hasOwnProperty: 1 })),
+  'has an empty key': () => JSON.stringify(someCustomer({ '': 1 })),
+};
+
+for (const [what, body] of Object.entries(refusedBodies)) {
+  test(`a body that ${what} is refused and makes nothing`, async () => {
+    const before = await countCustomers();
+    const reply = await send('POST', '/v1/customers', { raw: body() });
+    assert.equal(reply.status, 400);
+    assert.equal(await countCustomers(), before);
+  });
+}
+
+test('a body over 1 MiB gets 413, and the answer arrives although the client is still sending', async () => {
+  for (const bytes of [limits.bodyBytes + 1, 5 * million, 50 * million]) {
+    const reply = await send('POST', '/v1/customers', { raw: JSON.stringify('x'.repeat(bytes)) });
+    assert.equal(reply.status, 413);
+  }
+});
+
+test('hundreds of unknown fields do not hide the field that is really wrong', async () => {
+  const unknown = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, index]));
+  const reply = await send('POST', '/v1/customers', { body: someCustomer({ ...unknown, phone: 5 }) });
+  const fields = checkErrorBody(reply).field_errors.map(({ field }) => field);
+  assert.ok(fields.includes('f0') && fields.includes('phone'), `reported: ${fields.slice(0, 5).join(', ')} …`);
+});
+
+test('a list of thousands of equal entries is refused without blocking the process', async () => {
+  const product = await newProduct();
+  const entries = 19_000;
+  const reply = await send('PATCH', `/v1/products/${String(product.id)}/images/reorder`, {
+    body: { image_ids: Array.from({ length: entries }, () => product.id) },
+  });
+  assert.equal(reply.status, 400);
+  const tags = Array.from({ length: entries }, () => 'x'.repeat(45));
+  assert.equal((await send('POST', '/v1/customers', { body: someCustomer({ tags }) })).status, 400);
+});
+
+test('a PATCH of null is refused, not taken for an empty change', async () => {
+  const customer = await newCustomer();
+  assert.equal((await send('PATCH', `/v1/customers/${String(customer.id)}`, { raw: 'null' })).status, 400);
+});
+
+const form = '--b\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nEve\r\n--b--\r\n';
+for (const [type, raw] of Object.entries({
+  'multipart/form-data; boundary=b': form,
+  'application/x-www-form-urlencoded': 'first_name=Eve',
+  'text/plain': '{"first_name":"Eve"}',
+  'application/xml': '<first_name>Eve</first_name>',
+  'application/jsonp': '{"first_name":"Eve"}',
+})) {
+  test(`a change sent as ${type} is refused, never silently ignored`, async () => {
+    const customer = await newCustomer();
+    const path = `/v1/customers/${String(customer.id)}`;
+    const reply = await send('PATCH', path, { raw, headers: { 'content-type': type } });
+    assert.equal(reply.status, 400);
+    assert.equal(reply.body.error.code, 'invalid_request');
+  });
+}
+
+test('a large body of another type is refused and leaves the connection usable', async () => {
+  const reply = await send('POST', '/v1/customers', {
+    raw: 'x'.repeat(5 * million),
+    headers: { 'content-type': 'text/html' },
+  });
+  assert.equal(reply.status, 400);
+});
+
+for (const field of ['email', 'first_name', 'last_name', 'phone', 'company', 'tags', 'shipping_address', 'metadata']) {
+  test(`a megabyte in ${field} is refused and the field is named`, async () => {
+    const reply = await send('POST', '/v1/customers', { body: someCustomer({ [field]: 'x'.repeat(million) }) });
+    assert.equal(reply.status, 400);
+    assert.equal(reply.body.error.param, field);
+  });
+}
+
+test('text that fills a regular expression with choices is refused in time', async () => {
+  for (const part of ['a@', 'a.', '+1 ', '<', '- ', '"\\"']) {
+    const text = part.repeat(million / part.length / 2);
+    await send('POST', '/v1/customers', { body: someCustomer({ email: `a@${text}`, phone: `+1${text}` }) });
+    const body = someProduct({ name: text, description: text, sku: text });
+    await send('POST', '/v1/products', { body, idempotencyKey: randomUUID() });
+  }
+});
+
+test('an e-mail address cannot carry a line break into a mail header', async () => {
+  for (const email of ['"a\r\nBcc: eve"@example.com', 'a\n@example.com', '"a\tb"@example.com', 'a@example.com\r\n']) {
+    const reply = await send('POST', '/v1/customers', { body: someCustomer({ email }) });
+    assert.equal(reply.status, 400, `${JSON.stringify(email)} was accepted`);
+  }
+});
+
+test('refused megabytes leave no memory behind', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // What a finished request held is let go in several turns of the event loop.
+  const heapBytes = async (): Promise<number> => {
+    for (let round = 0; round < 5; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      collect();
+    }
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const raw = JSON.stringify(someCustomer({ first_name: 'x'.repeat(million) }));
+  await send('POST', '/v1/customers', { raw });
+  const before = await heapBytes();
+  for (let count = 0; count < 40; count += 1) await send('POST', '/v1/customers', { raw });
+  const grown = (await heapBytes()) - before;
+  assert.ok(grown < 10 * million, `the heap grew by ${grown} bytes`);
+});
+
+// --- what is accepted comes back as it was ---
+
+test('a byte order mark before the body is skipped', async () => {
+  const reply = await send('POST', '/v1/customers', { raw: `\ufeff${JSON.stringify(someCustomer())}` });
+  assert.equal(reply.status, 201);
+});
+
+for (const [what, text] of Object.entries(odd)) {
+  test(`odd text (${what}) is returned exactly as it was sent`, async () => {
+    const input = { first_name: text, last_name: `${text}x`, company: text, metadata: { [text.slice(0, 20)]: [text] } };
+    const created = await newCustomer({ ...input, tags: [text], shipping_address: { line1: text, city: text } });
+    for (const id of [String(created.id), String(created.id).toUpperCase()]) {
+      const { body } = await send('GET', `/v1/customers/${id}`);
+      assert.deepEqual(body, created);
+      const { first_name, last_name, company, metadata } = body;
+      assert.deepEqual({ first_name, last_name, company, metadata }, input);
+      assert.deepEqual([body.tags, (body.shipping_address as Json).line1], [[text], text]);
+    }
+    const product = await newProduct({ name: text, description: text, brand: text, metadata: { text } });
+    assert.equal(product.name, text);
+    assert.deepEqual((await send('GET', `/v1/products/${String(product.id)}`)).body, product);
+  });
+}
+
+test('metadata with odd keys, nested arrays and floats is returned exactly, from every call', async () => {
+  const metadata = {
+    constructor: 'a',
+    toString: { prototype: [null, [], {}, [[1]]] },
+    toJSON: 1,
+    then: false,
+    length: 3,
+    'a.b[0]': 0.1 + 0.2,
+    'ключ 🔑': -1.5e-300,
+    max: Number.MAX_SAFE_INTEGER,
+    min: Number.MIN_VALUE,
+    tenth: 1e-7,
+    text: 'null',
+    none: null,
+  };
+  const created = await newCustomer({ metadata });
+  assert.deepEqual(created.metadata, metadata);
+  const path = `/v1/customers/${String(created.id)}`;
+  assert.deepEqual((await send('GET', path)).body.metadata, metadata);
+  assert.deepEqual((await send('GET', '/v1/customers?limit=1')).body.data[0].metadata, metadata);
+  const { none, ...kept } = metadata;
+  assert.deepEqual((await send('PATCH', path, { body: { metadata: { none } } })).body.metadata, kept);
+});
+
+test('metadata survives any JSON that it accepts', async () => {
+  const key = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }).filter((text) => text !== '__proto__');
+  const number = fc.double({ noNaN: true, min: -Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', maxDepth: 3 },
+      fc.oneof(fc.string({ unit: 'grapheme', maxLength: 50 }), number, fc.integer(), fc.boolean(), fc.constant(null)),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+    ),
+  }));
+  const accepts = fc.asyncProperty(fc.dictionary(key, value, { maxKeys: 5 }), async (generated) => {
+    const metadata = JSON.parse(JSON.stringify(generated)) as Json;
+    const reply = await send('POST', '/v1/customers', { body: someCustomer({ metadata }) });
+    if (reply.status === 400) return;
+    assert.deepEqual((await send('GET', `/v1/customers/${reply.body.id}`)).body.metadata, metadata);
+  });
+  await fc.assert(accepts, { numRuns: 60, ...seed });
+});
+
+test('a name that grows when it is folded for the search leaves the database readable', async () => {
+  for (const character of ['㌫', 'ﷺ', '㍿', 'ﬃ', '𝔘']) {
+    const reply = await send('POST', '/v1/customers', { body: someCustomer({ first_name: character.repeat(255) }) });
+    assert.equal(reply.status, 201);
+  }
+  // A tsvector with an entry over 2 KB is written without complaint and cannot be read, nor dumped, any more.
+  await service.db.query('SELECT search::text FROM customers');
+});
+
+test('a search for a name of 255 characters finds it, however much it grows when it is folded', async () => {
+  const name = '㌫'.repeat(254) + 'x';
+  const customer = await newCustomer({ first_name: name });
+  const reply = await send('GET', `/v1/customers?q=${encodeURIComponent(name)}`);
+  assert.deepEqual(
+    reply.body.data.map(({ id }: { id: string }) => id),
+    [customer.id],
+  );
+});
+
+// --- queries ---
+
+const refusedQueries: Record<string, string> = {
+  limit: 'limit=1e1|limit=%2B1|limit=+1|limit=０１|limit=-1|limit=0|limit=101|limit=|limit=1.0|limit=0x1|limit=1%00',
+  'limit[]': 'limit[]=1',
+  sort: 'sort=|sort=id|sort=created_at;DROP TABLE customers|sort=created_at&sort=-created_at|sort=__proto__',
+  starting_after: 'starting_after=1|starting_after=%00|starting_after=../x|starting_after=a&starting_after=b',
+  deleted: 'deleted=1|deleted=TRUE|deleted=true&deleted=true',
+  email: 'email=|email=a%00b|email=a&email=b',
+  q: `q=|q=%00|q=${'x'.repeat(300)}|q=a&q=b`,
+  tags: `tags=|tags=a,,b|tags=%00|tags=a%00b|tags=${'x'.repeat(3000)}`,
+  expand: 'expand=nobody|expand=__proto__|expand=',
+  'fields[customers]': 'fields[customers]=constructor|fields[customers]=id,__proto__|fields[customers]=%00',
+  'fields[customers][]': 'fields[customers][]=id',
+  'created_at[gte]':
+    'created_at[gte]=yesterday|created_at[gte]=2026-02-30|created_at[gte]=2026-13-01|created_at[gte]=%00|created_at[gte]=1',
+  'created_at[gte][x]': 'created_at[gte][x]=2026-01-01',
+  constructor: 'constructor=1',
+  __proto__x: '__proto__x=1',
+  'a\u0000': 'a%00=1',
+};
+
+for (const [parameter, queries] of Object.entries(refusedQueries)) {
+  test(`a bad query is refused by the name of its parameter: ${JSON.stringify(parameter)}`, async () => {
+    for (const query of queries.split('|')) {
+      const reply = await send('GET', `/v1/customers?${query}`);
+      assert.equal(reply.status, 400, query.slice(0, 100));
+      assert.equal(reply.body.error.param, parameter, query.slice(0, 100));
+    }
+  });
+}
+
+test('the query parameter __proto__ is refused like any unknown one', async () => {
+  const reply = await send('GET', '/v1/customers?__proto__[admin]=1&__proto__=2');
+  assert.equal(reply.status, 400);
+});
+
+test('a query parameter without a name is refused with a field that can be read', async () => {
+  assert.equal((await send('GET', '/v1/customers?=1')).status, 400);
+});
+
+test('thousands of unknown query parameters get a short answer', async () => {
+  const query = Array.from({ length: 2000 }, (_, index) => `a${index}`).join('&');
+  assert.equal((await send('GET', `/v1/customers?${query}`)).status, 400);
+});
+
+test('thousands of tags in a query are answered', async () => {
+  const query = Array.from({ length: 2500 }, (_, index) => index).join(',');
+  await send('GET', `/v1/customers?tags=${query}`);
+});
+
+test('odd text in a filter finds nothing else and breaks nothing', async () => {
+  for (const text of [...Object.values(odd), "'&|!():*<->", '\\', "'", '%', '_', 'a & b']) {
+    for (const name of ['q', 'email', 'tags']) {
+      const reply = await send('GET', `/v1/customers?deleted=true&${name}=${encodeURIComponent(`${text}nobody`)}`);
+      if (name === 'email') assert.deepEqual(reply.body.data, []);
+    }
+  }
+  assert.ok((await countCustomers()) > 0);
+});
+
+test('a tag with the characters of a text search query is found by exactly that tag', async () => {
+  for (const tag of ["it's", 'a\\b', 'a & !b | (c):*', "''", '\\']) {
+    const customer = await newCustomer({ tags: [tag] });
+    const { body } = await send('GET', `/v1/customers?tags=${encodeURIComponent(tag)}`);
+    assert.deepEqual(
+      body.data.map(({ id }: Json) => id),
+      [customer.id],
+    );
+  }
+});
+
+test('a date before 1970 is a date: nothing was created before it', async () => {
+  const after1969 = await send('GET', '/v1/customers?created_at[gte]=1969-12-31');
+  assert.equal(after1969.status, 200);
+  assert.ok(after1969.body.data.length > 0);
+  assert.deepEqual((await send('GET', '/v1/customers?created_at[lt]=0001-01-01')).body.data, []);
+});
+
+test('a percent sign that escapes nothing in a query is no error of the service', async () => {
+  for (const query of ['q=%', 'q=%zz', 'q=%FF', 'q=%ED%A0%80', '%=1', 'q=%C0%80']) {
+    await send('GET', `/v1/customers?${query}`);
+  }
+});
+
+// --- paths ---
+
+const hostileIds = {
+  traversal: '..%2f..%2f..%2fetc%2fpasswd',
+  'an encoded slash': 'a%2Fb',
+  'a double encoding': '%252e%252e',
+  'an encoded NUL': '%00',
+  SQL: encodeURIComponent("1' OR '1'='1"),
+  'an encoded line break': '%0d%0aX-Evil:%201',
+  'a UUID and a line break': `${randomUUID()}%0a`,
+  'a UUID in braces': `{${randomUUID()}}`,
+  'a long id': 'x'.repeat(101),
+  'a very long id': 'x'.repeat(5000),
+  'a property name': 'constructor',
+};
+
+for (const [what, id] of Object.entries(hostileIds)) {
+  test(`an id that is no id (${what}) is the 404 of an id that never existed`, async () => {
+    for (const path of [`/v1/customers/${id}`, `/v1/products/${id}`]) {
+      const reply = await send('GET', path);
+      assert.equal(reply.status, 404);
+      assert.equal(reply.body.error.code, 'resource_not_found');
+    }
+  });
+}
+
+// --- HTTP itself ---
+
+interface RawReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+async function exchange(request: string | Buffer): Promise<RawReply> {
+  const chunks: Buffer[] = [];
+  const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+  socket.setTimeout(5000, () => socket.destroy());
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => undefined);
+  socket.write(request);
+  await new Promise((resolve) => socket.on('close', resolve));
+  const [head = '', ...rest] = Buffer.concat(chunks).toString().split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers: new Headers(headers as [string, string][]),
+    text: rest.join('\r\n\r\n'),
+  };
+}
+
+const head = (line: string, ...headers: string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${service.key}`, ...headers, '', ''].join('\r\n');
+const closed = 'Connection: close';
+const json = 'Content-Type: application/json';
+
+const brokenRequests: Record<string, () => string | Buffer> = {
+  'is not HTTP': () => '\x16\x03\x01\x02\x00\r\n\r\n',
+  'has a NUL in its path': () => head('GET /v1/customers/\0', closed),
+  'has a NUL in a header': () => head('GET /v1/customers', closed, 'X-A: a\0b'),
+  'hides a header behind a bare CR': () => head('GET /v1/customers', closed, 'SVC-Version: 2026-02-11\rX: y'),
+  'has raw UTF-8 in its path': () => head('GET /v1/customers/é', closed),
+  'has a space in its path': () => head('GET /v1/cust omers', closed),
+  'has a broken percent sign in its path': () => head('GET /v1/customers/%zz', closed),
+  'has no slash in its path': () => head('GET v1/customers', closed),
+  'speaks HTTP/9.9': () => head('GET /v1/customers', closed).replace('HTTP/1.1', 'HTTP/9.9'),
+  'has two lengths': () => `${head('POST /v1/customers', closed, json, 'Content-Length: 2', 'Content-Length: 3')}{}`,
+  'has a negative length': () => `${head('POST /v1/customers', closed, json, 'Content-Length: -2')}{}`,
+  'has a length and chunks': () =>
+    `${head('POST /v1/customers', closed, json, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  'has a chunk of no size': () =>
+    `${head('POST /v1/customers', closed, json, 'Transfer-Encoding: chunked')}ZZ\r\n{}\r\n0\r\n\r\n`,
+  'has a chunk longer than its size': () =>
+    `${head('POST /v1/customers', closed, json, 'Transfer-Encoding: chunked')}2\r\n{}x\r\n0\r\n\r\n`,
+  'has 50 KB of cookies': () => head('GET /v1/customers', closed, `Cookie: ${'a=b; '.repeat(10_000)}`),
+  'has 16 KB of query': () => head(`GET /v1/customers?${'a=1&'.repeat(4500)}`, closed),
+  'has thousands of headers': () =>
+    head('GET /v1/customers', closed, ...Array.from({ length: 3000 }, (_, index) => `X-${index}: 1`)),
+  'has no Host': () => head('GET /v1/customers', closed).replace('Host: x\r\n', ''),
+  'expects what nobody knows': () => head('GET /v1/customers', closed, 'Expect: the unexpected'),
+  'climbs out of its path': () => head('GET /v1/../../etc/passwd', closed),
+  'climbs out of its path, encoded': () => head('GET /v1/customers/%2e%2e/%2e%2e', closed),
+  'doubles a slash': () => head('GET //v1//customers', closed),
+  'asks for all of the server': () => head('OPTIONS *', closed),
+};
+
+for (const [what, request] of Object.entries(brokenRequests)) {
+  test(`a request that ${what} gets the error body`, async () => {
+    const reply = await exchange(request());
+    assert.ok(reply.status >= 400 && reply.status < 500, `the status is ${reply.status}`);
+    checkErrorBody(reply);
+  });
+}
+
+for (const method of ['PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE']) {
+  test(`${method} on a path that knows other methods is 405 and names them`, async () => {
+    const reply = await exchange(head(`${method} /v1/customers`, closed, 'Content-Length: 0'));
+    assert.equal(reply.status, 405);
+    assert.match(reply.headers.get('allow') ?? '', /GET/);
+    checkErrorBody(reply);
+  });
+}
+
+test('a second Idempotency-Key, Authorization or version header is never taken for the first', async () => {
+  for (const name of ['X-SVC-Idempotency-Key', 'SVC-Version']) {
+    const body = JSON.stringify(someCustomer());
+    const twice = [`${name}: 2026-02-11`, `${name}: 2025-11-04`];
+    const lines = [closed, json, `Content-Length: ${Buffer.byteLength(body)}`, ...twice];
+    const reply = await exchange(head('POST /v1/customers', ...lines) + body);
+    assert.equal(reply.status, 400);
+    checkErrorBody(reply);
+  }
+});
+
+test('a client that goes away while it sends is no error of the service', async () => {
+  const product = await newProduct();
+  const disposition = 'Content-Disposition: form-data; name="file"; filename="a.png"';
+  const halves = [
+    `${head('POST /v1/customers', json, 'Content-Length: 5000')}{"email":`,
+    `${head('POST /v1/customers', json, 'Transfer-Encoding: chunked')}5\r\n{"ema`,
+    head(
+      `POST /v1/products/${String(product.id)}/images`,
+      'Content-Type: multipart/form-data; boundary=b',
+      'Content-Length: 5000',
+    ) + `--b\r\n${disposition}\r\n\r\nabc`,
+  ];
+  for (const half of halves) {
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(half);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.destroy();
+  }
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const failed = service.logLines.filter((line) => /"level":50|"status":5\d\d/.test(line));
+  service.logLines.splice(0);
+  assert.deepEqual(failed, []);
+});
+
+// --- uploads ---
+
+const part = (disposition: string, content = 'abc'): string =>
+  `--b\r\nContent-Disposition: ${disposition}\r\nContent-Type: image/png\r\n\r\n${content}\r\n`;
+const file = 'form-data; name="file"; filename="a.png"';
+const hostileForms: Record<string, string> = {
+  'is empty': '',
+  'has no parts': '--b--\r\n',
+  'has no boundary in it': 'x'.repeat(3 * million),
+  'is cut off': part(file).slice(0, -1),
+  'is cut off in a header': '--b\r\nContent-Dispo',
+  'has a part without a name': `${part('form-data; filename="a.png"')}--b--\r\n`,
+  'has a part without a disposition': '--b\r\nContent-Type: image/png\r\n\r\nabc\r\n--b--\r\n',
+  'has a part named __proto__': `${part('form-data; name="__proto__"; filename="a.png"')}--b--\r\n`,
+  'has a part named toString': `${part('form-data; name="toString"; filename="a.png"')}--b--\r\n`,
+  'has a field instead of a file': `${part('form-data; name="file"')}--b--\r\n`,
+  'has a thousand files': `${part(file).repeat(1000)}--b--\r\n`,
+  'has a part without the end of its headers': `--b\r\nContent-Disposition: ${file}\r\n\r\n--b--\r\n`,
+  'has a huge header': `--b\r\nX: ${'y'.repeat(million)}\r\n\r\nabc\r\n--b--\r\n`,
+  'has a NUL and a path in its file name': `${part('form-data; name="file"; filename="../../a\0.png"')}--b--\r\n`,
+  'has a name of a megabyte': `${part(`form-data; name="${'n'.repeat(million)}"; filename="a"`)}--b--\r\n`,
+  'is an empty file': `${part(file, '')}--b--\r\n`,
+  'is HTML that claims to be a PNG': `${part(file, '<html><script>alert(1)</script>')}--b--\r\n`,
+};
+
+for (const [what, raw] of Object.entries(hostileForms)) {
+  test(`an upload that ${what} is refused`, async () => {
+    const product = await newProduct();
+    const headers = { 'content-type': 'multipart/form-data; boundary=b' };
+    const reply = await send('POST', `/v1/products/${String(product.id)}/images`, { raw, headers });
+    assert.equal(reply.status, 400);
+  });
+}
+
+// --- everything the API reference names ---
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Record<string, Schema>;
+  readonly anyOf?: readonly Schema[];
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly { name: string; in: string }[];
+  readonly requestBody?: { content: Record<string, { example?: unknown; schema: Schema }> };
+}
+
+const texts = [
+  Object.values(odd).join(' '),
+  '\0',
+  '\ud800',
+  'x'.repeat(300),
+  'x'.repeat(2100),
+  '㌫'.repeat(200),
+  '../..',
+  '-1',
+  '2026-02-30',
+  '9999-12-31T23:59:60Z',
+  '00000000-0000-0000-0000-000000000000',
+];
+// JSON.stringify cannot write these; a marked string stands for them until the text is made.
+const tokens = ['⟦1e400⟧', '⟦-0⟧', '⟦9007199254740993⟧', '⟦01⟧', '⟦NaN⟧', '⟦{"a":1,"a":2}⟧'];
+const values: readonly unknown[] = [
+  ...texts,
+  ...[
+    '⟦1e-400⟧',
+    '⟦1E2⟧',
+    -1,
+    0,
+    1.5,
+    2 ** 31,
+    2 ** 53,
+    true,
+    null,
+    '',
+    ' ',
+    [],
+    {},
+    [null],
+    [[]],
+    { $ref: '#' },
+    'x'.repeat(1e5),
+  ],
+];
+const keys = ['__proto__', 'constructor', 'toString', '', 'a.b', 'items[0]', 'ключ', 'x'.repeat(5000)];
+
+function toText(body: unknown): string {
+  const text = JSON.stringify(body) ?? 'undefined';
+  return text.replace(/"⟦(.*?)⟧"/g, (_, token: string) => token.replaceAll('\\"', '"'));
+}
+
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed()).slice(0, 2500).replace(/%.?$/, '');
+
+const unique: Record<string, () => unknown> = {
+  email: () => someCustomer().email,
+  phone: () => someCustomer().phone,
+  sku: () => someProduct().sku,
+};
+
+/** The example of the reference, with fresh values where two objects may not share one. */
+function exampleBody(operation: Operation | undefined): Json {
+  const example = structuredClone(operation?.requestBody?.content['application/json']?.example ?? {}) as Json;
+  for (const name of Object.keys(example)) example[name] = unique[name]?.() ?? example[name];
+  return example;
+}
+
+/** An id that exists, where the collection can be listed and created in; any id elsewhere. */
+async function idFor(collection: string): Promise<string> {
+  const operations = document.paths[collection] as Record<string, unknown> | undefined;
+  if (!operations?.get || !operations.post || collection.includes('{')) return randomUUID();
+  const listed = await service.call('GET', `${collection}?limit=1`);
+  if (listed.body.data[0]) return listed.body.data[0].id;
+  const body = exampleBody(operations.post as Operation);
+  return (await service.call('POST', collection, { body, idempotencyKey: randomUUID() })).body.id ?? randomUUID();
+}
+
+async function pathFor(template: string): Promise<string> {
+  const [collection = ''] = template.split('/{');
+  const id = template.includes('{id}') ? await idFor(collection) : '';
+  return template.replace('{id}', id).replace(/\{\w+\}/g, () => randomUUID());
+}
+
+function fieldPaths(schema: Schema): string[][] {
+  if (schema.$ref) return fieldPaths(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] as Schema);
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => [
+    [name],
+    ...fieldPaths(inner).map((path) => [name, ...path]),
+  ]);
+  return [...own, ...(schema.anyOf ?? []).flatMap(fieldPaths)];
+}
+
+function withField(body: Json, [name = '', ...rest]: readonly string[], value: unknown): Json {
+  const inner = typeof body[name] === 'object' && body[name] !== null ? (body[name] as Json) : {};
+  return { ...body, [name]: rest.length > 0 ? withField(inner, rest, value) : value };
+}
+
+interface Mutation {
+  readonly kind: 'replace' | 'remove' | 'add' | 'whole' | 'cut' | 'insert';
+  readonly place: number;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+const kinds = ['replace', 'replace', 'remove', 'add', 'whole', 'cut', 'insert'] as const;
+const text = fc.oneof(fc.constantFrom(...texts), fc.string({ unit: 'binary', maxLength: 60 }));
+const mutation: fc.Arbitrary<Mutation> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  place: fc.nat(10_000),
+  key: fc.constantFrom(...keys),
+  value: fc.oneof(fc.constantFrom(...values), fc.constantFrom(...tokens), text, fc.jsonValue({ maxDepth: 3 })),
+});
+
+interface Place {
+  readonly holder: Json;
+  readonly key: string;
+}
+
+function placesIn(value: unknown): Place[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const holder = value as Json;
+  return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key])]);
+}
+
+function mutate(base: unknown, mutations: readonly Mutation[]): string {
+  let body = structuredClone(base);
+  let rewrite = (written: string): string => written;
+  for (const { kind, place, key, value } of mutations) {
+    const places = placesIn(body);
+    const chosen = places[place % Math.max(places.length, 1)];
+    if (kind === 'whole') body = structuredClone(value);
+    else if (kind === 'cut') rewrite = (written) => written.slice(0, place % (written.length + 1));
+    else if (kind === 'insert') {
+      rewrite = (written) => written.slice(0, place % written.length) + key + written.slice(place % written.length);
+    } else if (chosen && kind === 'remove') delete chosen.holder[chosen.key];
+    else if (chosen) {
+      const property = { value: structuredClone(value), enumerable: true, configurable: true, writable: true };
+      Object.defineProperty(chosen.holder, kind === 'add' ? key : chosen.key, property);
+    }
+  }
+  return rewrite(toText(body));
+}
+
+const returnsWhatWasSent = new Set(['createCustomer', 'createProduct']);
+
+for (const [template, operations] of Object.entries(document.paths)) {
+  for (const [methodName, declared] of Object.entries(operations)) {
+    const operation = declared as unknown as Operation;
+    const method = methodName.toUpperCase();
+    const schema = operation.requestBody?.content['application/json']?.schema;
+    const names = operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+
+    if (names.length > 0) {
+      test(`${operation.operationId} answers any text in any query parameter with less than 500`, async () => {
+        const path = await pathFor(template);
+        for (const name of names) for (const value of texts) await send(method, `${path}?${name}=${encoded(value)}`);
+      });
+    }
+
+    if (schema) {
+      test(`${operation.operationId} answers any value in any field with less than 500, or returns it as sent`, async () => {
+        const path = await pathFor(template);
+        for (const field of fieldPaths(schema)) {
+          for (const value of values) {
+            const body = withField(exampleBody(operation), field, value);
+            const reply = await send(method, path, { raw: toText(body), idempotencyKey: randomUUID() });
+            if (reply.status >= 300 || !returnsWhatWasSent.has(operation.operationId)) continue;
+            const sent = Object.entries(JSON.parse(toText(body)) as Json).filter(([, given]) => given !== null);
+            assert.partialDeepStrictEqual(reply.body, Object.fromEntries(sent));
+          }
+        }
+      });
+    }
+
+    test(`fuzz: ${operation.operationId} answers whatever it is sent with less than 500`, async () => {
+      const request = fc.record({
+        mutations: fc.array(mutation, { minLength: 1, maxLength: 3 }),
+        query: fc.array(fc.tuple(fc.constantFrom(...names, 'unknown'), text), { maxLength: 3 }),
+        id: fc.option(text, { freq: 8 }),
+      });
+      const survives = fc.asyncProperty(request, async ({ mutations, query, id }) => {
+        const known = id === null ? template : template.replace('{id}', `a${encoded(id)}`);
+        const search = query.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+        await send(method, (await pathFor(known)) + (method === 'GET' ? `?${search}` : ''), {
+          idempotencyKey: randomUUID(),
+          ...(schema && { raw: mutate(exampleBody(operation), mutations) }),
+        });
+      });
+      await fc.assert(survives, { numRuns: 50, interruptAfterTimeLimit: 20_000, ...seed });
+    });
+  }
+}
