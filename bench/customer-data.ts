@@ -3,11 +3,11 @@ import type { Environment } from './environment.ts';
 /** Customers by the million, written by PostgreSQL itself: as the service would have, with every column. */
 
 const firstNames = 'ada alan anna ben carla david emma felix grace hugo ines jonas karen liam maria nora oscar paula';
-const lastNames = 'adams baker clark davis evans fischer garcia hughes ito jones kim lopez meyer novak olsen price rossi';
+const lastNames =
+  'adams baker clark davis evans fischer garcia hughes ito jones kim lopez meyer novak olsen price rossi';
 
 const wordsOf = (names: string): string => `string_to_array('${names}', ' ')`;
-const pick = (names: string, by: string): string =>
-  `(${wordsOf(names)})[1 + ${by} % cardinality(${wordsOf(names)})]`;
+const pick = (names: string, by: string): string => `(${wordsOf(names)})[1 + ${by} % cardinality(${wordsOf(names)})]`;
 
 // Ids are UUID v7 of rising milliseconds that end a minute ago, so that rows made by the run come after them.
 const seedRows = `

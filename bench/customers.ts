@@ -148,7 +148,9 @@ function rateTargets(compared: readonly Compared[]): Target[] {
   return cases.flatMap(({ title, target }) => {
     const ratio = compared.find((one) => one.title === title)?.measured[1]?.ratio ?? 0;
     if (target === undefined) return [];
-    return [{ name: `${title}, ratio to bare`, wanted: `≥ ${target}`, measured: ratio.toFixed(2), met: ratio >= target }];
+    return [
+      { name: `${title}, ratio to bare`, wanted: `≥ ${target}`, measured: ratio.toFixed(2), met: ratio >= target },
+    ];
   });
 }
 

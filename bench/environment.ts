@@ -98,7 +98,10 @@ export async function startEnvironment(): Promise<Environment> {
   };
 }
 
-async function createCompany(connectionString: string, masterSecret: string): Promise<{ companyId: string; key: string }> {
+async function createCompany(
+  connectionString: string,
+  masterSecret: string,
+): Promise<{ companyId: string; key: string }> {
   const db: DatabasePool = openDatabase({
     connectionString,
     poolSize: 1,

@@ -6,9 +6,7 @@ import type { BenchOptions, Cell, Report, Table } from './workload.ts';
 const show = (cell: Cell | undefined): string => (cell === null || cell === undefined ? '–' : String(cell));
 
 export function formatTable({ title, columns, rows }: Table): string {
-  const widths = columns.map((column, index) =>
-    Math.max(column.length, ...rows.map((row) => show(row[index]).length)),
-  );
+  const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => show(row[index]).length)));
   const line = (cells: readonly Cell[]): string =>
     columns
       .map((_, index) => {
@@ -22,7 +20,12 @@ export function formatTable({ title, columns, rows }: Table): string {
 }
 
 export function formatReport({ tables, targets }: Report): string {
-  const checks = targets.map(({ name, wanted, measured, met }): Cell[] => [name, wanted, measured, met ? 'met' : 'MISSED']);
+  const checks = targets.map(({ name, wanted, measured, met }): Cell[] => [
+    name,
+    wanted,
+    measured,
+    met ? 'met' : 'MISSED',
+  ]);
   const summary = { title: 'Targets', columns: ['target', 'wanted', 'measured', ''], rows: checks };
   return [...tables, summary].map(formatTable).join('');
 }

@@ -32,7 +32,12 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   async function connect(connectionString: string, use: typeof work): Promise<Result> {
     await migrate(connectionString);
     const masterSecret = await loadMasterSecret(config);
-    const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'svc command', onError: () => undefined });
+    const db = openDatabase({
+      connectionString,
+      poolSize: 1,
+      applicationName: 'svc command',
+      onError: () => undefined,
+    });
     try {
       return await use({ db, pepper: deriveKey(masterSecret, 'api-keys') });
     } finally {

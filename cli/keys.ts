@@ -90,7 +90,11 @@ async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promi
   const keys = await listApiKeys(db, company.id);
   if (flags.json) return `${JSON.stringify(keys.map(describe))}\n`;
   const lines = keys.map((key) => {
-    const state = key.revokedAt ? 'revoked' : key.expiresAt && key.expiresAt.getTime() <= systemClock.nowMs() ? 'expired' : 'active';
+    const state = key.revokedAt
+      ? 'revoked'
+      : key.expiresAt && key.expiresAt.getTime() <= systemClock.nowMs()
+        ? 'expired'
+        : 'active';
     const used = key.lastUsedAt ? `used ${key.lastUsedAt.toISOString()}` : 'never used';
     return `${key.id}  ${key.kind.padEnd(11)}  ${state.padEnd(7)}  ${used.padEnd(29)}  ${key.name}`;
   });

@@ -12,7 +12,12 @@ const toolsPath = join(toolsFolder, 'node_modules', '.bin');
 function run(name: string, command: string, parameters: readonly string[], folder = root): boolean {
   // oxlint looks for its type-aware part on the PATH.
   const env = { ...process.env, PATH: `${toolsPath}${delimiter}${process.env.PATH}` };
-  const result = spawnSync(command, parameters, { cwd: folder, stdio: 'inherit', env, shell: process.platform === 'win32' });
+  const result = spawnSync(command, parameters, {
+    cwd: folder,
+    stdio: 'inherit',
+    env,
+    shell: process.platform === 'win32',
+  });
   console.log(`${result.status === 0 ? 'ok    ' : 'FAILED'} ${name}`);
   return result.status === 0;
 }

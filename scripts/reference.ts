@@ -65,7 +65,10 @@ Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`conta
 
 function limitsPage(): string {
   const rows: [string, string][] = [
-    ['Request body', `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values`],
+    [
+      'Request body',
+      `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values`,
+    ],
     ['Image', `${limits.imageBytes / 1024 / 1024} MB; JPEG, PNG or GIF; ${limits.imagesPerProduct} per product`],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
@@ -80,7 +83,10 @@ function limitsPage(): string {
     ['Price', `0 to ${limits.amountCentsMax.toLocaleString('en')} cents`],
     ['Return window', `0 to ${limits.returnWindowDaysMax} days`],
     ['Page size', `${limits.pageSize} by default, 1 to ${limits.pageSizeMax}`],
-    ['Idempotency key', `1 to ${limits.idempotencyKeyLength} of A-Z a-z 0-9 _ -; remembered ${limits.idempotencyKeyHours} hours`],
+    [
+      'Idempotency key',
+      `1 to ${limits.idempotencyKeyLength} of A-Z a-z 0-9 _ -; remembered ${limits.idempotencyKeyHours} hours`,
+    ],
     ['Requests', `per company, see the SVC_RATE_LIMIT settings in [configuration](configuration.md)`],
   ];
   return `${note}

@@ -117,6 +117,8 @@ interface ErrorDetails {
   readonly fieldErrors?: readonly FieldError[];
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Overrides what the catalogue says about keeping the answer under an idempotency key. */
+  readonly stored?: boolean;
 }
 
 export class ApiError extends Error {
@@ -125,6 +127,7 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly fieldErrors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly stored: boolean;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message);
@@ -134,14 +137,11 @@ export class ApiError extends Error {
     this.fieldErrors = details.fieldErrors ?? [];
     this.param = details.param ?? this.fieldErrors[0]?.field ?? null;
     this.headers = details.headers ?? {};
+    this.stored = details.stored ?? errorCatalogue[code].stored;
   }
 
   get type(): ErrorType {
     return errorCatalogue[this.code].type;
-  }
-
-  get stored(): boolean {
-    return errorCatalogue[this.code].stored;
   }
 }
 

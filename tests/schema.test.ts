@@ -17,7 +17,10 @@ test('schema.sql is what the migrations make', async () => {
 
 test('every tenant table has the company first in its primary key and in every unique index', async () => {
   const schema = await recordedSchema();
-  const tables = schema.split('CREATE TABLE ').slice(1).filter((table) => /^\s+company_id uuid/m.test(table));
+  const tables = schema
+    .split('CREATE TABLE ')
+    .slice(1)
+    .filter((table) => /^\s+company_id uuid/m.test(table));
   assert.ok(tables.length >= 6);
   // These lead to a company, from something that arrives without one.
   const lookups = ['api_key_lookups'];

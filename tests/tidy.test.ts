@@ -79,8 +79,15 @@ test('file names are lower case with hyphens', () => {
 });
 
 test('nothing is left over: no skipped tests, loose types or reminders', () => {
-  const leftovers = /\.only\(|\b(it|test|describe)\.(skip|todo)\(|@ts-ignore|@ts-expect-error|\bas any\b|\b(TODO|FIXME|XXX)\b/;
-  assert.deepEqual(offenders(sources.filter((file) => file !== 'tests/tidy.test.ts'), leftovers), []);
+  const leftovers =
+    /\.only\(|\b(it|test|describe)\.(skip|todo)\(|@ts-ignore|@ts-expect-error|\bas any\b|\b(TODO|FIXME|XXX)\b/;
+  assert.deepEqual(
+    offenders(
+      sources.filter((file) => file !== 'tests/tidy.test.ts'),
+      leftovers,
+    ),
+    [],
+  );
 });
 
 test('dependencies are pinned exactly', () => {

@@ -79,11 +79,7 @@ describe('401', () => {
   for (const [what, header] of Object.entries(malformed)) {
     test(`${what} is invalid_api_key_format`, async () => {
       const headers = { authorization: header(service.key) };
-      assertRefused(
-        await service.call('GET', '/v1/customers', { key: null, headers }),
-        401,
-        'invalid_api_key_format',
-      );
+      assertRefused(await service.call('GET', '/v1/customers', { key: null, headers }), 401, 'invalid_api_key_format');
     });
   }
 
@@ -230,11 +226,15 @@ describe('403', () => {
 describe('permissions', () => {
   const knownPermissions: readonly string[] = permissions;
   const requestTo = (route: (typeof routes)[number], key: string): Promise<Reply> =>
-    service.call(route.method, route.path.replace(/:\w+/g, () => randomUUID()), {
-      key,
-      ...(route.idempotency !== 'none' && { idempotencyKey: randomUUID() }),
-      ...(route.method !== 'GET' && { body: {} }),
-    });
+    service.call(
+      route.method,
+      route.path.replace(/:\w+/g, () => randomUUID()),
+      {
+        key,
+        ...(route.idempotency !== 'none' && { idempotencyKey: randomUUID() }),
+        ...(route.method !== 'GET' && { body: {} }),
+      },
+    );
 
   for (const route of routes) {
     test(`${route.operationId} needs ${route.permission} and nothing else`, async () => {
@@ -424,7 +424,10 @@ describe('keys', () => {
         service.db.query<{ text: string | null }>(`SELECT string_agg(t::text, ' ') AS text FROM ${name} t`),
       ),
     );
-    const everything = texts.flat().map(({ text }) => text ?? '').join(' ');
+    const everything = texts
+      .flat()
+      .map(({ text }) => text ?? '')
+      .join(' ');
     assert.ok(everything.includes(lookupOf(key)), 'the search reaches the table of keys');
     const secret = Buffer.from(secretOf(key));
     for (const form of ['latin1', 'hex'] as const) assert.ok(!everything.includes(secret.toString(form)));

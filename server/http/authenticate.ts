@@ -33,10 +33,10 @@ function refused(refusal: Refusal): ApiError {
 }
 
 export function checkPermission(access: Access, needed: Permission): void {
-  if (access.key.permissions.includes(needed)) return;
-  const why =
-    access.key.kind === 'publishable'
-      ? 'A publishable key only captures cards; use a secret key.'
-      : `This API key lacks the permission ${needed}.`;
+  const publishable = access.key.kind === 'publishable';
+  if (!publishable && access.key.permissions.includes(needed)) return;
+  const why = publishable
+    ? 'A publishable key only captures cards; use a secret key.'
+    : `This API key lacks the permission ${needed}.`;
   throw new ApiError('insufficient_permissions', why);
 }

@@ -599,7 +599,7 @@ describe('the life of a key', () => {
   it('is 24 hours to the millisecond', async () => {
     const { work, count } = tracedWork();
     const request = keyed(service.company.id, Date.now());
-    const at = (ms: number) => runOnce(service.db, { ...request, nowMs: request.nowMs + ms }, work, never);
+    const at = (ms: number) => runOnce(service.db, { ...request, nowMs: request.nowMs + ms }, { work }, never);
     const first = await at(0);
     assert.deepEqual(await at(24 * hourMs - 1), { ...first, replayed: true });
     const second = await at(24 * hourMs);
@@ -636,10 +636,10 @@ describe('the life of a key', () => {
   it('ends once, however many requests meet the expired key', async () => {
     const { work, count } = tracedWork();
     const request = keyed(service.company.id, Date.now());
-    await runOnce(service.db, request, work, never);
+    await runOnce(service.db, request, { work }, never);
     const later = { ...request, nowMs: request.nowMs + 24 * hourMs };
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 30 }, () => runOnce(service.db, later, work, never)),
+      Array.from({ length: 30 }, () => runOnce(service.db, later, { work }, never)),
     );
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     assert.equal(new Set(answers.map((answer) => answer.body)).size, 1);
@@ -665,7 +665,7 @@ describe('the life of a key', () => {
       keyed(service.company.id, now),
       keyed(ahead.id, now + 25 * hourMs),
     ];
-    for (const request of [...expired, ...alive]) await runOnce(service.db, request, work, never);
+    for (const request of [...expired, ...alive]) await runOnce(service.db, request, { work }, never);
     while ((await reapIdempotencyKeys(service.db, 1)) > 0);
     const rows = await service.db.query<{ key: string }>('SELECT key FROM idempotency_keys');
     const left = new Set(rows.map((row) => row.key));

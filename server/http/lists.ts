@@ -41,10 +41,11 @@ export function createdAtConditions(filters: QueryValues<typeof createdAtFilters
   const add = (moment: number | undefined, build: (ms: number) => Sql): void => {
     if (moment !== undefined) conditions.push(build(moment));
   };
-  add(filters['created_at[gt]'], (ms) => sql`id >= ${firstIdOf(ms + 1)}::uuid`);
-  add(filters['created_at[gte]'], (ms) => sql`id >= ${firstIdOf(ms)}::uuid`);
-  add(filters['created_at[lt]'], (ms) => sql`id < ${firstIdOf(ms)}::uuid`);
-  add(filters['created_at[lte]'], (ms) => sql`id < ${firstIdOf(ms + 1)}::uuid`);
+  // A moment may lie between two milliseconds; ids know whole ones.
+  add(filters['created_at[gt]'], (ms) => sql`id >= ${firstIdOf(Math.floor(ms) + 1)}::uuid`);
+  add(filters['created_at[gte]'], (ms) => sql`id >= ${firstIdOf(Math.ceil(ms))}::uuid`);
+  add(filters['created_at[lt]'], (ms) => sql`id < ${firstIdOf(Math.ceil(ms))}::uuid`);
+  add(filters['created_at[lte]'], (ms) => sql`id < ${firstIdOf(Math.floor(ms) + 1)}::uuid`);
   return conditions;
 }
 
@@ -111,9 +112,20 @@ export function listSchema(title: string, item: TSchema, url: string): TSchema {
 
 export interface ListSource {
   readonly table: string;
+  /** As its tombstones call it. */
+  readonly objectType: string;
   readonly columns: string;
   /** Column and type behind each name of `sort`; `created_at` is the id itself. Each has its index. */
   readonly sorts: Readonly<Record<string, { readonly column: string; readonly type: string }>>;
+}
+
+export interface ListConditions {
+  readonly where: readonly Sql[];
+  /**
+   * A condition that only its own index can serve well. It is evaluated first, on its own: left to itself, the
+   * planner walks the whole list in order, hoping to meet a rare word soon.
+   */
+  readonly search?: Sql | undefined;
 }
 
 /** One page by position, never by offset: page 10,000 costs what page 1 costs. */
@@ -122,28 +134,44 @@ export async function fetchPage<Row extends { id: string }>(
   companyId: string,
   source: ListSource,
   page: PageRequest,
-  conditions: readonly Sql[],
+  { where, search }: ListConditions,
 ): Promise<Page<Row>> {
   const sort = source.sorts[page.sort.field];
   const backwards = page.cursor?.parameter === 'ending_before';
   const descending = page.sort.descending !== backwards;
   const key = raw(sort ? `(${sort.column}, id)` : 'id');
-  const matches = joinSql([sql`company_id = ${companyId}`, ...conditions], ' AND ');
+  const table = raw(search ? 'matching' : source.table);
+  const matches = joinSql([sql`company_id = ${companyId}`, ...where], ' AND ');
   const position = page.cursor && (await cursorPosition(db, companyId, source, page.cursor, sort));
 
+  const orderBy = (direction: 'ASC' | 'DESC'): Sql =>
+    raw(sort ? `${sort.column} ${direction}, id ${direction}` : `id ${direction}`);
+  const [ahead, behind] = descending ? (['DESC', 'ASC'] as const) : (['ASC', 'DESC'] as const);
   const here = position ? sql` AND ${key} ${raw(descending ? '<' : '>')} ${position}` : raw('');
+  // Ordered, though one row is all it wants: without an order the planner may read the table from its start.
   const otherSide = position
-    ? sql`EXISTS (SELECT 1 FROM ${raw(source.table)} WHERE ${matches} AND ${key} ${raw(descending ? '>=' : '<=')} ${position})`
+    ? sql`(SELECT true FROM ${table} WHERE ${matches} AND ${key} ${raw(descending ? '>=' : '<=')} ${position}
+           ORDER BY ${orderBy(behind)} LIMIT 1)`
     : raw('false');
-  const direction = descending ? 'DESC' : 'ASC';
-  const order = raw(sort ? `${sort.column} ${direction}, id ${direction}` : `id ${direction}`);
+  const found = search
+    ? sql`WITH matching AS MATERIALIZED (
+            SELECT * FROM ${raw(source.table)} WHERE company_id = ${companyId} AND ${search}) `
+    : raw('');
   const { text, values } = toStatement(
-    sql`SELECT ${raw(source.columns)}, ${otherSide} AS on_other_side FROM ${raw(source.table)} WHERE ${matches}${here} ORDER BY ${order} LIMIT ${page.limit + 1}`,
+    sql`${found}SELECT ${raw(source.columns)}, ${otherSide} AS on_other_side FROM ${table}
+        WHERE ${matches}${here} ORDER BY ${orderBy(ahead)} LIMIT ${page.limit + 1}`,
   );
-  const rows = await db.query<Row & { on_other_side: boolean }>(text, values);
+  const rows = await db.query<Row & { on_other_side: boolean | null }>(text, values);
+  return toPage(rows, page.limit, backwards);
+}
 
-  const hasMore = rows.length > page.limit;
-  const items = rows.slice(0, page.limit);
+function toPage<Row extends { id: string; on_other_side: boolean | null }>(
+  rows: readonly Row[],
+  limit: number,
+  backwards: boolean,
+): Page<Row> {
+  const hasMore = rows.length > limit;
+  const items = rows.slice(0, limit);
   if (backwards) items.reverse();
   const onOtherSide = items[0]?.on_other_side ?? false;
   const [hasNext, hasPrevious] = backwards ? [onOtherSide, hasMore] : [hasMore, onOtherSide];
@@ -167,8 +195,8 @@ async function cursorPosition(
   const [row] = await db.query<{ value: string }>(
     `SELECT ${sort.column}::text AS value FROM ${source.table} WHERE company_id = $1 AND id = $2
      UNION ALL
-     SELECT sort_values ->> $3 FROM tombstones WHERE company_id = $1 AND id = $2`,
-    [companyId, cursor.id, sort.column],
+     SELECT sort_values ->> $3 FROM tombstones WHERE company_id = $1 AND id = $2 AND object_type = $4`,
+    [companyId, cursor.id, sort.column, source.objectType],
   );
   if (!row) throw invalidField(cursor.parameter, 'is not the id of an object of this list');
   return sql`(${row.value}::${raw(sort.type)}, ${cursor.id}::uuid)`;

@@ -57,7 +57,6 @@ export function textParameter(maxLength: number, description: string) {
     parse: single((text): Parsed<string> => {
       if (text.trim() === '') return { problem: 'must not be empty' };
       if (text.length > maxLength) return { problem: `must have at most ${maxLength} characters` };
-      if (text.includes('\0') || !text.isWellFormed()) return { problem: 'has characters that are not allowed' };
       return { value: text };
     }),
   } satisfies QueryParameter<string>;
@@ -99,22 +98,18 @@ export function oneOf(allowed: readonly string[]): (text: string) => string | un
 
 const dateOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** Milliseconds since 1970; a plain date means its first moment, UTC. */
+/** Milliseconds since 1970, with a fraction when more digits were given; a plain date means its first moment, UTC. */
 export function parseMoment(text: string): number | undefined {
-  if (!dateOrTime.test(text)) return undefined;
+  const match = dateOrTime.exec(text);
+  if (!match || Number(text.slice(8, 10)) > daysInMonth(text)) return undefined;
   const ms = Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text);
-  if (Number.isNaN(ms) || ms < 0) return undefined;
-  // Date.parse accepts 2026-02-30 as 2 March; a date that does not exist is a mistake to report.
-  const day = Number(text.slice(8, 10));
-  return new Date(`${text.slice(0, 7)}-01T00:00:00Z`).getTime() + (day - 1) * 86_400_000 <= endOfMonth(text)
-    ? ms
-    : undefined;
+  const beyondMs = Number(`0.${match[3]?.slice(4) || '0'}`);
+  return Number.isNaN(ms) ? undefined : ms + beyondMs;
 }
 
-function endOfMonth(text: string): number {
-  const year = Number(text.slice(0, 4));
-  const month = Number(text.slice(5, 7));
-  return Date.UTC(year, month, 0);
+/** Date.parse takes 30 February for 2 March; a day that does not exist is a mistake to report. */
+function daysInMonth(text: string): number {
+  return new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
 
 export function momentParameter(description: string) {
@@ -148,7 +143,9 @@ export function readQuery(
       });
       continue;
     }
-    const result = parameter.parse(Array.isArray(given) ? given.map(String) : [String(given)]);
+    const texts = Array.isArray(given) ? given.map(String) : [String(given)];
+    const readable = texts.every((text) => text.isWellFormed() && !text.includes('\0'));
+    const result = readable ? parameter.parse(texts) : { problem: 'has characters that are not allowed' };
     if ('problem' in result) problems.push({ field: name, code: 'invalid_value', message: result.problem });
     else values[name] = result.value;
   }

@@ -45,7 +45,11 @@ export async function buildServer(
     keepAliveTimeout: 72_000,
     // The refusal while closing is ours too, see the first hook.
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => sendError(error, request, reply as FastifyReply, options.log),
+    frameworkErrors: (error, request, reply) => {
+      const answer = (outcome: Error): void => sendError(outcome, request, reply as FastifyReply, options.log);
+      takeFromAddress(request, reply as FastifyReply, dependencies).then(() => answer(error), answer);
+    },
+    routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: answerBrokenRequest,
   });
   const mounted = rememberRoutes(app);

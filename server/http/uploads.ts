@@ -106,7 +106,8 @@ function asApiError(error: unknown, upload: Upload): unknown {
   const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
   if (partLimit.test(code)) return invalidField(upload.field, 'must be the only part of the form');
-  const malformed = code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || parserMessage.test(error.message);
+  const malformed =
+    code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || parserMessage.test(error.message);
   return malformed
     ? new ApiError('invalid_request', 'The multipart form is malformed or was cut off.', { param: upload.field })
     : error;

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -20,8 +21,12 @@ export interface NewKey {
 
 export class InvalidKeyOption extends Error {}
 
-export function checkAddressRange(text: string): void {
-  if (!ipaddr.isValidCIDR(text) && !ipaddr.isValid(text)) {
+/** An address or CIDR range as people write them; `10`, `010.0.0.1` and their like mean something else to everyone. */
+function checkAddressRange(text: string): void {
+  const [address = '', bits, ...rest] = text.split('/');
+  const bitsMax = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  const rangeFits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);
+  if (bitsMax === 0 || !rangeFits || rest.length > 0) {
     throw new InvalidKeyOption(`${text} is not an address or CIDR range, such as 203.0.113.7 or 10.0.0.0/8.`);
   }
 }
@@ -43,7 +48,7 @@ export async function createApiKey(
     kind: options.kind,
     name: options.name,
     lookupId: generated.lookupId,
-    permissions: options.permissions ?? (options.kind === 'secret' ? allPermissions : []),
+    permissions: options.kind === 'secret' ? (options.permissions ?? allPermissions) : [],
     allowedAddresses,
     expiresAt: options.expiresAt ?? null,
     revokedAt: null,
@@ -124,7 +129,8 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
         return 'invalid_api_key';
       const nowMs = clock.nowMs();
       const { key, company } = found;
-      if (key.revokedAt && key.revokedAt.getTime() <= nowMs) return 'revoked_api_key';
+      // Whatever the time says: the clock of whoever revoked it may run ahead of ours.
+      if (key.revokedAt) return 'revoked_api_key';
       if (key.expiresAt && key.expiresAt.getTime() <= nowMs) return 'expired_api_key';
       if (!addressAllowed(key.allowedAddresses, address)) return 'ip_not_allowed';
       noteUse(key, nowMs);
@@ -133,14 +139,24 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
   };
 }
 
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** An IPv4 range that is written as IPv6 (`::ffff:10.0.0.0/104`) is the IPv4 range it means. */
+function rangeOf(text: string): Range {
+  const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(text);
+  if (!(network instanceof ipaddr.IPv6) || !network.isIPv4MappedAddress() || bits < 96) return [network, bits];
+  return [network.toIPv4Address(), bits - 96];
+}
+
+function wholeAddress(text: string): Range {
+  const address = ipaddr.parse(text);
+  return [address, address.kind() === 'ipv4' ? 32 : 128];
+}
+
 function addressAllowed(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true;
   if (!ipaddr.isValid(address)) return false;
   // process() turns ::ffff:10.0.0.1 into 10.0.0.1, so that a dual-stack socket does not escape an IPv4 range.
   const client = ipaddr.process(address);
-  return ranges.some((range) => {
-    if (!range.includes('/')) return ipaddr.process(range).toString() === client.toString();
-    const [network, bits] = ipaddr.parseCIDR(range);
-    return network.kind() === client.kind() && client.match(network, bits);
-  });
+  return ranges.map(rangeOf).some(([network, bits]) => network.kind() === client.kind() && client.match(network, bits));
 }

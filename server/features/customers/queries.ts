@@ -103,12 +103,9 @@ export async function wasDeleted(db: Queryable, companyId: string, id: string): 
   return rows.length > 0;
 }
 
+/** `updated_at` stays: a list walk that stands on this object must find its place again. */
 export async function softDeleteCustomer(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
-  await db.query(`UPDATE customers SET deleted_at = $3, updated_at = $3 WHERE company_id = $1 AND id = $2`, [
-    companyId,
-    id,
-    at,
-  ]);
+  await db.query(`UPDATE customers SET deleted_at = $3 WHERE company_id = $1 AND id = $2`, [companyId, id, at]);
 }
 
 /**
@@ -126,6 +123,7 @@ export async function hardDeleteCustomer(db: Queryable, companyId: string, id: s
 
 const source: ListSource = {
   table: 'customers',
+  objectType: 'customer',
   columns,
   sorts: { updated_at: { column: 'updated_at', type: 'timestamptz' } },
 };
@@ -143,11 +141,10 @@ export async function listCustomers(
   filters: CustomerFilters,
   page: PageRequest,
 ): Promise<Page<CustomerRow>> {
-  const conditions: Sql[] = createdAtConditions(filters);
-  if (filters.emailKey !== undefined) conditions.push(sql`email_key = ${filters.emailKey}`);
-  if (!filters.includeDeleted) conditions.push(sql`deleted_at IS NULL`);
-  if (filters.q !== undefined || filters.tags !== undefined) {
-    conditions.push(sql`search @@ ${searchQuery(companyId, filters.q ?? '', filters.tags ?? [])}::tsquery`);
-  }
-  return fetchPage(db, companyId, source, page, conditions);
+  const where: Sql[] = createdAtConditions(filters);
+  if (filters.emailKey !== undefined) where.push(sql`email_key = ${filters.emailKey}`);
+  if (!filters.includeDeleted) where.push(sql`deleted_at IS NULL`);
+  const wanted = searchQuery(companyId, filters.q, filters.tags);
+  const search = wanted === undefined ? undefined : sql`search @@ ${wanted}::tsquery`;
+  return fetchPage(db, companyId, source, page, { where, search });
 }

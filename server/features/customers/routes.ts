@@ -47,7 +47,10 @@ export function customerRoutes(references: CustomerReferences): Route[] {
         email: textParameter(limits.emailLength, 'Exactly this e-mail address; upper and lower case are the same.'),
         q: textParameter(limits.searchLength, 'Beginnings of words in name, e-mail address and company.'),
         tags: listParameter(
-          (tag) => (tag === '' ? 'must not be empty' : undefined),
+          (tag) =>
+            tag === '' || [...tag].length > limits.tagLength
+              ? `must be tags of 1 to ${limits.tagLength} characters`
+              : undefined,
           'Customers that have all of these tags.',
         ),
         deleted: booleanParameter('`true` lists deleted customers too. Default: `false`.'),

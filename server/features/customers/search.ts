@@ -26,9 +26,18 @@ export function searchEntries(companyId: string, texts: readonly (string | null)
 
 const quote = (entry: string): string => `'${entry.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-/** A `tsquery` for customers that have every tag and, for each word, a word that begins with it. */
-export function searchQuery(companyId: string, text: string, tags: readonly string[]): string {
-  const prefixes = words(text).map((word) => `${quote(wordEntry(companyId, word))}:*`);
-  const exact = tags.map((tag) => quote(tagEntry(companyId, tag)));
+/**
+ * A `tsquery` for customers that have every tag and, for each word, a word that begins with it. Text without a
+ * single word asks for nobody, which the empty query says.
+ */
+export function searchQuery(
+  companyId: string,
+  text: string | undefined,
+  tags: readonly string[] | undefined,
+): string | undefined {
+  if (text === undefined && tags === undefined) return undefined;
+  const prefixes = words(text ?? '').map((word) => `${quote(wordEntry(companyId, word))}:*`);
+  if (text !== undefined && prefixes.length === 0) return '';
+  const exact = (tags ?? []).map((tag) => quote(tagEntry(companyId, tag)));
   return [...prefixes, ...exact].join(' & ');
 }

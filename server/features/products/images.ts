@@ -24,6 +24,12 @@ export interface StoredImage {
   readonly sizeBytes: number;
 }
 
+/** About the body itself, like a schema error: the same idempotency key can be used with a better file. */
+function unusableFile(message: string): ApiError {
+  const fieldErrors = [{ field: 'file', code: 'invalid_value', message } as const];
+  return new ApiError('validation_error', `file: ${message}`, { fieldErrors, stored: false });
+}
+
 const uploadGraceMs = 3_600_000;
 
 /** Checks and stores the file. Runs before any transaction: decoding and storing may take long. */
@@ -35,7 +41,7 @@ export async function storeImage(
 ): Promise<StoredImage> {
   if (!(await findProduct(db, company.id, productId))) throw notFound('product');
   const image = await inspectImage(file.path);
-  if ('problem' in image) throw invalidField('file', image.problem);
+  if ('problem' in image) throw unusableFile(image.problem);
   const id = newId(nowMs);
   const fileKey = `${company.id}/${productId}/${id}.${image.extension}`;
   await registerUnreferencedFile(db, fileKey, new Date(clock.nowMs() + uploadGraceMs));

@@ -79,11 +79,13 @@ export async function lockProduct(db: Queryable, companyId: string, id: string):
   return row;
 }
 
+/** `updated_at` stays: a list walk that stands on this object must find its place again. */
 export async function softDeleteProduct(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
-  await db.query(
-    `UPDATE products SET deleted_at = $3, updated_at = $3, active = false WHERE company_id = $1 AND id = $2`,
-    [companyId, id, at],
-  );
+  await db.query(`UPDATE products SET deleted_at = $3, active = false WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+    at,
+  ]);
 }
 
 /** The images go with it: their rows at once, their files as soon as the worker gets to them. */
@@ -104,6 +106,7 @@ export async function hardDeleteProduct(db: Queryable, companyId: string, id: st
 
 const source: ListSource = {
   table: 'products',
+  objectType: 'product',
   columns,
   sorts: {
     updated_at: { column: 'updated_at', type: 'timestamptz' },
@@ -122,9 +125,9 @@ export async function listProducts(
   filters: ProductFilters,
   page: PageRequest,
 ): Promise<Page<ProductRow>> {
-  const conditions: Sql[] = [...createdAtConditions(filters), sql`deleted_at IS NULL`];
-  if (filters.active !== undefined) conditions.push(sql`active = ${filters.active}`);
-  return fetchPage(db, companyId, source, page, conditions);
+  const where: Sql[] = [...createdAtConditions(filters), sql`deleted_at IS NULL`];
+  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
+  return fetchPage(db, companyId, source, page, { where });
 }
 
 export interface ImageRow {

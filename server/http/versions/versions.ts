@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import { parseMoment } from '../query-parameters.ts';
 import type { RouteBase } from '../route.ts';
 import { version20251104 } from './2025-11-04.ts';
 
@@ -21,7 +22,7 @@ const lastRetired = '2025-06-18';
 export function checkVersion(requested: string): string {
   if (supportedVersions.includes(requested)) return requested;
   const newest = `Supported: ${supportedVersions.join(', ')}.`;
-  if (/^\d{4}-\d{2}-\d{2}$/.test(requested) && requested <= lastRetired && !Number.isNaN(Date.parse(requested))) {
+  if (requested.length === 10 && parseMoment(requested) !== undefined && requested <= lastRetired) {
     throw new ApiError('api_version_sunset', `Version ${requested} is retired. ${newest}`, { param: 'SVC-Version' });
   }
   throw new ApiError('invalid_api_version', `SVC-Version is not the date of a release. ${newest}`, {
@@ -43,7 +44,8 @@ export function renderError(version: string, route: RouteBase, error: ApiError):
   for (const step of stepsTo(version)) {
     const status = step.errorStatus(route, error);
     if (status !== error.status) {
-      return new ApiError(error.code, error.message, { param: error.param, fieldErrors: error.fieldErrors, status });
+      const { code, message, param, fieldErrors, headers, stored } = error;
+      return new ApiError(code, message, { param, fieldErrors, headers, stored, status });
     }
   }
   return error;

@@ -1,0 +1,595 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { cloneDatabase, type TestDatabase } from '../../tests/support/database.ts';
+import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
+import { errorCatalogue } from '../errors.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const requestIdPattern = /^req_[a-z2-7]{24}$/;
+
+function assertError(reply: Pick<Reply, 'status' | 'headers' | 'text'>, status: number, code: string): void {
+  assert.equal(reply.status, status, reply.text);
+  assert.equal(reply.headers.get('content-type'), 'application/json; charset=utf-8');
+  const body = JSON.parse(reply.text) as { error: Record<string, unknown> };
+  assert.deepEqual(Object.keys(body), ['error']);
+  const { error } = body;
+  assert.deepEqual(Object.keys(error), ['type', 'code', 'message', 'param', 'request_id', 'field_errors']);
+  assert.equal(error.code, code);
+  assert.equal(error.type, errorCatalogue[code as keyof typeof errorCatalogue].type);
+  assert.ok(typeof error.message === 'string' && error.message.length > 0);
+  assert.ok(error.param === null || typeof error.param === 'string');
+  assert.ok(Array.isArray(error.field_errors));
+  assert.match(String(error.request_id), requestIdPattern);
+  assert.equal(error.request_id, reply.headers.get('svc-request-id'));
+  assert.doesNotMatch(reply.text, /\.ts\b|node:|node_modules|\\n {4}at |FST_ERR/);
+}
+
+/** Sends bytes as they are and reads until the service closes the connection. */
+async function send(bytes: string | Buffer, to = service): Promise<Pick<Reply, 'status' | 'headers' | 'text'>> {
+  const socket = connect(Number(new URL(to.baseUrl).port), '127.0.0.1');
+  socket.setTimeout(2_000, () => socket.destroy(new Error('the service neither answers nor closes the connection')));
+  socket.write(bytes);
+  const answer = await readText(socket);
+  const [head = '', text = ''] = answer.split(/\r\n\r\n(.*)/s);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = new Headers(
+    lines.map((line): [string, string] => {
+      const [name = '', value = ''] = line.split(/: (.*)/);
+      return [name, value];
+    }),
+  );
+  return { status: Number(statusLine.split(' ')[1]), headers, text };
+}
+
+const requestHead = (line: string, headers: Record<string, string> = {}): string =>
+  [
+    `${line} HTTP/1.1`,
+    ...Object.entries({ Host: 'localhost', Connection: 'close', ...headers }).map(
+      ([name, value]) => `${name}: ${value}`,
+    ),
+    '\r\n',
+  ].join('\r\n');
+
+test('the catalogue is the one that is decided', () => {
+  const invalidRequest = 'invalid_request_error';
+  const expected = {
+    validation_error: [400, invalidRequest],
+    invalid_request: [400, invalidRequest],
+    invalid_api_version: [400, invalidRequest],
+    api_version_sunset: [400, invalidRequest],
+    environment_mismatch: [400, invalidRequest],
+    missing_idempotency_key: [400, invalidRequest],
+    invalid_idempotency_key: [400, invalidRequest],
+    customer_has_active_subscriptions: [400, invalidRequest],
+    product_in_active_plans: [400, invalidRequest],
+    subscription_not_modifiable: [400, invalidRequest],
+    resource_not_found: [404, invalidRequest],
+    resource_already_exists: [409, invalidRequest],
+    resource_in_use: [409, invalidRequest],
+    email_already_exists: [409, invalidRequest],
+    phone_already_exists: [409, invalidRequest],
+    sku_already_exists: [409, invalidRequest],
+    already_canceled: [409, invalidRequest],
+    subscription_completed: [409, invalidRequest],
+    invalid_state_transition: [422, invalidRequest],
+    field_locked: [422, invalidRequest],
+    missing_api_key: [401, 'authentication_error'],
+    invalid_api_key: [401, 'authentication_error'],
+    invalid_api_key_format: [401, 'authentication_error'],
+    expired_api_key: [401, 'authentication_error'],
+    revoked_api_key: [401, 'authentication_error'],
+    insufficient_permissions: [403, 'authorization_error'],
+    ip_not_allowed: [403, 'authorization_error'],
+    request_in_progress: [409, 'idempotency_error'],
+    idempotency_key_conflict: [422, 'idempotency_error'],
+    rate_limit_exceeded: [429, 'rate_limit_error'],
+    global_rate_limit_exceeded: [429, 'rate_limit_error'],
+    too_many_requests: [429, 'rate_limit_error'],
+    customer_not_configured: [400, 'processing_error'],
+    merchant_not_configured: [400, 'processing_error'],
+    replacement_required: [400, 'processing_error'],
+    gateway_error: [502, 'processing_error'],
+    gateway_delete_failed: [502, 'processing_error'],
+    internal_error: [500, 'processing_error'],
+    not_implemented: [501, 'processing_error'],
+    service_unavailable: [503, 'processing_error'],
+    webhook_endpoint_invalid: [400, 'webhook_error'],
+    webhook_delivery_failed: [502, 'webhook_error'],
+    webhook_signature_failed: [400, 'webhook_error'],
+  };
+  const actual = Object.entries(errorCatalogue).map(([code, { status, type }]) => [code, [status, type]]);
+  assert.deepEqual(Object.fromEntries(actual), expected);
+  assert.ok((errorCatalogue.invalid_state_transition.otherStatuses as readonly number[]).includes(400), 'on retry');
+  assert.ok(
+    (errorCatalogue.invalid_request.otherStatuses as readonly number[]).includes(422),
+    'codes of a promo coupon',
+  );
+});
+
+test('an answer that must not be replayed is not stored: 401, 403, 429, in progress, in use, 5xx', () => {
+  for (const [code, { status, stored }] of Object.entries(errorCatalogue)) {
+    const passing = [401, 403, 429].includes(status) || status >= 500;
+    if (passing || code === 'request_in_progress' || code === 'resource_in_use') assert.equal(stored, false, code);
+  }
+});
+
+describe('a request id', () => {
+  test('is on every response and different each time', async () => {
+    const replies = await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/v1/customers')));
+    const ids = replies.map((reply) => reply.headers.get('svc-request-id') ?? '');
+    for (const id of ids) assert.match(id, requestIdPattern);
+    assert.equal(new Set(ids).size, 20);
+  });
+
+  test('is ours, whatever id the client sends', async () => {
+    const headers = { 'svc-request-id': 'req_mine', 'x-request-id': 'req_mine', 'request-id': 'req_mine' };
+    const reply = await service.call('GET', '/v1/customers', { headers });
+    assert.match(reply.headers.get('svc-request-id') ?? '', requestIdPattern);
+  });
+});
+
+describe('unknown paths', () => {
+  const paths = [
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v2/customers',
+    '/v1/Customers',
+    '//v1/customers',
+    '/v1//customers',
+    `/${'a'.repeat(10_000)}`,
+    '/%00',
+    '/v1/customers%2F',
+    '/index.html',
+    '/favicon.ico',
+  ];
+  for (const path of paths) {
+    test(`${path.slice(0, 40)} is 404 resource_not_found`, async () => {
+      assertError(await service.call('GET', path), 404, 'resource_not_found');
+    });
+  }
+
+  test('an id that is no id is 404 resource_not_found, as one that never existed, however long', async () => {
+    const never = (await service.call('GET', `/v1/customers/${randomUUID()}`)).body.error;
+    for (const id of ['x', '0', "'", '%00', '..%2F', 'a'.repeat(101), 'a'.repeat(10_000)]) {
+      const reply = await service.call('GET', `/v1/customers/${id}`);
+      assertError(reply, 404, 'resource_not_found');
+      assert.deepEqual({ ...reply.body.error, request_id: '' }, { ...never, request_id: '' });
+    }
+  });
+
+  test('an id is not looked at before the key: 401, however long it is', async () => {
+    for (const id of ['x', 'a'.repeat(200)]) {
+      assertError(await service.call('GET', `/v1/customers/${id}`, { key: null }), 401, 'missing_api_key');
+    }
+  });
+
+  test('a malformed URL is 400 invalid_request', async () => {
+    for (const path of ['/%E0%A4%A', '/v1/customers/%E0%A4%A', '/v1/customers/%FF', '/v1/%zz']) {
+      const reply = await service.call('GET', path);
+      if (reply.status !== 404) assertError(reply, 400, 'invalid_request');
+      else assertError(reply, 404, 'resource_not_found');
+    }
+  });
+});
+
+describe('wrong methods', () => {
+  for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'QUERY']) {
+    test(`${method} /v1/customers is 405 and says what is allowed`, async () => {
+      const reply = await service.call(method, '/v1/customers');
+      assertError(reply, 405, 'invalid_request');
+      assert.deepEqual(new Set(reply.headers.get('allow')?.split(', ')), new Set(['GET', 'HEAD', 'POST']));
+    });
+  }
+
+  test('TRACE is 405 and echoes nothing', async () => {
+    const reply = await send(requestHead('TRACE /v1/customers', { 'X-Echo': 'secret-header' }));
+    assertError(reply, 405, 'invalid_request');
+    assert.ok(!reply.text.includes('secret-header'));
+  });
+
+  test('on a path with an id is 405 as well', async () => {
+    const reply = await service.call('POST', `/v1/customers/${randomUUID()}`, { body: {} });
+    assertError(reply, 405, 'invalid_request');
+    assert.deepEqual(new Set(reply.headers.get('allow')?.split(', ')), new Set(['GET', 'HEAD', 'PATCH', 'DELETE']));
+  });
+
+  test('HEAD answers as GET does, without a body', async () => {
+    const found = await service.call('HEAD', '/v1/customers');
+    assert.deepEqual([found.status, found.text], [200, '']);
+    const missing = await service.call('HEAD', '/v1/nothing');
+    assert.deepEqual([missing.status, missing.text], [404, '']);
+    const refused = await service.call('HEAD', '/v1/customers', { key: null });
+    assert.deepEqual([refused.status, refused.text], [401, '']);
+    for (const { headers } of [found, missing, refused]) {
+      assert.match(headers.get('svc-request-id') ?? '', requestIdPattern);
+    }
+  });
+});
+
+describe('bodies', () => {
+  const post = (raw: string | Buffer, contentType = 'application/json'): Promise<Reply> =>
+    service.call('POST', '/v1/customers', { raw, headers: { 'content-type': contentType } });
+
+  for (const raw of ['{', 'hello', "{'a': 1}", '{"a": 1,}', '{"a": NaN}', '\u0000', '{}{}', '<html>']) {
+    test(`${JSON.stringify(raw)} is not JSON: 400 invalid_request`, async () => {
+      assertError(await post(raw), 400, 'invalid_request');
+    });
+  }
+
+  test('bytes that are not UTF-8 are 400 invalid_request', async () => {
+    assertError(await post(Buffer.from([0x22, 0xff, 0x22])), 400, 'invalid_request');
+  });
+
+  for (const raw of ['[]', '"text"', '1', 'true', 'null']) {
+    test(`${raw} is JSON but no object: 400 validation_error`, async () => {
+      const { id } = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body;
+      assertError(await service.call('PATCH', `/v1/customers/${id}`, { raw }), 400, 'validation_error');
+    });
+  }
+
+  const form = '--x\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nEve\r\n--x--\r\n';
+  const otherTypes: [type: string, raw: string][] = [
+    ['text/plain', '{}'],
+    ['application/x-www-form-urlencoded', 'first_name=Eve'],
+    ['multipart/form-data; boundary=x', form],
+    ['application/xml', '<customer/>'],
+    ['application/jsonp', '{}'],
+    ['nonsense', '{}'],
+  ];
+  for (const [type, raw] of otherTypes) {
+    test(`${type.split(';')[0]} is not JSON: 400 invalid_request, and nothing changes`, async () => {
+      const { id } = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body;
+      const path = `/v1/customers/${id}`;
+      const reply = await service.call('PATCH', path, { raw, headers: { 'content-type': type } });
+      assertError(reply, 400, 'invalid_request');
+      assert.equal((await service.call('GET', path)).body.first_name, 'Ada');
+    });
+  }
+
+  test('a body without a content type is 400 invalid_request', async () => {
+    const headers = { Authorization: `Bearer ${service.key}`, 'Content-Length': '2' };
+    assertError(await send(`${requestHead('POST /v1/customers', headers)}{}`), 400, 'invalid_request');
+  });
+
+  test('a body over 1 MiB is 413', async () => {
+    const padded = (bytes: number): string => {
+      const json = JSON.stringify(someCustomer());
+      return json + ' '.repeat(bytes - json.length);
+    };
+    assert.equal((await post(padded(1024 * 1024))).status, 201);
+    assertError(await post(padded(1024 * 1024 + 1)), 413, 'invalid_request');
+  });
+
+  test('a body over 1 MiB is 413 also when its length is not announced', async () => {
+    const headers = {
+      Authorization: `Bearer ${service.key}`,
+      'Content-Type': 'application/json',
+      'Transfer-Encoding': 'chunked',
+    };
+    const chunk = `${(1024 * 1024 + 1).toString(16)}\r\n${' '.repeat(1024 * 1024 + 1)}\r\n0\r\n\r\n`;
+    assertError(await send(requestHead('POST /v1/customers', headers) + chunk), 413, 'invalid_request');
+  });
+
+  test('every bad field is named at once, and param is the first of them', async () => {
+    const body = someCustomer({
+      email: 'nobody',
+      tags: ['vip', 5],
+      shipping_address: { country: 'Narnia' },
+      nick: 'A',
+    });
+    delete body.phone;
+    const reply = await service.call('POST', '/v1/customers', { body });
+    assertError(reply, 400, 'validation_error');
+    const { field_errors: fieldErrors, param } = reply.body.error;
+    for (const error of fieldErrors) assert.deepEqual(Object.keys(error), ['field', 'code', 'message']);
+    assert.deepEqual(
+      new Set(fieldErrors.map(({ field, code }: { field: string; code: string }) => `${field} ${code}`)),
+      new Set([
+        'email invalid_format',
+        'tags[1] invalid_value',
+        'shipping_address.country invalid_format',
+        'phone required_field',
+        'nick invalid_value',
+      ]),
+    );
+    assert.equal(param, fieldErrors[0].field);
+  });
+});
+
+describe('what is not proper HTTP', () => {
+  const broken: Record<string, string | Buffer> = {
+    garbage: 'garbage\r\n\r\n',
+    'a TLS handshake': Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x02, 0x03, 0x04, 0x05]),
+    'an HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'an unknown HTTP version': 'GET / HTTP/3.0\r\nHost: localhost\r\n\r\n',
+    'a content length that is no number': requestHead('POST /v1/customers', { 'Content-Length': 'abc' }),
+    'two lengths, as used for request smuggling': `${requestHead('POST /v1/customers', {
+      'Content-Length': '3',
+      'Transfer-Encoding': 'chunked',
+    })}0\r\n\r\n`,
+    'a header without a colon': 'GET / HTTP/1.1\r\nHost localhost\r\n\r\n',
+    'a NUL in a header': requestHead('GET /v1/customers', { 'X-Zero': '\0' }),
+    'no Host': 'GET /v1/customers HTTP/1.1\r\nConnection: close\r\n\r\n',
+  };
+  for (const [what, bytes] of Object.entries(broken)) {
+    test(`${what} is 400 invalid_request`, async () => {
+      assertError(await send(bytes), 400, 'invalid_request');
+    });
+  }
+
+  test('headers over 16 KiB are 431 with an error body', async () => {
+    assertError(await send(requestHead('GET /', { 'X-Large': 'a'.repeat(20_000) })), 431, 'invalid_request');
+  });
+
+  test('a path over 16 KiB is 431 with an error body', async () => {
+    assertError(await send(requestHead(`GET /${'a'.repeat(20_000)}`)), 431, 'invalid_request');
+  });
+
+  test('an expectation we cannot meet is refused with an error body', async () => {
+    assertError(await send(requestHead('GET /v1/customers', { Expect: 'nonsense' })), 417, 'invalid_request');
+  });
+
+  test('an upgrade to another protocol is not taken up, and the request is answered', async () => {
+    const headers = { Upgrade: 'websocket', Connection: 'Upgrade, close' };
+    assertError(await send(requestHead('GET /v1/nothing', headers)), 404, 'resource_not_found');
+  });
+
+  test('the service goes on', async () => {
+    assert.equal((await service.call('GET', '/v1/customers')).status, 200);
+  });
+});
+
+describe('an internal error', () => {
+  let breakable: TestService;
+
+  before(async () => {
+    breakable = await startTestService();
+    await breakable.db.query('ALTER TABLE customers RENAME COLUMN company TO company_renamed');
+  });
+  after(() => breakable.stop());
+
+  test('is 500 internal_error and gives nothing away', async () => {
+    const reply = await breakable.call('GET', '/v1/customers');
+    assertError(reply, 500, 'internal_error');
+    assert.doesNotMatch(reply.text, /company|customers|column|select|sql|postgres/i);
+  });
+
+  test('is logged with the id of the request and the reason', async () => {
+    const reply = await breakable.call('POST', '/v1/customers', { body: someCustomer() });
+    const lines = breakable.logLines.filter((line) => line.includes(reply.body.error.request_id));
+    const [failure] = lines.map((line) => JSON.parse(line)).filter((line) => line.err);
+    assert.match(failure.err.message, /column "company"/);
+    assert.equal(failure.company, breakable.company.id);
+  });
+
+  test('is safe to retry with the same idempotency key', async () => {
+    const options = { body: someCustomer(), idempotencyKey: randomUUID() };
+    assert.equal((await breakable.call('POST', '/v1/customers', options)).status, 500);
+    await breakable.db.query('ALTER TABLE customers RENAME COLUMN company_renamed TO company');
+    const repeated = await breakable.call('POST', '/v1/customers', options);
+    assert.deepEqual([repeated.status, repeated.headers.get('svc-idempotent-replayed')], [201, null]);
+  });
+});
+
+/** What PostgreSQL says when an administrator ends a connection; sent right behind the end of an answer. */
+const fatal = Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
+const fatalMessage = Buffer.concat([Buffer.from('E'), Buffer.from([0, 0, 0, fatal.length + 4]), fatal]);
+const endsAnAnswer = (chunk: Buffer): boolean => /Z\0\0\0\x05[ITE]$/.test(chunk.toString('latin1'));
+
+interface Gate {
+  readonly connectionString: string;
+  /** Every connection is cut and new ones are refused. */
+  shut(): Promise<void>;
+  open(): Promise<void>;
+  /** Every answer of the database is followed by its farewell, in the same packet. */
+  endAfterEachAnswer(on: boolean): void;
+}
+
+/** A door before the database. */
+async function gateTo(database: TestDatabase): Promise<Gate> {
+  const target = new URL(database.connectionString);
+  const sockets = new Set<Socket>();
+  let ending = false;
+  const server = createServer((inner) => {
+    const outer = connect(Number(target.port), target.hostname);
+    inner.on('data', (chunk) => outer.write(chunk));
+    outer.on('data', (chunk: Buffer) => {
+      if (ending && endsAnAnswer(chunk)) inner.end(Buffer.concat([chunk, fatalMessage]));
+      else inner.write(chunk);
+    });
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    }
+  });
+  const open = async (port: number): Promise<void> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+  };
+  await open(0);
+  const url = new URL(target);
+  const { port } = server.address() as AddressInfo;
+  url.port = String(port);
+  return {
+    connectionString: url.href,
+    async shut() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+      await closed;
+    },
+    open: () => open(port),
+    endAfterEachAnswer(on) {
+      ending = on;
+    },
+  };
+}
+
+/** A hanging service must fail its test, not the whole run. */
+async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  const late = sleep(ms, undefined, { ref: false }).then(() => assert.fail(`nothing happened within ${ms} ms`));
+  return Promise.race([work, late]);
+}
+
+describe('a database that is gone', () => {
+  function assertUnavailable(reply: Reply): void {
+    assertError(reply, 503, 'service_unavailable');
+    assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+    assert.doesNotMatch(reply.text, /ECONN|terminat|queryable|127\.0\.0\.1|svc_/);
+  }
+
+  const creation = () => ({ body: someCustomer(), idempotencyKey: randomUUID() });
+
+  async function startBehindGate(t: TestContext): Promise<{ gated: TestService; gate: Gate }> {
+    const database = await cloneDatabase();
+    const gate = await gateTo(database);
+    const gated = await startTestService({ database: { ...database, connectionString: gate.connectionString } });
+    t.after(async () => {
+      gated.app.server.closeAllConnections();
+      await within(2_000, gated.stop()).finally(async () => {
+        await gate.shut();
+        await database.drop();
+      });
+    });
+    return { gated, gate };
+  }
+
+  test('is 503 service_unavailable with Retry-After while it cannot be reached, then all is as before', async (t) => {
+    const { gated, gate } = await startBehindGate(t);
+    const options = creation();
+    await gate.shut();
+    try {
+      assertUnavailable(await gated.call('GET', '/v1/customers'));
+      assertUnavailable(await gated.call('POST', '/v1/customers', options));
+      assertUnavailable(await gated.call('GET', '/readyz'));
+      assert.equal((await gated.call('GET', '/healthz')).status, 200);
+    } finally {
+      await gate.open();
+    }
+    assert.equal((await gated.call('POST', '/v1/customers', options)).status, 201);
+  });
+
+  test('is 503 also for a request whose key is known from before', async (t) => {
+    const { gated, gate } = await startBehindGate(t);
+    assert.equal((await gated.call('GET', '/v1/customers')).status, 200);
+    await gate.shut();
+    try {
+      assertUnavailable(await gated.call('GET', '/v1/customers'));
+      assertUnavailable(await gated.call('POST', '/v1/customers', creation()));
+    } finally {
+      await gate.open();
+    }
+  });
+
+  test('is 503 when it takes leave the moment a connection is given to a transaction, and the process lives', async (t) => {
+    const { gated, gate } = await startBehindGate(t);
+    assert.equal((await gated.call('GET', '/v1/customers')).status, 200);
+    await gate.shut();
+    await gate.open();
+    gate.endAfterEachAnswer(true);
+    const reply = await within(2_000, gated.call('POST', '/v1/customers', creation()));
+    gate.endAfterEachAnswer(false);
+    assertUnavailable(reply);
+    assert.equal((await gated.call('POST', '/v1/customers', creation())).status, 201);
+  });
+
+  test('is 503 for a request whose connection is cut while it waits for an answer', async (t) => {
+    const hold = await lockCustomers(t, service);
+    const waiting = [service.call('GET', '/v1/customers'), service.call('POST', '/v1/customers', creation())];
+    await hold.until(waiting.length);
+    await hold.cutOff();
+    for (const reply of await Promise.all(waiting)) assertUnavailable(reply);
+    await hold.release();
+    assert.equal((await service.call('GET', '/v1/customers')).status, 200);
+  });
+
+  test('is 503 when it was dropped', async () => {
+    const database = await cloneDatabase();
+    const orphan = await startTestService({ database });
+    assert.equal((await orphan.call('GET', '/v1/customers')).status, 200);
+    await database.drop();
+    const replies = [await orphan.call('GET', '/v1/customers'), await orphan.call('GET', '/v1/customers')];
+    await orphan.stop();
+    for (const reply of replies) assertUnavailable(reply);
+  });
+});
+
+/** Holds the table, so that requests wait on it until `release`. */
+async function lockCustomers(t: TestContext, on: TestService) {
+  const client = new pg.Client({ connectionString: on.database.connectionString });
+  await client.connect();
+  t.after(() => client.end());
+  await client.query('BEGIN');
+  await client.query('LOCK TABLE customers IN ACCESS EXCLUSIVE MODE');
+  const waiting = `FROM pg_locks WHERE relation = 'customers'::regclass AND NOT granted`;
+  return {
+    release: () => client.query('COMMIT'),
+    cutOff: () => client.query(`SELECT pg_terminate_backend(pid) ${waiting}`),
+    async until(count: number): Promise<void> {
+      const deadline = performance.now() + 2_000;
+      while ((await client.query(`SELECT 1 ${waiting}`)).rowCount !== count) {
+        assert.ok(performance.now() < deadline, 'the requests do not wait for the table');
+        await sleep(5);
+      }
+    },
+  };
+}
+
+describe('while the service stops', () => {
+  /** A service that was told to stop while a request on a kept-alive connection waits for the database. */
+  async function stopMidRequest(t: TestContext) {
+    const stopping = await startTestService();
+    const hold = await lockCustomers(t, stopping);
+    const socket = connect(Number(new URL(stopping.baseUrl).port), '127.0.0.1');
+    t.after(async () => {
+      socket.destroy();
+      await stopping.stop();
+    });
+    const answers = readText(socket);
+    const request = `GET /v1/customers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${stopping.key}\r\n\r\n`;
+    socket.write(request);
+    await hold.until(1);
+    const closed = stopping.app.close();
+    while (stopping.app.server.listening) await sleep(5);
+    return { socket, request, answers, hold, closed };
+  }
+
+  test('running requests finish and new ones are 503 with Retry-After and Connection: close', async (t) => {
+    const { socket, request, answers, hold, closed } = await stopMidRequest(t);
+    socket.write(request);
+    await sleep(50);
+    await hold.release();
+    const text = await within(2_000, answers);
+    await within(2_000, closed);
+    const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map((match) => match[1]);
+    assert.deepEqual(statuses, ['200', '503']);
+    assert.match(text, /"code":"service_unavailable"/);
+    assert.match(text, /connection: close/i);
+    assert.match(text, /retry-after: \d+/i);
+  });
+
+  test('a connection that its client keeps open does not hold it up', async (t) => {
+    const { answers, hold, closed } = await stopMidRequest(t);
+    await hold.release();
+    await within(2_000, closed);
+    assert.match(await within(2_000, answers), /^HTTP\/1\.1 200[^]*connection: close/i);
+  });
+});

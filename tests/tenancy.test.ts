@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { routes } from './support/openapi.ts';
+import {
+  type CallOptions,
+  type Merchant,
+  type Reply,
+  someCustomer,
+  someProduct,
+  startTestService,
+  type TestService,
+} from './support/service.ts';
+
+/**
+ * What belongs to one company does not exist for any other. Every route has a case here that names all ids it
+ * takes; the ids of another company must be answered as ids that never existed are.
+ */
+
+/** One object of each kind, and some that were deleted. */
+interface Ids {
+  readonly customer: string;
+  readonly deletedCustomer: string;
+  readonly product: string;
+  readonly deletedProduct: string;
+  readonly image: string;
+}
+
+type Attempt = readonly [method: string, path: string, options?: CallOptions];
+
+/** `theirs` are the ids in question, `own` are ids of the company that asks. */
+type Case = (theirs: Ids, own: Ids) => Attempt[];
+
+const pixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=',
+  'base64',
+);
+
+function upload(): CallOptions {
+  const head =
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\n';
+  return {
+    raw: Buffer.concat([Buffer.from(head), pixel, Buffer.from('\r\n--x--\r\n')]),
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+  };
+}
+
+const keyed = (body: unknown): CallOptions => ({ body, idempotencyKey: randomUUID() });
+const takesNoIds: Case = () => [];
+
+const cursors = (path: string, sorts: readonly string[], ids: readonly string[]): Attempt[] =>
+  ids.flatMap((id) =>
+    sorts.flatMap((sort) =>
+      ['starting_after', 'ending_before'].map((name): Attempt => ['GET', `${path}?sort=${sort}&${name}=${id}`]),
+    ),
+  );
+
+const cases: Readonly<Record<string, Case>> = {
+  createCustomer: takesNoIds,
+  listCustomers: (theirs) =>
+    cursors('/v1/customers', ['created_at', '-updated_at'], [theirs.customer, theirs.deletedCustomer, theirs.product]),
+  getCustomer: (theirs) => [
+    ['GET', `/v1/customers/${theirs.customer}`],
+    ['GET', `/v1/customers/${theirs.customer.toUpperCase()}`],
+    ['GET', `/v1/customers/${theirs.deletedCustomer}`],
+    ['GET', `/v1/customers/${theirs.customer}?fields[customers]=email`],
+  ],
+  updateCustomer: (theirs) => [
+    ['PATCH', `/v1/customers/${theirs.customer}`, { body: { first_name: 'Eve' } }],
+    ['PATCH', `/v1/customers/${theirs.customer}`, keyed({ metadata: { stolen: true } })],
+    ['PATCH', `/v1/customers/${theirs.deletedCustomer}`, { body: { first_name: 'Eve' } }],
+  ],
+  deleteCustomer: (theirs) => [
+    ['DELETE', `/v1/customers/${theirs.customer}`],
+    ['DELETE', `/v1/customers/${theirs.deletedCustomer}`],
+  ],
+  createProduct: takesNoIds,
+  listProducts: (theirs) =>
+    cursors(
+      '/v1/products',
+      ['created_at', '-updated_at', 'name', 'amount'],
+      [theirs.product, theirs.deletedProduct, theirs.customer],
+    ),
+  getProduct: (theirs) => [
+    ['GET', `/v1/products/${theirs.product}`],
+    ['GET', `/v1/products/${theirs.product}?expand=images`],
+    ['GET', `/v1/products/${theirs.deletedProduct}`],
+  ],
+  updateProduct: (theirs) => [
+    ['PATCH', `/v1/products/${theirs.product}`, keyed({ pricing: { amount: 1 } })],
+    ['PATCH', `/v1/products/${theirs.deletedProduct}`, keyed({ active: true })],
+  ],
+  deleteProduct: (theirs) => [
+    ['DELETE', `/v1/products/${theirs.product}`],
+    ['DELETE', `/v1/products/${theirs.deletedProduct}`],
+  ],
+  uploadProductImage: (theirs) => [
+    ['POST', `/v1/products/${theirs.product}/images`, upload()],
+    ['POST', `/v1/products/${theirs.deletedProduct}/images`, upload()],
+  ],
+  deleteProductImage: (theirs, own) => [
+    ['DELETE', `/v1/products/${theirs.product}/images/${theirs.image}`],
+    ['DELETE', `/v1/products/${own.product}/images/${theirs.image}`],
+    ['DELETE', `/v1/products/${theirs.product}/images/${own.image}`],
+  ],
+  reorderProductImages: (theirs, own) => [
+    ['PATCH', `/v1/products/${theirs.product}/images/reorder`, { body: { image_ids: [theirs.image] } }],
+    ['PATCH', `/v1/products/${theirs.product}/images/reorder`, { body: { image_ids: [own.image] } }],
+    ['PATCH', `/v1/products/${own.product}/images/reorder`, { body: { image_ids: [theirs.image] } }],
+    ['PATCH', `/v1/products/${own.product}/images/reorder`, { body: { image_ids: [own.image, theirs.image] } }],
+  ],
+};
+
+let service: TestService;
+let victim: Merchant;
+let theirs: Ids;
+/** Differs from theirs in the last digits only, so that a cursor stands at the same place of a list. */
+let never: Ids;
+
+interface Asker {
+  readonly key: string;
+  readonly own: Ids;
+}
+const askers: Record<string, Asker> = {};
+
+async function made(key: string, path: string, options: CallOptions): Promise<string> {
+  const reply = await service.call('POST', path, { key, ...options });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body.id;
+}
+
+async function objectsOf(key: string): Promise<Ids> {
+  const customer = await made(key, '/v1/customers', { body: someCustomer({ tags: ['vip'] }) });
+  const deletedCustomer = await made(key, '/v1/customers', { body: someCustomer() });
+  const product = await made(key, '/v1/products', keyed(someProduct()));
+  const deletedProduct = await made(key, '/v1/products', keyed(someProduct()));
+  const image = await made(key, `/v1/products/${product}/images`, upload());
+  for (const path of [`/v1/customers/${deletedCustomer}`, `/v1/products/${deletedProduct}`]) {
+    assert.equal((await service.call('DELETE', path, { key })).status, 200);
+  }
+  return { customer, deletedCustomer, product, deletedProduct, image };
+}
+
+function unused(id: string): string {
+  const tail = Number.parseInt(id.slice(-6), 16) ^ 0x00a5a5;
+  return id.slice(0, -6) + tail.toString(16).padStart(6, '0');
+}
+
+async function rowsOf(companyId: string): Promise<Record<string, string[]>> {
+  const tables = await service.db.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name = 'company_id' AND table_name <> 'api_keys' ORDER BY 1`,
+  );
+  const rows: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    const found = await service.db.query<{ text: string }>(
+      `SELECT t::text AS text FROM ${name} t WHERE company_id = $1 ORDER BY 1`,
+      [companyId],
+    );
+    rows[name] = found.map(({ text }) => text);
+  }
+  return rows;
+}
+
+before(async () => {
+  service = await startTestService();
+  victim = await service.createMerchant();
+  const stranger = await service.createMerchant();
+  const live = await service.createKey(victim.live);
+  // The askers have objects before and after the victim's, so that a cursor between them shows where it stands.
+  await objectsOf(stranger.key);
+  await objectsOf(live);
+  theirs = await objectsOf(victim.key);
+  never = {
+    customer: unused(theirs.customer),
+    deletedCustomer: unused(theirs.deletedCustomer),
+    product: unused(theirs.product),
+    deletedProduct: unused(theirs.deletedProduct),
+    image: unused(theirs.image),
+  };
+  askers['another merchant'] = { key: stranger.key, own: await objectsOf(stranger.key) };
+  askers['the live company of the same merchant'] = { key: live, own: await objectsOf(live) };
+});
+after(() => service.stop());
+
+const askerNames = ['another merchant', 'the live company of the same merchant'];
+
+function asker(name: string): Asker {
+  const found = askers[name];
+  assert.ok(found);
+  return found;
+}
+
+const attemptAs = ({ key }: Asker, [method, path, options]: Attempt): Promise<Reply> =>
+  service.call(method, path, { ...options, key });
+
+const withoutRequestId = (reply: Reply): string => reply.text.replace(/req_\w+/, '');
+
+describe('the table of cases', () => {
+  test('has every route of the service and nothing else', () => {
+    assert.deepEqual(Object.keys(cases).sort(), routes.map((route) => route.operationId).sort());
+  });
+
+  test('says of no route that it takes no ids when it does', () => {
+    const claimed = routes.filter((route) => cases[route.operationId] === takesNoIds);
+    for (const { operationId, path, list, body } of claimed) {
+      const takesIds = path.includes(':') || list !== undefined || JSON.stringify(body ?? {}).includes('"uuid"');
+      assert.equal(takesIds, false, operationId);
+    }
+  });
+});
+
+for (const name of askerNames) {
+  describe(`ids of a company, asked for by ${name}, are answered as ids that never existed`, () => {
+    for (const route of routes) {
+      test(route.operationId, async () => {
+        const attempts = cases[route.operationId];
+        assert.ok(attempts, `${route.operationId} has no case`);
+        const one = asker(name);
+        const [foreign, unknown] = [attempts(theirs, one.own), attempts(never, one.own)];
+        for (const [index, attempt] of foreign.entries()) {
+          const [refused, missing] = [await attemptAs(one, attempt), await attemptAs(one, unknown[index] ?? attempt)];
+          const what = `${attempt[0]} ${attempt[1]}`;
+          assert.deepEqual(
+            [refused.status, withoutRequestId(refused)],
+            [missing.status, withoutRequestId(missing)],
+            what,
+          );
+          if (!route.list)
+            assert.deepEqual([refused.status, refused.body.error.code], [404, 'resource_not_found'], what);
+        }
+      });
+    }
+
+    test('and the company sees none of it', async () => {
+      const before = await rowsOf(victim.sandbox.id);
+      assert.equal(before.customers?.length, 1);
+      for (const route of routes) {
+        for (const attempt of cases[route.operationId]?.(theirs, asker(name).own) ?? []) {
+          await attemptAs(asker(name), attempt);
+        }
+      }
+      assert.deepEqual(await rowsOf(victim.sandbox.id), before);
+    });
+  });
+
+  describe(`for ${name}`, () => {
+    for (const route of routes.filter(({ list }) => list)) {
+      test(`${route.operationId} never shows an object of the company`, async () => {
+        const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
+        const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
+        const filters: Record<string, string> = { deleted: 'true', q: 'Ada', tags: 'vip', email, active: 'true' };
+        const queries = ['', ...Object.keys(filters).filter((filter) => route.list && filter in route.list.filters)];
+        for (const filter of queries) {
+          const query = filter ? `&${filter}=${encodeURIComponent(filters[filter] ?? '')}` : '';
+          const reply = await service.call('GET', `${route.path}?limit=100${query}`, { key: asker(name).key });
+          const shown = new Set(idsIn(reply));
+          for (const id of Object.values(theirs)) assert.ok(!shown.has(id), filter);
+          if (filter !== 'email') assert.ok(shown.size > 0, `its own objects are there: ${filter}`);
+        }
+      });
+    }
+
+    test('e-mail, phone and SKU of the company are free', async () => {
+      const read = async (path: string) => (await service.call('GET', path, { key: victim.key })).body;
+      const { email, phone } = await read(`/v1/customers/${theirs.customer}`);
+      const { sku } = await read(`/v1/products/${theirs.product}`);
+      const { key } = asker(name);
+      await made(key, '/v1/customers', { body: someCustomer({ email, phone }) });
+      await made(key, '/v1/products', keyed(someProduct({ sku })));
+    });
+
+    test('an idempotency key of the company is a key like any other', async () => {
+      const request = keyed(someProduct());
+      const first = await service.call('POST', '/v1/products', { ...request, key: victim.key });
+      const second = await service.call('POST', '/v1/products', { ...request, key: asker(name).key });
+      assert.deepEqual([first.status, second.status], [201, 201]);
+      assert.equal(second.headers.get('svc-idempotent-replayed'), null);
+      assert.notEqual(second.body.id, first.body.id);
+    });
+  });
+}
