@@ -11,16 +11,10 @@ import type { Flags } from './svc.ts';
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, pepper }) => {
     const company = await chosenCompany(db, flags.company);
-    switch (action) {
-      case 'create':
-        return createKey(db, pepper, company, flags);
-      case 'list':
-        return listKeys(db, company, flags);
-      case 'revoke':
-        return revokeKey(db, company, id, flags);
-      default:
-        throw new CommandError('Say what to do: keys create, keys list or keys revoke ID.');
-    }
+    if (action === 'create') return createKey(db, pepper, company, flags);
+    if (action === 'list') return listKeys(db, company, flags);
+    if (action === 'revoke') return revokeKey(db, company, id, flags);
+    throw new CommandError('Say what to do: keys create, keys list or keys revoke ID.');
   });
 }
 

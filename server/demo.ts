@@ -67,7 +67,7 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 async function stillValid({ db, clock, masterSecret }: DemoDependencies, demo: Demo): Promise<boolean> {
   const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
   const keys = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
-  const found = await Promise.all(keys.map((key) => directory.find(`${key}`, '127.0.0.1')));
+  const found = await Promise.all(keys.map((key) => directory.find(key ?? '', '127.0.0.1')));
   return found.every((access) => typeof access === 'object');
 }
 

@@ -70,7 +70,7 @@ CASE
     WHEN (deleted_at IS NULL) THEN company_id
     ELSE id
 END));
-CREATE INDEX customers_search ON public.customers USING gin (search);
+CREATE INDEX customers_search ON public.customers USING gin (search) WITH (gin_pending_list_limit='256');
 CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, updated_at, id);
 
 CREATE TABLE idempotency_keys (
@@ -156,6 +156,7 @@ CREATE TABLE tombstones (
 CREATE TABLE unreferenced_files (
   file_key text NOT NULL,
   due_at timestamp with time zone NOT NULL,
+  deleting boolean NOT NULL DEFAULT false,
   CONSTRAINT unreferenced_files_pkey PRIMARY KEY (file_key)
 );
 CREATE INDEX unreferenced_files_due ON public.unreferenced_files USING btree (due_at);

@@ -38,7 +38,10 @@ function runTests(files: readonly string[]): Promise<number> {
     ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=120000', ...files],
     { stdio: 'inherit', env: { ...process.env, SVC_TEST_DATABASE_URL: postgres.connectionString } },
   );
+  // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
+    child.on('error', () => resolve(1));
     child.on('exit', (code) => resolve(code ?? 1));
   });
 }

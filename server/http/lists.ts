@@ -119,29 +119,20 @@ export interface ListSource {
   readonly sorts: Readonly<Record<string, { readonly column: string; readonly type: string }>>;
 }
 
-export interface ListConditions {
-  readonly where: readonly Sql[];
-  /**
-   * A condition that only its own index can serve well. It is evaluated first, on its own: left to itself, the
-   * planner walks the whole list in order, hoping to meet a rare word soon.
-   */
-  readonly search?: Sql | undefined;
-}
-
 /** One page by position, never by offset: page 10,000 costs what page 1 costs. */
 export async function fetchPage<Row extends { id: string }>(
   db: Queryable,
   companyId: string,
   source: ListSource,
   page: PageRequest,
-  { where, search }: ListConditions,
+  conditions: readonly Sql[],
 ): Promise<Page<Row>> {
   const sort = source.sorts[page.sort.field];
   const backwards = page.cursor?.parameter === 'ending_before';
   const descending = page.sort.descending !== backwards;
   const key = raw(sort ? `(${sort.column}, id)` : 'id');
-  const table = raw(search ? 'matching' : source.table);
-  const matches = joinSql([sql`company_id = ${companyId}`, ...where], ' AND ');
+  const table = raw(source.table);
+  const matches = joinSql([sql`company_id = ${companyId}`, ...conditions], ' AND ');
   const position = page.cursor && (await cursorPosition(db, companyId, source, page.cursor, sort));
 
   const orderBy = (direction: 'ASC' | 'DESC'): Sql =>
@@ -153,12 +144,8 @@ export async function fetchPage<Row extends { id: string }>(
     ? sql`(SELECT true FROM ${table} WHERE ${matches} AND ${key} ${raw(descending ? '>=' : '<=')} ${position}
            ORDER BY ${orderBy(behind)} LIMIT 1)`
     : raw('false');
-  const found = search
-    ? sql`WITH matching AS MATERIALIZED (
-            SELECT * FROM ${raw(source.table)} WHERE company_id = ${companyId} AND ${search}) `
-    : raw('');
   const { text, values } = toStatement(
-    sql`${found}SELECT ${raw(source.columns)}, ${otherSide} AS on_other_side FROM ${table}
+    sql`SELECT ${raw(source.columns)}, ${otherSide} AS on_other_side FROM ${table}
         WHERE ${matches}${here} ORDER BY ${orderBy(ahead)} LIMIT ${page.limit + 1}`,
   );
   const rows = await db.query<Row & { on_other_side: boolean | null }>(text, values);

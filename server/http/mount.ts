@@ -164,7 +164,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
       params,
       query: values,
       expand: new Set(values.expand as string[] | undefined),
-      body: route.method === 'GET' || file ? undefined : checkBody(request.body ?? {}),
+      body: route.method === 'GET' || file ? undefined : checkBody(request.body === undefined ? {} : request.body),
       fields: fields && new Set(['id', ...fields, ...((values.expand as string[] | undefined) ?? [])]),
       ...(route.list && { page: pageRequest(values) }),
     };
@@ -225,7 +225,7 @@ async function execute(
       key: idempotencyKey,
       method: request.method,
       path: request.url.split('?')[0] ?? '',
-      fieldHashes: hashFields(dependencies.idempotencyHashKey, file ? { file: file.sha256 } : input.body),
+      fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, file ? { file: file.sha256 } : input.body),
       requestId: request.id,
       nowMs,
     },

@@ -125,6 +125,8 @@ export function momentParameter(description: string) {
   } satisfies QueryParameter<number>;
 }
 
+const queryProblemsMax = 20;
+
 /** Reads all parameters; every problem is collected, unknown names among them. */
 export function readQuery(
   parameters: QueryParameters,
@@ -136,8 +138,9 @@ export function readQuery(
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     if (!parameter) {
       const allowed = Object.keys(parameters).join(', ');
+      if (problems.length >= queryProblemsMax) continue;
       problems.push({
-        field: name.slice(0, 100),
+        field: name.slice(0, 100) || '""',
         code: 'invalid_value',
         message: `is not a parameter of this call; allowed: ${allowed || 'none'}`,
       });

@@ -1,5 +1,5 @@
 import Format from 'typebox/format';
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TArrayOptions, type TSchema, type TString } from 'typebox';
 import { invalidField } from '../errors.ts';
 import { countries, currencies } from '../platform/iso.ts';
 import { limits } from '../limits.ts';
@@ -105,6 +105,14 @@ export function mergeMetadata(current: Metadata, patch: Metadata | null | undefi
   if (problem !== undefined) throw invalidField('metadata', problem);
   return kept;
 }
+
+/** Not the keyword `uniqueItems`, whose check takes seconds for thousands of entries. */
+export const uniqueStrings = (items: TString, options: TArrayOptions) =>
+  Type.Refine(
+    Type.Array(items, options),
+    (entries) => new Set(entries).size === entries.length,
+    () => 'must not have the same entry twice',
+  );
 
 export const deletion = (what: string) =>
   Type.Object(

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import multipart from '@fastify/multipart';
 import underPressure from '@fastify/under-pressure';
@@ -5,6 +6,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { ApiError, errorBody } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { isUnavailable } from '../platform/database.ts';
+import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -46,10 +48,12 @@ export async function buildServer(
     // The refusal while closing is ours too, see the first hook.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      const answer = (outcome: Error): void => sendError(outcome, request, reply as FastifyReply, options.log);
+      const answer = (outcome: Error): void => sendError(outcome, request, reply, options.log);
       takeFromAddress(request, reply as FastifyReply, dependencies).then(() => answer(error), answer);
     },
     routerOptions: { maxParamLength: 16_384 },
+    // Left to Node, the refusal would have no body.
+    http: { requireHostHeader: false },
     clientErrorHandler: answerBrokenRequest,
   });
   const mounted = rememberRoutes(app);
@@ -59,7 +63,12 @@ export async function buildServer(
   });
   app.decorateRequest('admission', null);
   app.decorateRequest('span', null);
-  app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
+  app.server.on('checkExpectation', refuseExpectation);
+  app.setErrorHandler<Error>((error, request, reply) => {
+    // A method that Fastify wants a body of is refused before our answer to unknown paths has its turn.
+    const known = request.is404 && !(error instanceof ApiError) ? unknownPath(mounted, request) : error;
+    sendError(known, request, reply, options.log);
+  });
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('SVC-Request-Id', request.id);
@@ -70,12 +79,16 @@ export async function buildServer(
       path: request.url,
       headers: request.headers,
     });
+    if (!request.headers.host && request.raw.httpVersion === '1.1') {
+      throw new ApiError('invalid_request', 'Send a Host header.');
+    }
     if (!closing) return;
-    reply.header('Connection', 'close');
     throw unavailable('The service is shutting down. Retry on a new connection.');
   });
   app.addHook('onSend', async (_request, reply) => {
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
+    // A connection that its client would keep open must not hold up the end.
+    if (closing) reply.header('Connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => observe(request, reply, options));
 
@@ -134,24 +147,35 @@ function rememberRoutes(app: FastifyInstance): Mounted[] {
 function answerUnknownPaths(app: FastifyInstance, mounted: readonly Mounted[], dependencies: HttpDependencies): void {
   app.setNotFoundHandler(async (request, reply) => {
     await takeFromAddress(request, reply, dependencies);
-    const path = request.url.split('?')[0] ?? '';
-    const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
-    if (allowed.length === 0) {
-      throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
-    }
-    throw new ApiError('invalid_request', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, {
-      status: 405,
-      headers: { Allow: allowed.join(', ') },
-    });
+    throw unknownPath(mounted, request);
   });
+}
+
+function unknownPath(mounted: readonly Mounted[], request: FastifyRequest): ApiError {
+  const path = request.url.split('?')[0] ?? '';
+  const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
+  if (allowed.length === 0) {
+    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+  }
+  return new ApiError('invalid_request', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, {
+    status: 405,
+    headers: { Allow: allowed.join(', ') },
+  });
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const requestId = newRequestId();
+  const error = new ApiError('invalid_request', 'The only expectation that can be met is 100-continue.');
+  response.writeHead(417, { 'Content-Type': jsonType, 'SVC-Request-Id': requestId, Connection: 'close' });
+  response.end(JSON.stringify(errorBody(error, requestId)));
 }
 
 function toApiError(error: FastifyError | Error): ApiError {
   if (error instanceof ApiError) return error;
+  if (error.message === 'aborted') return new ApiError('invalid_request', 'The request was cut off.');
   if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
-  const status = 'statusCode' in error ? Number(error.statusCode) : 500;
-  const code = 'code' in error ? String(error.code) : '';
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+  const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
+  if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const message = `The body is larger than ${limits.bodyBytes / 1024 / 1024} MiB.`;
     return new ApiError('invalid_request', message, { status: 413 });
   }

@@ -30,9 +30,9 @@ export async function receiveUpload(
   if (!request.isMultipart()) throw notMultipart(upload.field);
   const path = join(directory, randomUUID());
   const discard = (): Promise<void> => rm(path, { force: true });
-  const overflow = watchSize(request, upload);
+  const watch = watchForm(request, upload);
   try {
-    const file = await Promise.race([receiveFile(request, upload, path, overflow.signal), overflow.promise]);
+    const file = await Promise.race([receiveFile(request, upload, path, watch.signal), watch.promise]);
     return { file, discard };
   } catch (error) {
     // What the client still sends must be read by somebody, or the connection is stuck.
@@ -41,12 +41,14 @@ export async function receiveUpload(
     await discard();
     throw asApiError(error, upload);
   } finally {
-    overflow.stop();
+    watch.stop();
   }
 }
 
-/** The parser bounds the file, but not what stands around it. */
-function watchSize(
+const parserGraceMs = 2_000;
+
+/** The parser bounds the file, but neither what stands around it nor its own patience. */
+function watchForm(
   request: FastifyRequest,
   upload: Upload,
 ): { promise: Promise<never>; signal: AbortSignal; stop(): void } {
@@ -62,8 +64,17 @@ function watchSize(
     reject(tooLarge(upload));
     aborter.abort();
   };
-  request.raw.on('data', count);
-  return { promise, signal: aborter.signal, stop: () => request.raw.off('data', count) };
+  // The parser never ends when the form does within the headers of a part.
+  const giveUp = (): void => {
+    timer = setTimeout(() => reject(malformed(upload)), parserGraceMs);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  request.raw.on('data', count).once('end', giveUp);
+  const stop = (): void => {
+    clearTimeout(timer);
+    request.raw.off('data', count).off('end', giveUp);
+  };
+  return { promise, signal: aborter.signal, stop };
 }
 
 async function receiveFile(
@@ -106,11 +117,13 @@ function asApiError(error: unknown, upload: Upload): unknown {
   const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
   if (partLimit.test(code)) return invalidField(upload.field, 'must be the only part of the form');
-  const malformed =
+  const ofTheParser =
     code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || parserMessage.test(error.message);
-  return malformed
-    ? new ApiError('invalid_request', 'The multipart form is malformed or was cut off.', { param: upload.field })
-    : error;
+  return ofTheParser ? malformed(upload) : error;
+}
+
+function malformed(upload: Upload): ApiError {
+  return new ApiError('invalid_request', 'The multipart form is malformed or was cut off.', { param: upload.field });
 }
 
 const abandonedAfterMs = 3_600_000;

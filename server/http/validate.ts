@@ -6,7 +6,8 @@ import { limits } from '../limits.ts';
 import { type FieldError, type FieldErrorCode, validationError } from '../errors.ts';
 import { formatMessages } from './schemas.ts';
 
-System.Settings.Set({ maxErrors: limits.fieldErrors * 4 });
+// As many as a body within its limits can have: what is cut off first must be decided by us.
+System.Settings.Set({ maxErrors: limits.jsonValues * 4 });
 
 /** Turns a schema into a function that returns the typed value or throws with every bad field named. */
 export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {
@@ -20,8 +21,12 @@ export function validator<Schema extends TSchema>(schema: Schema): (value: unkno
 /** What may be wrong with one field, the most telling first; noise of unions and closed objects is left out. */
 function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
-  for (const error of errors.flatMap(describe)) {
-    if (!byField.has(error.field) && byField.size < limits.fieldErrors) byField.set(error.field, error);
+  // Unknown fields last: a crowd of them must not hide a field that is really wrong.
+  const isUnknown = (error: TLocalizedValidationError): boolean => error.keyword === 'additionalProperties';
+  const ordered = [...errors.filter((error) => !isUnknown(error)), ...errors.filter(isUnknown)];
+  for (const error of ordered.flatMap(describe)) {
+    if (byField.size === limits.fieldErrors) break;
+    if (!byField.has(error.field)) byField.set(error.field, error);
   }
   return [...byField.values()];
 }
@@ -61,7 +66,6 @@ const describers: Readonly<Record<string, Describe>> = {
   minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
   maxItems: (error) => invalid(`must have at most ${limitOf(error)} entries`),
   minProperties: () => invalid('must name at least one field'),
-  uniqueItems: () => invalid('must not have the same entry twice'),
   pattern: () => ({ code: 'invalid_format', message: 'must not be blank' }),
   '~refine': (error) => invalid(error.message),
   format: (error) => {
@@ -77,7 +81,10 @@ function limitOf(error: TLocalizedValidationError): unknown {
 
 function describe(error: TLocalizedValidationError): FieldError[] {
   const path = fieldPath(error.instancePath);
-  const within = (property: string): string => (path ? `${path}.${property}` : property);
+  const within = (property: string): string => {
+    const name = property === '' ? '""' : property.slice(0, limits.textLength);
+    return path ? `${path}.${name}` : name;
+  };
   if (error.keyword === 'required') {
     return error.params.requiredProperties.map((property) => ({
       field: within(property),
@@ -87,7 +94,7 @@ function describe(error: TLocalizedValidationError): FieldError[] {
   }
   if (error.keyword === 'additionalProperties') {
     return error.params.additionalProperties.map((property) => ({
-      field: within(property.slice(0, limits.textLength)),
+      field: within(property),
       code: 'invalid_value',
       message: 'is not a field of this request',
     }));

@@ -97,7 +97,9 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     lock_timeout: 10_000,
     idle_in_transaction_session_timeout: 20_000,
   });
-  pool.on('error', options.onError);
+  // For the whole life of each connection: one that is lost in an unwatched moment would end the process.
+  pool.on('connect', (client) => client.on('error', options.onError));
+  pool.on('error', () => undefined);
   const listeners = new Set<{ close(): Promise<void> }>();
 
   return {
@@ -105,8 +107,6 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
 
     async transaction(work) {
       const client = await pool.connect();
-      // Without a listener of its own, a connection lost between two statements would end the process.
-      client.on('error', options.onError);
       let broken: Error | undefined;
       try {
         const result = await work(transactionOn(client));
@@ -119,7 +119,6 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
         });
         throw error;
       } finally {
-        client.off('error', options.onError);
         client.release(broken);
       }
     },
@@ -193,12 +192,13 @@ export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined;
 }
 
-const retryableSqlStates = new Set(['40001', '40P01', '53300', '55P03', '57014', '57P01', '57P02', '57P03']);
+/** Lost connections, exhausted resources, shutdown, deadlocks, lock timeouts, and a database that is not there. */
+const unavailableStates = /^(08|53|57|58|40001|40P01|55P03|3D000)/;
 const connectionErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND']);
 
 /** Whether the database was unreachable, restarting or overloaded: the request may simply be sent again. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return retryableSqlStates.has(error.code ?? '');
+  if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
   return connectionErrorCodes.has(code) || /^(Connection terminated|timeout exceeded when trying)/.test(error.message);

@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { metadata, metadataInput, metadataPatch, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import {
+  metadata,
+  metadataInput,
+  metadataPatch,
+  name,
+  nullable,
+  timestamp,
+  uniqueStrings,
+  uuid,
+} from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 const addressLine = nullable(Type.String({ maxLength: limits.textLength }));
@@ -41,9 +50,8 @@ const phone = Type.String({
   description: 'International format: `+` and the country code. Unique per merchant.',
   examples: ['+15551234567'],
 });
-const tags = Type.Array(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
+const tags = uniqueStrings(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
-  uniqueItems: true,
   description: 'Labels of your own; the list can be filtered by them.',
   examples: [['vip']],
 });

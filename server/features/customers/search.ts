@@ -1,19 +1,29 @@
+import { createHash } from 'node:crypto';
+
 /**
  * Search by word prefixes and tags, from one GIN index. Words are cut here, not by PostgreSQL's parser, which
  * takes an e-mail address for a single word. Each entry begins with its company, so that looking for a common
  * word never reads another company's entries.
  */
 
-/** PostgreSQL cuts longer entries in the middle of a character; folding can make six characters of one. */
-const wordLengthMax = 100;
+const wordBytesMax = 2_000;
+
+/**
+ * PostgreSQL cuts entries over 2,046 bytes in the middle of a character, and folding can make six characters of
+ * one. The hash keeps apart what is cut; such a word is found by itself, not by its beginnings beyond the cut.
+ */
+function shortened(word: string): string {
+  if (Buffer.byteLength(word) <= wordBytesMax) return word;
+  return word.slice(0, 400) + createHash('sha256').update(word).digest('hex');
+}
 
 function scope(companyId: string): string {
   return companyId.slice(-12);
 }
 
 function words(text: string): string[] {
-  const folded = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return (folded.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => [...word].slice(0, wordLengthMax).join(''));
+  const folded = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ς', 'σ');
+  return (folded.match(/[\p{L}\p{N}]+/gu) ?? []).map(shortened);
 }
 
 const wordEntry = (companyId: string, word: string): string => `${scope(companyId)}.${word}`;

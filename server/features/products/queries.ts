@@ -127,7 +127,7 @@ export async function listProducts(
 ): Promise<Page<ProductRow>> {
   const where: Sql[] = [...createdAtConditions(filters), sql`deleted_at IS NULL`];
   if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
-  return fetchPage(db, companyId, source, page, { where });
+  return fetchPage(db, companyId, source, page, where);
 }
 
 export interface ImageRow {

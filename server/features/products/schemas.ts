@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { metadata, metadataInput, metadataPatch, nullable, plainText, timestamp, uuid } from '../../http/schemas.ts';
+import {
+  metadata,
+  metadataInput,
+  metadataPatch,
+  nullable,
+  plainText,
+  timestamp,
+  uniqueStrings,
+  uuid,
+} from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 const availabilities = ['in_stock', 'out_of_stock', 'preorder'] as const;
@@ -91,10 +100,9 @@ export type ProductImage = Static<typeof productImage>;
 
 export const imagesReorder = Type.Object(
   {
-    image_ids: Type.Array(uuid(), {
+    image_ids: uniqueStrings(uuid(), {
       minItems: 1,
       maxItems: limits.imagesPerProduct,
-      uniqueItems: true,
       description: 'All images of the product; the position in the array is the new `order`.',
     }),
   },
