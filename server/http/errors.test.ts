@@ -478,10 +478,12 @@ describe('a database that is gone', () => {
     const gated = await startTestService({ database: { ...database, connectionString: gate.connectionString } });
     t.after(async () => {
       gated.app.server.closeAllConnections();
-      await within(2_000, gated.stop()).finally(async () => {
+      try {
+        await within(2_000, gated.stop());
+      } finally {
         await gate.shut();
         await database.drop();
-      });
+      }
     });
     return { gated, gate };
   }

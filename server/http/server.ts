@@ -64,11 +64,7 @@ export async function buildServer(
   app.decorateRequest('admission', null);
   app.decorateRequest('span', null);
   app.server.on('checkExpectation', refuseExpectation);
-  app.setErrorHandler<Error>((error, request, reply) => {
-    // A method that Fastify wants a body of is refused before our answer to unknown paths has its turn.
-    const known = request.is404 && !(error instanceof ApiError) ? unknownPath(mounted, request) : error;
-    sendError(known, request, reply, options.log);
-  });
+  app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('SVC-Request-Id', request.id);
@@ -81,6 +77,11 @@ export async function buildServer(
     });
     if (!request.headers.host && request.raw.httpVersion === '1.1') {
       throw new ApiError('invalid_request', 'Send a Host header.');
+    }
+    // Decided here, before anybody looks at the body.
+    if (request.is404) {
+      await takeFromAddress(request, reply, dependencies);
+      throw unknownPath(mounted, request);
     }
     if (!closing) return;
     throw unavailable('The service is shutting down. Retry on a new connection.');
@@ -101,7 +102,8 @@ export async function buildServer(
   await app.register(multipart, { throwFileSizeLimit: false });
   parseBodiesAsJson(app);
   for (const route of routes) mountRoute(app, route, dependencies);
-  answerUnknownPaths(app, mounted, dependencies);
+  // Never reached, but it makes the hooks run for unknown paths.
+  app.setNotFoundHandler(() => undefined);
   return app;
 }
 
@@ -144,13 +146,6 @@ function rememberRoutes(app: FastifyInstance): Mounted[] {
   return mounted;
 }
 
-function answerUnknownPaths(app: FastifyInstance, mounted: readonly Mounted[], dependencies: HttpDependencies): void {
-  app.setNotFoundHandler(async (request, reply) => {
-    await takeFromAddress(request, reply, dependencies);
-    throw unknownPath(mounted, request);
-  });
-}
-
 function unknownPath(mounted: readonly Mounted[], request: FastifyRequest): ApiError {
   const path = request.url.split('?')[0] ?? '';
   const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
@@ -166,8 +161,14 @@ function unknownPath(mounted: readonly Mounted[], request: FastifyRequest): ApiE
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
   const requestId = newRequestId();
   const error = new ApiError('invalid_request', 'The only expectation that can be met is 100-continue.');
-  response.writeHead(417, { 'Content-Type': jsonType, 'SVC-Request-Id': requestId, Connection: 'close' });
-  response.end(JSON.stringify(errorBody(error, requestId)));
+  const body = JSON.stringify(errorBody(error, requestId));
+  response.writeHead(417, {
+    'Content-Type': jsonType,
+    'Content-Length': Buffer.byteLength(body),
+    'SVC-Request-Id': requestId,
+    Connection: 'close',
+  });
+  response.end(body);
 }
 
 function toApiError(error: FastifyError | Error): ApiError {

@@ -32,7 +32,7 @@ export async function receiveUpload(
   const discard = (): Promise<void> => rm(path, { force: true });
   const watch = watchForm(request, upload);
   try {
-    const file = await Promise.race([receiveFile(request, upload, path, watch.signal), watch.promise]);
+    const file = await Promise.race([receiveFile(request, upload, path, watch), watch.promise]);
     return { file, discard };
   } catch (error) {
     // What the client still sends must be read by somebody, or the connection is stuck.
@@ -45,13 +45,18 @@ export async function receiveUpload(
   }
 }
 
-const parserGraceMs = 2_000;
+const parserGraceMs = 250;
+
+interface FormWatch {
+  /** Rejects when the form is too large or will never end. */
+  readonly promise: Promise<never>;
+  readonly signal: AbortSignal;
+  onPart(): void;
+  stop(): void;
+}
 
 /** The parser bounds the file, but neither what stands around it nor its own patience. */
-function watchForm(
-  request: FastifyRequest,
-  upload: Upload,
-): { promise: Promise<never>; signal: AbortSignal; stop(): void } {
+function watchForm(request: FastifyRequest, upload: Upload): FormWatch {
   const bytesMax = upload.maxBytes + limits.multipartOverheadBytes;
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(upload);
   const { promise, reject } = Promise.withResolvers<never>();
@@ -64,24 +69,29 @@ function watchForm(
     reject(tooLarge(upload));
     aborter.abort();
   };
-  // The parser never ends when the form does within the headers of a part.
-  const giveUp = (): void => {
-    timer = setTimeout(() => reject(malformed(upload)), parserGraceMs);
-  };
+  // The parser never ends when the form does before or within the headers of its first part.
+  let partBegan = false;
   let timer: NodeJS.Timeout | undefined;
+  const giveUp = (): void => {
+    if (!partBegan) timer = setTimeout(() => reject(malformed(upload)), parserGraceMs);
+  };
   request.raw.on('data', count).once('end', giveUp);
   const stop = (): void => {
     clearTimeout(timer);
     request.raw.off('data', count).off('end', giveUp);
   };
-  return { promise, signal: aborter.signal, stop };
+  const onPart = (): void => {
+    partBegan = true;
+    clearTimeout(timer);
+  };
+  return { promise, signal: aborter.signal, onPart, stop };
 }
 
 async function receiveFile(
   request: FastifyRequest,
   upload: Upload,
   path: string,
-  signal: AbortSignal,
+  { signal, onPart }: FormWatch,
 ): Promise<UploadedFile> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -94,6 +104,7 @@ async function receiveFile(
     },
   });
   for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1, parts: 1 } })) {
+    onPart();
     const name = part.fieldname ?? '';
     if (name !== upload.field) {
       const field = name.slice(0, 100) || upload.field;

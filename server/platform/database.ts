@@ -201,5 +201,10 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? String(error.code) : '';
-  return connectionErrorCodes.has(code) || /^(Connection terminated|timeout exceeded when trying)/.test(error.message);
+  return (
+    connectionErrorCodes.has(code) ||
+    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/.test(
+      error.message,
+    )
+  );
 }
