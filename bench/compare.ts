@@ -1,6 +1,6 @@
 import type { JobResult } from './client.ts';
 import type { ServerProcess } from './environment.ts';
-import { cpuSeconds, familyCpuSeconds } from './processes.ts';
+import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import type { Bench, Cell, Table } from './workload.ts';
 
 /**
@@ -36,6 +36,8 @@ export interface Measured {
   readonly latencyRatio: number;
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
+  /** Share of the machine that went to other programs meanwhile: how far to believe the rest. */
+  readonly othersShare: number | null;
 }
 
 export interface Compared {
@@ -44,12 +46,13 @@ export interface Compared {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-interface Round extends JobResult {
-  readonly serverCpuUs: number | null;
-  readonly postgresCpuUs: number | null;
-}
+interface Round extends JobResult, Pick<Measured, 'serverCpuUs' | 'postgresCpuUs' | 'othersShare'> {}
 
-export function median(values: readonly number[]): number {
+// A measurement next to somebody's test run is repeated, but not for ever.
+const othersShareMax = 0.1;
+const attemptsMax = 6;
+
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
@@ -63,7 +66,7 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Com
   for (const candidate of candidates) await measure(bench, comparison, candidate, warmUpSeconds);
   for (let round = 1; round <= bench.options.rounds; round += 1) {
     for (const [index, candidate] of candidates.entries()) {
-      const result = await measure(bench, comparison, candidate, seconds);
+      const result = await measureUndisturbed(bench, comparison, candidate, seconds);
       rounds[index]?.push(result);
       countErrors(bench, candidate, result, errors);
     }
@@ -74,6 +77,18 @@ export async function compare(bench: Bench, comparison: Comparison): Promise<Com
   return { title: comparison.title, measured, errors };
 }
 
+async function measureUndisturbed(
+  bench: Bench,
+  comparison: Comparison,
+  candidate: Candidate,
+  seconds: number,
+): Promise<Round> {
+  for (let attempt = 1; ; attempt += 1) {
+    const round = await measure(bench, comparison, candidate, seconds);
+    if ((round.othersShare ?? 0) < othersShareMax || attempt === attemptsMax) return round;
+  }
+}
+
 async function measure(
   { environment, client }: Bench,
   { module, connections }: Comparison,
@@ -82,6 +97,7 @@ async function measure(
 ): Promise<Round> {
   const serverBefore = cpuSeconds(server.pid);
   const postgresBefore = familyCpuSeconds(environment.postgresPid);
+  const othersShare = watchOthers(environment.postgresPid);
   const job = { module, request, baseUrl: server.baseUrl, key: environment.key, connections, seconds, data };
   const result = await client.run(job);
   const each = (before: number | null, after: number | null): number | null =>
@@ -90,6 +106,7 @@ async function measure(
     ...result,
     serverCpuUs: each(serverBefore, cpuSeconds(server.pid)),
     postgresCpuUs: each(postgresBefore, familyCpuSeconds(environment.postgresPid)),
+    othersShare: othersShare(),
   };
 }
 
@@ -119,6 +136,7 @@ function summarise(name: string, rounds: readonly Round[], first: readonly Round
     latencyRatio: median(rounds.map(({ p50Ms }, index) => p50Ms / (first[index]?.p50Ms ?? Number.NaN))),
     serverCpuUs: medianOrNull(rounds.map(({ serverCpuUs }) => serverCpuUs)),
     postgresCpuUs: medianOrNull(rounds.map(({ postgresCpuUs }) => postgresCpuUs)),
+    othersShare: medianOrNull(rounds.map(({ othersShare }) => othersShare)),
   };
 }
 
@@ -128,7 +146,18 @@ function describe({ name, perSecond, p50Ms, p99Ms, ratio }: Measured): string {
   return `${name} ${Math.round(perSecond)}/s, p50 ${fixed(p50Ms, 2)} ms, p99 ${fixed(p99Ms, 2)} ms, ratio ${fixed(ratio, 2)}`;
 }
 
-const columns = ['case', 'server', 'req/s', 'p50 ms', 'p99 ms', 'ratio', 'range', 'CPU µs node', 'CPU µs postgres'];
+const columns = [
+  'case',
+  'server',
+  'req/s',
+  'p50 ms',
+  'p99 ms',
+  'ratio',
+  'range',
+  'CPU µs node',
+  'CPU µs postgres',
+  'CPU % others',
+];
 
 export function comparisonTable(title: string, compared: readonly Compared[]): Table {
   const rows = compared.flatMap(({ title: name, measured }) =>
@@ -142,6 +171,7 @@ export function comparisonTable(title: string, compared: readonly Compared[]): T
       one.ratioRange.map((ratio) => ratio.toFixed(2)).join('–'),
       one.serverCpuUs && Math.round(one.serverCpuUs),
       one.postgresCpuUs && Math.round(one.postgresCpuUs),
+      one.othersShare && fixed(one.othersShare * 100, 0),
     ]),
   );
   return { title, columns, rows };

@@ -10,7 +10,7 @@ import pg from 'pg';
 import { createApiKey } from '../server/features/api-keys/service.ts';
 import { createCompanies } from '../server/features/companies/service.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
-import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey, Secret } from '../server/platform/secret.ts';
 
@@ -56,6 +56,19 @@ export const defaultRateLimits = { SVC_RATE_LIMIT_GLOBAL: '', SVC_RATE_LIMIT_REA
 export async function startEnvironment(): Promise<Environment> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
   const postgres = await startEmbeddedPostgres({ dataDirectory: join(folder, 'postgres') });
+  const discard = async (): Promise<void> => {
+    await postgres.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    return await prepare(folder, postgres, discard);
+  } catch (error) {
+    await discard();
+    throw error;
+  }
+}
+
+async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () => Promise<void>): Promise<Environment> {
   await migrate(postgres.connectionString);
   const masterSecret = randomBytes(32).toString('base64url');
   const sql = new pg.Client({ connectionString: postgres.connectionString });
@@ -92,8 +105,7 @@ export async function startEnvironment(): Promise<Environment> {
     async stop() {
       for (const server of running) await server.stop();
       await sql.end();
-      await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
+      await discard();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 /** CPU time and memory of other processes, from /proc; elsewhere than on Linux they are not measured. */
 
@@ -45,4 +46,22 @@ export function residentMb(pid: number): number | null {
   if (process.platform !== 'linux') return null;
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) / 1024;
+}
+
+function machineCpuSeconds(): number {
+  const [, user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
+    .slice(0, 200)
+    .split(/\s+/)
+    .map(Number);
+  return [user, nice, system, interrupts, softInterrupts, stolen].reduce((sum: number, one = 0) => sum + one, 0) / ticksPerSecond;
+}
+
+/** Starts watching; the function it returns says which share of the machine went to others than this program's family. */
+export function watchOthers(postgresPid: number): () => number | null {
+  if (process.platform !== 'linux') return () => null;
+  const others = (): number =>
+    machineCpuSeconds() - (familyCpuSeconds(process.pid) ?? 0) - (familyCpuSeconds(postgresPid) ?? 0);
+  const startedAtMs = performance.now();
+  const before = others();
+  return () => (others() - before) / ((performance.now() - startedAtMs) / 1000) / availableParallelism();
 }

@@ -48,11 +48,13 @@ function positive(name: string, text: string): number {
   return number;
 }
 
+const signals = ['SIGINT', 'SIGTERM'] as const;
+
 async function runWorkload(name: string, workload: Workload, options: BenchOptions): Promise<boolean> {
   const environment = await startEnvironment();
   const client = startClient();
   const interrupted = (): void => void environment.stop().finally(() => process.exit(130));
-  process.once('SIGINT', interrupted);
+  for (const signal of signals) process.once(signal, interrupted);
   try {
     const note = (text: string): void => void process.stderr.write(`${name}: ${text}\n`);
     const report = await workload.run({ environment, client, options, note });
@@ -61,7 +63,7 @@ async function runWorkload(name: string, workload: Workload, options: BenchOptio
     process.stdout.write(`\nSaved in ${relative(process.cwd(), file)}.\n`);
     return report.targets.every(({ met }) => met);
   } finally {
-    process.off('SIGINT', interrupted);
+    for (const signal of signals) process.off(signal, interrupted);
     client.stop();
     await environment.stop();
   }

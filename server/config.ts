@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
 
@@ -24,6 +25,42 @@ const secret = (describe: string): Setting<Secret<string> | undefined> => ({
   fallback: '',
   describe,
   parse: (value) => (value ? new Secret(value) : undefined),
+});
+
+function checkUrl(value: string, schemes: readonly string[]): void {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !schemes.includes(url.protocol.slice(0, -1))) {
+    throw new ConfigurationError(`must be an address that begins with ${schemes.join(':// or ')}://`);
+  }
+}
+
+const url = (schemes: readonly string[], describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (value) checkUrl(value, schemes);
+    return value || undefined;
+  },
+});
+
+const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret<string> | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    if (value) checkUrl(value, schemes);
+    return value ? new Secret(value) : undefined;
+  },
+});
+
+const addressRanges = (describe: string): Setting<readonly string[]> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const ranges = value ? value.split(',').map((range) => range.trim()) : [];
+    const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
+    if (wrong !== undefined) throw new ConfigurationError('must be a list of addresses or CIDRs, such as 10.0.0.0/8');
+    return ranges;
+  },
 });
 
 const integer = (fallback: number, minimum: number, maximum: number, describe: string): Setting<number> => ({
@@ -90,7 +127,10 @@ const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null
 export const settings = {
   PORT: integer(8080, 0, 65535, 'Port of the HTTP server; `0` takes a free one.'),
   HOST: text('127.0.0.1', 'Address the HTTP server listens on.'),
-  SVC_BASE_URL: optional('Public address of the service, for links it hands out. Default: `http://HOST:PORT`.'),
+  SVC_BASE_URL: url(
+    ['http', 'https'],
+    'Public address of the service, for links it hands out. Default: `http://HOST:PORT`.',
+  ),
   SVC_ROLES: roleList,
   SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
   SVC_MASTER_SECRET: secret(
@@ -98,9 +138,9 @@ export const settings = {
       '`$SVC_DATA_DIR/master.secret`; beside your own `DATABASE_URL` it must be set, the same on every node.',
   ),
   SVC_DEMO: flag('Makes the demo company also with your own `DATABASE_URL`. An embedded start always does.'),
-  DATABASE_URL: secret('PostgreSQL 15 or newer to use instead of the embedded one.'),
+  DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'PostgreSQL 15 or newer to use instead of the embedded one.'),
   SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
-  SVC_TRUST_PROXY: optional(
+  SVC_TRUST_PROXY: addressRanges(
     'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
   ),
   SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
@@ -115,9 +155,15 @@ export const settings = {
     'Where rate limits are counted. Default: `redis` when `REDIS_URL` is set, else `memory`. Choose `postgres` ' +
       'or `redis` when several processes serve the API.',
   ),
-  REDIS_URL: secret('Redis for shared rate limits.'),
-  S3_ENDPOINT: optional('S3-compatible server for images, such as `https://s3.eu-central-1.amazonaws.com`.'),
-  S3_PUBLIC_ENDPOINT: optional('Address of the same server as browsers reach it. Default: `S3_ENDPOINT`.'),
+  REDIS_URL: secretUrl(['redis', 'rediss'], 'Redis for shared rate limits.'),
+  S3_ENDPOINT: url(
+    ['http', 'https'],
+    'S3-compatible server for images, such as `https://s3.eu-central-1.amazonaws.com`.',
+  ),
+  S3_PUBLIC_ENDPOINT: url(
+    ['http', 'https'],
+    'Address of the same server as browsers reach it. Default: `S3_ENDPOINT`.',
+  ),
   S3_REGION: text('us-east-1', 'Region of the bucket.'),
   S3_BUCKET: optional('Bucket for images; with `S3_ENDPOINT`, images go there instead of the data folder.'),
   S3_ACCESS_KEY_ID: optional('Access key of the bucket.'),

@@ -1,7 +1,7 @@
 import { ConfigurationError, loadConfig } from './config.ts';
 import { createLog } from './platform/log.ts';
 import { NewerDatabaseError } from './platform/migrations.ts';
-import { AlreadyRunningError, type Service, startService } from './service.ts';
+import { type Service, StartError, startService } from './service.ts';
 import { welcome } from './welcome.ts';
 
 /** `npm start`: the service in the roles SVC_ROLES names, until a signal ends it. */
@@ -16,33 +16,44 @@ function fail(message: string): never {
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog(config.SVC_LOG_LEVEL ?? 'info');
-  let service: Service | undefined;
-  const stop = stopper(config.SVC_SHUTDOWN_SECONDS * 1000, () => service);
-  process.on('SIGTERM', () => stop(0));
-  process.on('SIGINT', () => stop(0));
-  service = await startService(config, log, (error) => {
+  const stop = stopper(config.SVC_SHUTDOWN_SECONDS * 1000, () => starting);
+  const starting = startService(config, log, (error) => {
     log.fatal({ err: error }, 'cannot go on');
     stop(1);
   });
+  process.on('SIGTERM', () => stop(0));
+  process.on('SIGINT', () => stop(0));
+  const service = await starting;
   process.stdout.write(welcome(service, performance.now() - startedAtMs));
 }
 
-/** The first signal finishes what runs, a second one or the deadline ends at once. */
-function stopper(deadlineMs: number, current: () => Service | undefined): (exitCode: number) => void {
-  let stopping = false;
+const sameSignalMs = 1_000;
+
+/**
+ * The first signal finishes what runs (a start included), a second one or the deadline ends at once. Under npm, Ctrl-C
+ * arrives twice, from the terminal and from npm: signals close together are one.
+ */
+function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode: number) => void {
+  let stoppingSinceMs: number | undefined;
   return (exitCode) => {
-    if (stopping) process.exit(1);
-    stopping = true;
+    const nowMs = performance.now();
+    if (stoppingSinceMs !== undefined) {
+      if (nowMs - stoppingSinceMs > sameSignalMs) process.exit(1);
+      return;
+    }
+    stoppingSinceMs = nowMs;
     setTimeout(() => process.exit(1), deadlineMs).unref();
-    (current()?.stop() ?? Promise.resolve()).then(
-      () => process.exit(exitCode),
-      () => process.exit(1),
-    );
+    service()
+      .then((started) => started.stop())
+      .then(
+        () => process.exit(exitCode),
+        () => process.exit(1),
+      );
   };
 }
 
 main().catch((error: unknown) => {
-  const expected = [ConfigurationError, NewerDatabaseError, AlreadyRunningError].some((kind) => error instanceof kind);
+  const expected = [ConfigurationError, NewerDatabaseError, StartError].some((kind) => error instanceof kind);
   fail(
     expected ? (error as Error).message : `The service could not start.\n${(error as Error).stack ?? String(error)}`,
   );

@@ -1,12 +1,15 @@
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
 import { buildApp, fileStore, noReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, ensureDemo } from './demo.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
-import { type DatabasePool, openDatabase } from './platform/database.ts';
+import { type DatabasePool, isUnavailable, openDatabase } from './platform/database.ts';
+import { errorCode } from './platform/error-code.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './platform/embedded-postgres/instance-lock.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
@@ -21,7 +24,8 @@ import { createResilientRateLimiter } from './platform/rate-limiter/resilient.ts
 import { deriveKey } from './platform/secret.ts';
 import { startTracing } from './platform/tracing.ts';
 
-export class AlreadyRunningError extends Error {}
+/** Something about the surroundings that its reader can mend. */
+export class StartError extends Error {}
 
 export interface Service {
   readonly baseUrl: string;
@@ -59,7 +63,10 @@ async function start(
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   const connectionString = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
   const masterSecret = await loadMasterSecret(config);
-  await migrate(connectionString);
+  await migrate(connectionString).catch((error: unknown) => {
+    if (!isUnavailable(error) && !errorCode(error)?.startsWith('28')) throw error;
+    throw new StartError(`The database of DATABASE_URL cannot be used: ${(error as Error).message}.`);
+  });
 
   const db = openDatabase({
     connectionString,
@@ -73,11 +80,13 @@ async function start(
   const limiter = openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
-  const server = { baseUrl: baseUrlOf(config, config.PORT) };
+  // Links name the port, so it is chosen before anything that makes links.
+  const port = config.PORT || (await freePort(config.HOST));
+  const baseUrl = baseUrlOf(config, port);
   if (config.SVC_ROLES.includes('worker')) {
     const disk = createDiskStore({
       root: join(config.dataDir, 'files'),
-      baseUrl: server.baseUrl,
+      baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
     const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, log });
@@ -86,7 +95,7 @@ async function start(
   if (config.SVC_ROLES.includes('api')) {
     const app = await buildApp({
       config,
-      baseUrl: server.baseUrl,
+      baseUrl,
       db,
       clock: systemClock,
       log,
@@ -95,15 +104,36 @@ async function start(
       tracing,
       references: noReferences,
     });
-    cleanUp.push(() => app.close());
-    await app.listen({ host: config.HOST, port: config.PORT });
-    server.baseUrl = baseUrlOf(config, (app.server.address() as AddressInfo).port);
+    cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
+    await app.listen({ host: config.HOST, port }).catch((error: unknown) => {
+      const code = errorCode(error);
+      if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
+      throw new StartError(`Cannot listen on HOST ${config.HOST}, PORT ${port} (${code}). Set PORT to another one.`);
+    });
   }
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
   const demo = wantsDemo
-    ? await ensureDemo({ db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl: server.baseUrl })
+    ? await ensureDemo({ db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl })
     : undefined;
-  return { baseUrl: server.baseUrl, demo, stop: () => cleanUp.run() };
+  return { baseUrl, demo, stop: () => cleanUp.run() };
+}
+
+/** Running requests may use most of the time a stop has; what is left belongs to the rest of the clean-up. */
+const finishingShare = 0.7;
+
+async function closeWithin(app: FastifyInstance, ms: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), ms);
+  await app.close();
+  clearTimeout(timer);
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 async function embeddedDatabase(
@@ -116,7 +146,7 @@ async function embeddedDatabase(
     onUnexpectedExit: (code) => onFatal(new Error(`The embedded PostgreSQL ended unexpectedly (code ${code}).`)),
   });
   const lock = await acquireSingleInstanceLock(postgres.connectionString, onFatal);
-  if (!lock) throw new AlreadyRunningError(`Another process already serves the data folder ${config.dataDir}.`);
+  if (!lock) throw new StartError(`Another process already serves the data folder ${config.dataDir}.`);
   cleanUp.push(() => postgres.stop());
   cleanUp.push(() => lock.release());
   return postgres.connectionString;

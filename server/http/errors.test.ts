@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { cloneDatabase, type TestDatabase } from '../../tests/support/database.ts';
-import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
+import {
+  type Reply,
+  someCustomer,
+  someProduct,
+  startTestService,
+  type TestService,
+} from '../../tests/support/service.ts';
 import { errorCatalogue } from '../errors.ts';
 
 let service: TestService;
@@ -569,6 +577,19 @@ async function lockCustomers(t: TestContext, on: TestService) {
   };
 }
 
+/** Returns the link of the image. */
+async function uploadImage(to: TestService): Promise<string> {
+  const product = await to.call('POST', '/v1/products', { body: someProduct(), idempotencyKey: randomUUID() });
+  const gif = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
+  const head =
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a.gif"\r\nContent-Type: image/gif\r\n\r\n';
+  const raw = Buffer.concat([Buffer.from(head), gif, Buffer.from('\r\n--x--\r\n')]);
+  const headers = { 'content-type': 'multipart/form-data; boundary=x' };
+  const image = await to.call('POST', `/v1/products/${product.body.id}/images`, { raw, headers });
+  assert.equal(image.status, 201, image.text);
+  return image.body.url;
+}
+
 describe('while the service stops', () => {
   /** A service that was told to stop while a request on a kept-alive connection waits for the database. */
   async function stopMidRequest(t: TestContext) {
@@ -598,6 +619,25 @@ describe('while the service stops', () => {
     if (next) assert.match(next, /^503 [^]*retry-after: \d+[^]*"code":"service_unavailable"/i);
     assert.match(last, /connection: close/i);
     await within(2_000, closed);
+  });
+
+  test('a long download finishes, and its kept-open connection does not hold it up', async (t) => {
+    const stopping = await startTestService();
+    const socket = connect(Number(new URL(stopping.baseUrl).port), '127.0.0.1');
+    t.after(async () => {
+      socket.destroy();
+      await stopping.stop();
+    });
+    const { pathname, search } = new URL(await uploadImage(stopping));
+    // More than the buffers of a connection hold while its client does not read.
+    await writeFile(join(stopping.config.dataDir, pathname), Buffer.alloc(30_000_000, 'a'));
+    socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await once(socket, 'readable');
+    const closed = stopping.app.close();
+    while (stopping.app.server.listening) await sleep(5);
+    const received = readText(socket);
+    await within(5_000, closed);
+    assert.ok((await received).length > 30_000_000);
   });
 
   test('a connection that its client keeps open does not hold it up', async (t) => {

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
 import Type, { type TSchema } from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
@@ -70,13 +71,20 @@ function applyHeaders(reply: FastifyReply, outcome: RateOutcome): void {
   if (outcome.refusal) throw outcome.refusal;
 }
 
+/** A network gives out IPv6 addresses by the /64: whoever has one address has them all. */
+function addressBucket(address: string): string {
+  if (!ipaddr.isValid(address)) return 'address unknown';
+  const parsed = ipaddr.process(address);
+  return `address ${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
+}
+
 /** Requests that no company could be told of count against the address they came from. */
 export async function takeFromAddress(
   request: FastifyRequest,
   reply: FastifyReply,
   { limiter, rateLimits, clock }: HttpDependencies,
 ): Promise<void> {
-  applyHeaders(reply, await takeRequest(limiter, rateLimits, `address ${request.ip}`, ['global'], clock.nowMs()));
+  applyHeaders(reply, await takeRequest(limiter, rateLimits, addressBucket(request.ip), ['global'], clock.nowMs()));
 }
 
 async function admit(
@@ -224,7 +232,7 @@ async function execute(
       companyId: company.id,
       key: idempotencyKey,
       method: request.method,
-      path: request.url.split('?')[0] ?? '',
+      path: route.path.replace(/:(\w+)/g, (_, name: string) => input.params[name] ?? ''),
       fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, file ? { file: file.sha256 } : input.body),
       requestId: request.id,
       nowMs,

@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
-  readonly trustProxy: string | undefined;
+  readonly trustProxy: readonly string[];
   readonly maxEventLoopDelayMs: number;
 }
 
@@ -40,7 +40,7 @@ export async function buildServer(
 ): Promise<FastifyInstance> {
   const app = Fastify({
     bodyLimit: limits.bodyBytes,
-    trustProxy: options.trustProxy?.split(',').map((range) => range.trim()) ?? false,
+    trustProxy: options.trustProxy.length > 0 ? [...options.trustProxy] : false,
     requestIdHeader: false,
     genReqId: newRequestId,
     requestTimeout: requestTimeoutMs,
@@ -91,7 +91,11 @@ export async function buildServer(
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
   });
-  app.addHook('onResponse', async (request, reply) => observe(request, reply, options));
+  app.addHook('onResponse', async (request, reply) => {
+    observe(request, reply, options);
+    // An answer whose headers were sent before the end began could not say that the connection closes.
+    if (closing) setImmediate(() => app.server.closeIdleConnections());
+  });
 
   await app.register(underPressure, {
     maxEventLoopDelay: options.maxEventLoopDelayMs,
@@ -201,7 +205,9 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
 
 /** Requests that are not even HTTP: the parser gives us only the socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  // Behind a request that is still being answered, our answer would be taken for its.
+  const answering = '_httpMessage' in socket && socket._httpMessage;
+  if (error.code === 'ECONNRESET' || !socket.writable || answering) return void socket.destroy();
   const requestId = newRequestId();
   const [status, reason, message] =
     error.code === 'HPE_HEADER_OVERFLOW'

@@ -53,7 +53,7 @@ async function loop(job: Job, dependencies: WorkerDependencies, stopped: AbortSi
     } catch (error) {
       dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be tried again');
     }
-    if (done < batch) await pause(job.everyMs, stopped);
+    if (done < batch && !stopped.aborted) await pause(job.everyMs, stopped);
   }
 }
 

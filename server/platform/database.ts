@@ -192,8 +192,8 @@ export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined;
 }
 
-/** Lost connections, exhausted resources, shutdown, deadlocks, lock timeouts, and a database that is not there. */
-const unavailableStates = /^(08|53|57|58|40001|40P01|55P03|3D000)/;
+/** Lost connections, exhausted resources, shutdown, failover, deadlocks, time-outs, a database that is not there. */
+const unavailableStates = /^(08|53|57|58|25006|25P03|40001|40P01|55P03|3D000)/;
 const connectionErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND']);
 
 /** Whether the database was unreachable, restarting or overloaded: the request may simply be sent again. */
