@@ -3,9 +3,16 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { customerRoutes } from './features/customers/routes.ts';
-import type { CustomerReferences } from './features/customers/service.ts';
+import type { CustomerHistory } from './features/customers/service.ts';
+import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
+import {
+  type CardDependencies,
+  type PaymentMethodReferences,
+  paymentMethodsOf,
+  releaseCards,
+} from './features/payment-methods/service.ts';
 import { productRoutes } from './features/products/routes.ts';
-import type { ProductReferences } from './features/products/service.ts';
+import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { mountFiles } from './http/files.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -23,6 +30,7 @@ import { createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import { deriveKey, type Secret } from './platform/secret.ts';
 import type { Tracing } from './platform/tracing.ts';
+import type { Vault } from './vault/vault.ts';
 
 export interface AppDependencies {
   readonly config: Config;
@@ -33,24 +41,31 @@ export interface AppDependencies {
   readonly masterSecret: Secret<Buffer>;
   readonly limiter: RateLimiter;
   readonly tracing: Tracing;
-  readonly references: CustomerReferences & ProductReferences;
+  readonly vault: Vault;
+  readonly references: References;
 }
 
-/** Until orders, plans and subscriptions exist, nothing refers to a customer or a product. */
-export const noReferences: CustomerReferences & ProductReferences = {
+/** What features that are still to come hold against customers, products and cards. */
+export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
+
+/** Until orders, plans and subscriptions exist, nothing refers to a customer, a product or a card. */
+export const noReferences: References = {
   hasOpenSubscriptions: async () => false,
   hasOrders: async () => false,
   inActivePlans: async () => false,
   hasOrdersOrArchivedPlans: async () => false,
+  inUse: async () => false,
+  repoint: async () => undefined,
 };
 
 /** The whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, db, clock, log, masterSecret, limiter, tracing, references } = dependencies;
+  const { config, db, clock, log, masterSecret, limiter, tracing, references, vault } = dependencies;
   const signingKey = deriveKey(masterSecret, 'file-urls');
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
-  const routes = apiRoutes(references, links);
+  const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
+  const routes = apiRoutes(references, links, cards);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -80,11 +95,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
-export function apiRoutes(
-  references: CustomerReferences & ProductReferences,
-  links: { files: FileStore; clock: Clock },
-): Route[] {
-  return [...customerRoutes(references), ...productRoutes(references, links)];
+export function apiRoutes(references: References, links: ImageLinks, cards: CardDependencies): Route[] {
+  return [
+    ...customerRoutes({ ...references, releaseCards, paymentMethodsOf }),
+    ...paymentMethodRoutes(cards, references),
+    ...productRoutes(references, links),
+  ];
 }
 
 /** The S3 store when one is configured. */

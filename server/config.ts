@@ -98,12 +98,12 @@ const choice = <Value extends string>(
   },
 });
 
-const roles = ['api', 'worker'] as const;
+const roles = ['api', 'worker', 'vault'] as const;
 export type Role = (typeof roles)[number];
 
 const roleList: Setting<readonly Role[]> = {
   fallback: roles.join(','),
-  describe: 'What this process does: `api` serves HTTP, `worker` runs the jobs.',
+  describe: 'What this process does: `api` serves HTTP, `worker` runs the jobs, `vault` holds the cards.',
   parse: (value) => {
     const named = value.split(',').map((part) => part.trim());
     const found = roles.filter((role) => named.includes(role));
@@ -139,6 +139,22 @@ export const settings = {
   ),
   SVC_DEMO: flag('Makes the demo company also with your own `DATABASE_URL`. An embedded start always does.'),
   DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'PostgreSQL 15 or newer to use instead of the embedded one.'),
+  SVC_VAULT_DATABASE_URL: secretUrl(
+    ['postgres', 'postgresql'],
+    'The vault’s own login to the same database. Default: `DATABASE_URL`, with less protection; the embedded ' +
+      'PostgreSQL has a login for each.',
+  ),
+  SVC_VAULT_KEYS: secret(
+    'The vault’s keys as JSON, instead of the file `$SVC_DATA_DIR/vault.keys` that the first start makes.',
+  ),
+  SVC_VAULT_URL: url(['http', 'https'], 'Where the vault runs when this process does not have the role `vault`.'),
+  SVC_VAULT_TOKEN: secret('Credential for the vault over HTTP, at least 32 characters, the same on both sides.'),
+  SVC_VAULT_PORT: integer(
+    8081,
+    0,
+    65535,
+    'Port on which a process with the role `vault` and a SVC_VAULT_TOKEN serves it.',
+  ),
   SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
   SVC_TRUST_PROXY: addressRanges(
     'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
@@ -193,7 +209,8 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     }
   }
   const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
-  problems.push(...contradictions(config));
+  // What could not be read cannot contradict anything.
+  if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   return config;
 }
@@ -205,6 +222,13 @@ function contradictions(config: Config): string[] {
   }
   if (config.S3_ENDPOINT && !(config.S3_BUCKET && config.S3_ACCESS_KEY_ID && config.S3_SECRET_ACCESS_KEY)) {
     problems.push('S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.');
+  }
+  const needsVault = config.SVC_ROLES.some((role) => role !== 'vault') && !config.SVC_ROLES.includes('vault');
+  if (needsVault && !(config.SVC_VAULT_URL && config.SVC_VAULT_TOKEN)) {
+    problems.push('SVC_ROLES without vault needs SVC_VAULT_URL and SVC_VAULT_TOKEN.');
+  }
+  if (config.SVC_VAULT_TOKEN && config.SVC_VAULT_TOKEN.reveal().length < 32) {
+    problems.push('SVC_VAULT_TOKEN must have at least 32 characters.');
   }
   const master = config.SVC_MASTER_SECRET?.reveal();
   if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');

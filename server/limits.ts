@@ -21,6 +21,11 @@ export const limits = {
   tags: 20,
   tagLength: 40,
 
+  cardTokenSeconds: 15 * 60,
+  /** How long after its token a card that nothing names stays in the vault. */
+  unreferencedCardSeconds: 5 * 60,
+  refusedCards: { count: 20, windowSeconds: 10 * 60 },
+
   pageSize: 10,
   pageSizeMax: 100,
 

@@ -23,8 +23,21 @@ async function main(): Promise<void> {
   });
   process.on('SIGTERM', () => stop(0));
   process.on('SIGINT', () => stop(0));
+  watchNpm(() => stop(0));
   const service = await starting;
   process.stdout.write(welcome(service, performance.now() - startedAtMs));
+}
+
+/** A signal to npm alone ends npm and not its child: under npm, losing the parent means the same as the signal. */
+function watchNpm(onGone: () => void): void {
+  if (!process.env.npm_lifecycle_event) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, 1_000);
+  timer.unref();
 }
 
 const sameSignalMs = 1_000;

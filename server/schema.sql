@@ -27,6 +27,23 @@ CREATE TABLE api_keys (
 );
 CREATE TRIGGER api_keys_changed AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
 
+CREATE TABLE card_tokens (
+  token_hash bytea NOT NULL,
+  company_id uuid NOT NULL,
+  card_id uuid NOT NULL,
+  brand text NOT NULL,
+  last4 text NOT NULL,
+  exp_month smallint NOT NULL,
+  exp_year smallint NOT NULL,
+  fingerprint text NOT NULL,
+  requires_billing boolean NOT NULL,
+  billing_details jsonb,
+  expires_at timestamp with time zone NOT NULL,
+  used_at timestamp with time zone,
+  CONSTRAINT card_tokens_pkey PRIMARY KEY (token_hash)
+);
+CREATE INDEX card_tokens_expiry ON public.card_tokens USING btree (expires_at);
+
 CREATE TABLE companies (
   id uuid NOT NULL,
   account_id uuid NOT NULL,
@@ -57,6 +74,8 @@ CREATE TABLE customers (
   search tsvector NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   deleted_at timestamp with time zone,
+  default_payment_method_id uuid,
+  CONSTRAINT customers_company_id_default_payment_method_id_fkey FOREIGN KEY (company_id, default_payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT customers_pkey PRIMARY KEY (company_id, id)
 );
@@ -87,6 +106,25 @@ CREATE TABLE idempotency_keys (
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (company_id, key)
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
+
+CREATE TABLE payment_methods (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  card_id uuid NOT NULL,
+  brand text NOT NULL,
+  last4 text NOT NULL,
+  exp_month smallint NOT NULL,
+  exp_year smallint NOT NULL,
+  fingerprint text NOT NULL,
+  billing_details jsonb,
+  deleted_at timestamp with time zone,
+  CONSTRAINT payment_methods_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  CONSTRAINT payment_methods_exp_month_check CHECK (((exp_month >= 1) AND (exp_month <= 12))),
+  CONSTRAINT payment_methods_last4_check CHECK ((last4 ~ '^[0-9]{4}$'::text)),
+  CONSTRAINT payment_methods_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX payment_methods_customer ON public.payment_methods USING btree (company_id, customer_id, id) WHERE (deleted_at IS NULL);
 
 CREATE TABLE product_images (
   company_id uuid NOT NULL,
@@ -152,6 +190,15 @@ CREATE TABLE tombstones (
   sort_values jsonb NOT NULL,
   CONSTRAINT tombstones_pkey PRIMARY KEY (company_id, id)
 );
+
+CREATE TABLE unreferenced_cards (
+  company_id uuid NOT NULL,
+  card_id uuid NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  deleting boolean NOT NULL DEFAULT false,
+  CONSTRAINT unreferenced_cards_pkey PRIMARY KEY (company_id, card_id)
+);
+CREATE INDEX unreferenced_cards_due ON public.unreferenced_cards USING btree (due_at);
 
 CREATE TABLE unreferenced_files (
   file_key text NOT NULL,

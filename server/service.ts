@@ -12,6 +12,7 @@ import { type DatabasePool, isUnavailable, openDatabase } from './platform/datab
 import { errorCode } from './platform/error-code.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './platform/embedded-postgres/instance-lock.ts';
+import { openRoles } from './platform/database-roles.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { Logger } from './platform/log.ts';
 import { loadMasterSecret } from './platform/master-secret.ts';
@@ -21,8 +22,12 @@ import { createPostgresRateLimiter } from './platform/rate-limiter/postgres.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import { createRedisRateLimiter, openRedis } from './platform/rate-limiter/redis.ts';
 import { createResilientRateLimiter } from './platform/rate-limiter/resilient.ts';
-import { deriveKey } from './platform/secret.ts';
+import { deriveKey, Secret } from './platform/secret.ts';
 import { startTracing } from './platform/tracing.ts';
+import { remoteVault } from './vault/client.ts';
+import { openKeyStore } from './vault/open-key-store.ts';
+import { buildVaultServer } from './vault/server.ts';
+import { localVault, type Vault } from './vault/vault.ts';
 
 /** Something about the surroundings that its reader can mend. */
 export class StartError extends Error {}
@@ -60,21 +65,31 @@ async function start(
   onFatal: (error: Error) => void,
   cleanUp: ReturnType<typeof cleanUpStack>,
 ): Promise<Service> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-  const connectionString = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
+    throw new StartError(`The folder of SVC_DATA_DIR cannot be used: ${error.message}.`);
+  });
   const masterSecret = await loadMasterSecret(config);
-  await migrate(connectionString).catch((error: unknown) => {
+  const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
+  await migrate(ownerUrl).catch((error: unknown) => {
     if (!isUnavailable(error) && !errorCode(error)?.startsWith('28')) throw error;
     throw new StartError(`The database of DATABASE_URL cannot be used: ${(error as Error).message}.`);
   });
 
-  const db = openDatabase({
-    connectionString,
-    poolSize: config.SVC_DATABASE_POOL,
-    applicationName: 'svc',
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
-  });
-  cleanUp.push(() => db.close());
+  const { apiUrl, vaultUrl } = config.DATABASE_URL
+    ? { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl }
+    : await openRoles(ownerUrl, masterSecret);
+  const openPool = (connectionString: string, applicationName: string): DatabasePool => {
+    const onError = (error: Error): void => log.warn({ err: error }, 'a database connection was lost');
+    const pool = openDatabase({ connectionString, poolSize: config.SVC_DATABASE_POOL, applicationName, onError });
+    cleanUp.push(() => pool.close());
+    return pool;
+  };
+  const vault = await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp);
+  // A process that is the vault and nothing else has no business with the rest of the database.
+  if (config.SVC_ROLES.every((role) => role === 'vault')) {
+    return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), demo: undefined, stop: () => cleanUp.run() };
+  }
+  const db = openPool(apiUrl, 'svc');
   const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
   cleanUp.push(() => tracing.shutdown());
   const limiter = openRateLimiter(config, db, log);
@@ -89,7 +104,7 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
-    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, log });
+    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, vault, log });
     cleanUp.push(() => worker.stop());
   }
   if (config.SVC_ROLES.includes('api')) {
@@ -102,20 +117,44 @@ async function start(
       masterSecret,
       limiter,
       tracing,
+      vault,
       references: noReferences,
     });
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
-    await app.listen({ host: config.HOST, port }).catch((error: unknown) => {
-      const code = errorCode(error);
-      if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
-      throw new StartError(`Cannot listen on HOST ${config.HOST}, PORT ${port} (${code}). Set PORT to another one.`);
-    });
+    await listenOrExplain(app, config.HOST, port, 'PORT');
   }
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
   const demo = wantsDemo
     ? await ensureDemo({ db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl })
     : undefined;
   return { baseUrl, demo, stop: () => cleanUp.run() };
+}
+
+/** The vault in this process, and for others when there is a credential; or the one that runs elsewhere. */
+async function openVault(
+  config: Config,
+  openVaultDatabase: () => DatabasePool,
+  cleanUp: ReturnType<typeof cleanUpStack>,
+): Promise<Vault> {
+  const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
+  if (!config.SVC_ROLES.includes('vault')) return remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
+  const vault = localVault(openVaultDatabase(), await openKeyStore(config));
+  if (SVC_VAULT_TOKEN) {
+    const server = buildVaultServer(vault, SVC_VAULT_TOKEN);
+    cleanUp.push(() => server.close());
+    await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
+  }
+  return vault;
+}
+
+async function listenOrExplain(app: FastifyInstance, host: string, port: number, setting: string): Promise<void> {
+  await app.listen({ host, port }).catch((error: unknown) => explainListen(error, host, `${setting} ${port}`));
+}
+
+function explainListen(error: unknown, host: string, port: string): never {
+  const code = errorCode(error) ?? '';
+  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAFNOSUPPORT'].includes(code)) throw error;
+  throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Set another one.`);
 }
 
 /** Running requests may use most of the time a stop has; what is left belongs to the rest of the clean-up. */
@@ -129,7 +168,7 @@ async function closeWithin(app: FastifyInstance, ms: number): Promise<void> {
 
 async function freePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => explainListen(error, host, 'PORT 0'));
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');

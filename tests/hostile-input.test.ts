@@ -114,8 +114,6 @@ const odd = {
   html: 'a < b && b > c',
 };
 
-// --- bodies ---
-
 const withMetadata = (token: string): string =>
   JSON.stringify(someCustomer({ metadata: { value: '@' } })).replace('"@"', token);
 
@@ -268,8 +266,6 @@ test('refused megabytes leave no memory behind', async () => {
   assert.ok(grown < 10 * million, `the heap grew by ${grown} bytes`);
 });
 
-// --- what is accepted comes back as it was ---
-
 test('a byte order mark before the body is skipped', async () => {
   const reply = await send('POST', '/v1/customers', { raw: `\ufeff${JSON.stringify(someCustomer())}` });
   assert.equal(reply.status, 201);
@@ -355,8 +351,6 @@ test('a search for a name of 255 characters finds it, however much it grows when
   );
 });
 
-// --- queries ---
-
 const refusedQueries: Record<string, string> = {
   limit: 'limit=1e1|limit=%2B1|limit=+1|limit=０１|limit=-1|limit=0|limit=101|limit=|limit=1.0|limit=0x1|limit=1%00',
   'limit[]': 'limit[]=1',
@@ -440,8 +434,6 @@ test('a percent sign that escapes nothing in a query is no error of the service'
   }
 });
 
-// --- paths ---
-
 const hostileIds = {
   traversal: '..%2f..%2f..%2fetc%2fpasswd',
   'an encoded slash': 'a%2Fb',
@@ -465,8 +457,6 @@ for (const [what, id] of Object.entries(hostileIds)) {
     }
   });
 }
-
-// --- HTTP itself ---
 
 interface RawReply {
   readonly status: number;
@@ -556,6 +546,15 @@ test('a second Idempotency-Key, Authorization or version header is never taken f
   }
 });
 
+test('garbage behind a complete request does not cost that request its answer', async () => {
+  for (const garbage of ['\0\0\0\r\n\r\n', 'x\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n']) {
+    const body = JSON.stringify(someCustomer());
+    const complete = head('POST /v1/customers', json, `Content-Length: ${Buffer.byteLength(body)}`) + body;
+    const reply = await exchange(complete + garbage);
+    assert.equal(reply.status, 201, JSON.stringify(garbage));
+  }
+});
+
 test('a client that goes away while it sends is no error of the service', async () => {
   const product = await newProduct();
   const disposition = 'Content-Disposition: form-data; name="file"; filename="a.png"';
@@ -580,8 +579,6 @@ test('a client that goes away while it sends is no error of the service', async 
   service.logLines.splice(0);
   assert.deepEqual(failed, []);
 });
-
-// --- uploads ---
 
 const part = (disposition: string, content = 'abc'): string =>
   `--b\r\nContent-Disposition: ${disposition}\r\nContent-Type: image/png\r\n\r\n${content}\r\n`;
@@ -614,8 +611,6 @@ for (const [what, raw] of Object.entries(hostileForms)) {
     assert.equal(reply.status, 400);
   });
 }
-
-// --- everything the API reference names ---
 
 interface Schema {
   readonly $ref?: string;

@@ -58,7 +58,7 @@ function inlined(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const { $ref, examples: _, ...rest } = node as Json;
   if (typeof $ref === 'string') return inlined(resolved($ref));
-  const written = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner)])) as Json;
+  const written = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner)]));
   return { ...(written.properties ? { additionalProperties: false } : {}), ...written };
 }
 
@@ -81,8 +81,9 @@ function mountedRoutes(): string[] {
     });
 }
 
-test('every mounted /v1 route is in the document, and nothing else is', () => {
-  const mounted = mountedRoutes().filter((route) => / \/v1\//.test(route) && !route.startsWith('HEAD '));
+test('every mounted route of the API is in the document, and nothing else is', () => {
+  // A router answers HEAD and a browser's question before a call by itself; neither is an operation.
+  const mounted = mountedRoutes().filter((route) => /^(GET|POST|PUT|PATCH|DELETE) \/(v1\/|capture$)/.test(route));
   const documented = operations.map(({ name }) => name.replace(/\{(\w+)\}/g, ':$1'));
   assert.ok(mounted.length > 10);
   assert.deepEqual(mounted.sort(), documented.sort());
@@ -100,7 +101,7 @@ test('a page of any origin may read the document', async () => {
 });
 
 test('the document is valid OpenAPI 3.1', () => {
-  const result = validate(document as unknown as Json);
+  const result = validate(document);
   assert.deepEqual(result.errors ?? [], []);
   assert.equal(result.version, '3.1');
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
+import { rolePassword } from './support/database.ts';
 
 /**
  * `npm test [files…]`: starts a PostgreSQL of its own, prepares the template that each test file clones its
@@ -27,6 +28,8 @@ async function prepareTemplate(): Promise<void> {
     url.pathname = '/svc_template';
     await migrate(url.href);
     await admin.query('ALTER DATABASE svc_template IS_TEMPLATE true');
+    for (const role of ['svc_api', 'svc_vault'])
+      await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
   } finally {
     await admin.end();
   }

@@ -65,6 +65,18 @@ test('time and randomness are passed in', () => {
   assert.deepEqual(offenders(domain, /Date\.now\(\)|new Date\(\)|Math\.random\(\)/), []);
 });
 
+test('only the vault opens a card number', () => {
+  const outside = sources.filter((file) => !file.startsWith('server/vault/') && file !== 'tests/tidy.test.ts');
+  assert.deepEqual(offenders(outside, /CardNumber\.open|vault\/(keys|queries)\.ts'/), []);
+  assert.deepEqual(
+    offenders(
+      production.filter((file) => !file.startsWith('server/vault/')),
+      /vault\.cards/,
+    ),
+    [],
+  );
+});
+
 test('a source file has at most 400 lines', () => {
   const long = sources
     .filter((file) => !file.endsWith('.test.ts'))

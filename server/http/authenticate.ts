@@ -32,9 +32,12 @@ function refused(refusal: Refusal): ApiError {
   return new ApiError(refusal, messages[refusal], { headers });
 }
 
-export function checkPermission(access: Access, needed: Permission): void {
+export function checkPermission(
+  access: Access,
+  { permission: needed, publishable: open }: { permission: Permission; publishable?: boolean },
+): void {
   const publishable = access.key.kind === 'publishable';
-  if (!publishable && access.key.permissions.includes(needed)) return;
+  if (publishable ? open : access.key.permissions.includes(needed)) return;
   const why = publishable
     ? 'A publishable key only captures cards; use a secret key.'
     : `This API key lacks the permission ${needed}.`;

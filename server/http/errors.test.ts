@@ -423,7 +423,7 @@ interface Gate {
 
 /** A door before the database. */
 async function gateTo(database: TestDatabase): Promise<Gate> {
-  const target = new URL(database.connectionString);
+  const target = new URL(database.apiUrl);
   const sockets = new Set<Socket>();
   let ending = false;
   const server = createServer((inner) => {
@@ -483,7 +483,7 @@ describe('a database that is gone', () => {
   async function startBehindGate(t: TestContext): Promise<{ gated: TestService; gate: Gate }> {
     const database = await cloneDatabase();
     const gate = await gateTo(database);
-    const gated = await startTestService({ database: { ...database, connectionString: gate.connectionString } });
+    const gated = await startTestService({ database: { ...database, apiUrl: gate.connectionString } });
     t.after(async () => {
       gated.app.server.closeAllConnections();
       try {

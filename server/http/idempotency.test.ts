@@ -453,8 +453,8 @@ describe('a key in flight', () => {
 class Process {
   static readonly #script = `
     import { startTestService } from ${JSON.stringify(new URL('../../tests/support/service.ts', import.meta.url))};
-    const [connectionString, dataDir] = process.argv.slice(1);
-    const service = await startTestService({ database: { connectionString, drop: async () => {} }, dataDir });
+    const [database, dataDir] = process.argv.slice(1);
+    const service = await startTestService({ database: { ...JSON.parse(database), drop: async () => {} }, dataDir });
     process.stdout.write(service.baseUrl + '\\n');
     process.stdin.on('end', () => process.exit()).resume();`;
 
@@ -469,7 +469,7 @@ class Process {
   }
 
   static async start(): Promise<Process> {
-    const parameters = [service.database.connectionString, service.config.dataDir];
+    const parameters = [JSON.stringify(service.database), service.config.dataDir];
     const child = spawn(process.execPath, ['--input-type=module', '--eval', Process.#script, ...parameters], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

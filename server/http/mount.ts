@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import Type, { type TSchema } from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
+import { limits } from '../limits.ts';
 import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
@@ -48,11 +49,13 @@ declare module 'fastify' {
 
 export function mountRoute(app: FastifyInstance, route: Route, dependencies: HttpDependencies): void {
   const readInput = inputReader(route);
+  if (route.publishable) mountPreflight(app, route);
   app.route({
     method: route.method,
     url: route.path,
     config: { ...(route.upload && { uploadField: route.upload.field }) },
     onRequest: async (request, reply) => {
+      if (route.publishable) allowAnyOrigin(reply);
       request.admission = await admit(route, request, reply, dependencies);
     },
     handler: async (request, reply) => {
@@ -63,6 +66,26 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
       const version = request.admission?.apiVersion;
       throw version && error instanceof ApiError ? renderError(version, route, error) : error;
     },
+  });
+}
+
+const exposedHeaders =
+  'SVC-Request-Id, SVC-Version, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset';
+
+function allowAnyOrigin(reply: FastifyReply): void {
+  reply.header('Access-Control-Allow-Origin', '*').header('Access-Control-Expose-Headers', exposedHeaders);
+}
+
+/** A browser asks before it sends a key to another origin. */
+function mountPreflight(app: FastifyInstance, route: Route): void {
+  app.options(route.path, async (_request, reply) => {
+    allowAnyOrigin(reply);
+    return reply
+      .code(204)
+      .header('Access-Control-Allow-Methods', route.method)
+      .header('Access-Control-Allow-Headers', 'Authorization, Content-Type, SVC-Version, X-SVC-Idempotency-Key')
+      .header('Access-Control-Max-Age', '86400')
+      .send();
   });
 }
 
@@ -97,7 +120,7 @@ async function admit(
   let access: Access;
   try {
     access = await authenticate(directory, request.headers.authorization, request.ip);
-    checkPermission(access, route.permission);
+    checkPermission(access, route);
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
     throw error;
@@ -172,6 +195,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
       params,
       query: values,
       expand: new Set(values.expand as string[] | undefined),
+      file,
       body: route.method === 'GET' || file ? undefined : checkBody(request.body === undefined ? {} : request.body),
       fields: fields && new Set(['id', ...fields, ...((values.expand as string[] | undefined) ?? [])]),
       ...(route.list && { page: pageRequest(values) }),
@@ -200,8 +224,31 @@ async function serve(
   }
 
   async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
-    const input = readInput(request, file);
-    return execute(route, request, reply, input, file, dependencies);
+    const answer = async (): Promise<Answer> =>
+      execute(route, request, reply, readInput(request, file), file, dependencies);
+    return route.capturesCards ? refusingCardTesters(request, dependencies, answer) : answer();
+  }
+}
+
+/** Someone who tries out card numbers learns no more from this address, also not that one is good. */
+async function refusingCardTesters(
+  request: FastifyRequest,
+  { limiter, clock }: HttpDependencies,
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
+  const bucket = { key: `{${addressBucket(request.ip)}}:refused_cards`, limit: limits.refusedCards };
+  const state = await limiter.peek(bucket, clock.nowMs());
+  if (!state.allowed) {
+    throw new ApiError('rate_limit_exceeded', 'Too many cards from your address were refused. Try again later.', {
+      headers: { 'Retry-After': String(state.retryAfterSeconds) },
+    });
+  }
+  try {
+    return await answer();
+  } catch (error) {
+    const refused = error instanceof ApiError && error.fieldErrors.some(({ field }) => field.startsWith('card'));
+    if (refused) await limiter.consume([bucket], clock.nowMs());
+    throw error;
   }
 }
 
@@ -218,13 +265,17 @@ async function execute(
   const nowMs = clock.nowMs() + company.clockOffsetMs;
   const contextOn = (database: Database): RequestContext => ({ requestId: request.id, company, nowMs, db: database });
 
-  const prepare = async (): Promise<unknown> =>
-    route.prepare && file && (await route.prepare({ ...input, context: contextOn(db), prepared: undefined }, file));
+  const outside = { ...input, context: contextOn(db), prepared: undefined };
+  const prepare = async (): Promise<unknown> => route.prepare?.(outside);
   const work = async (database: Database, prepared: unknown): Promise<Answer> => {
     const result = await route.handle({ ...input, context: contextOn(database), prepared });
     return { status: route.success.status, body: render(route, apiVersion, input, result), apiVersion };
   };
   if (idempotencyKey === undefined) return work(db, await prepare());
+  const fieldsToHash = async (): Promise<unknown> => {
+    if (file) return { file: file.sha256 };
+    return route.fieldsToHash ? route.fieldsToHash(outside) : input.body;
+  };
 
   const answer = await runOnce(
     db,
@@ -232,8 +283,8 @@ async function execute(
       companyId: company.id,
       key: idempotencyKey,
       method: request.method,
-      path: route.path.replace(/:(\w+)/g, (_, name: string) => input.params[name] ?? ''),
-      fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, file ? { file: file.sha256 } : input.body),
+      path: pathOf(route, input),
+      fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, await fieldsToHash()),
       requestId: request.id,
       nowMs,
     },
@@ -255,14 +306,19 @@ function render(route: Route, apiVersion: string, input: Input, result: unknown)
   const { fields } = input;
   const pick = (object: unknown): unknown =>
     fields ? Object.fromEntries(Object.entries(object as object).filter(([name]) => fields.has(name))) : object;
-  const body = route.list ? listBody(route, result as Page<unknown>, pick) : pick(result);
+  const body = route.list ? listBody(pathOf(route, input), result as Page<unknown>, pick) : pick(result);
   return JSON.stringify(renderResponse(apiVersion, route, body));
 }
 
-function listBody(route: Route, page: Page<unknown>, pick: (object: unknown) => unknown): object {
+/** The path of this very call, ids in lower case. */
+function pathOf(route: Route, { params }: Input): string {
+  return route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
+}
+
+function listBody(url: string, page: Page<unknown>, pick: (object: unknown) => unknown): object {
   return {
     data: page.items.map(pick),
-    url: route.path,
+    url,
     has_more: page.hasMore,
     cursors: { next: page.next, previous: page.previous },
   };

@@ -174,7 +174,7 @@ export function errorCodesOf(route: RouteBase): ErrorCode[] {
   return [
     ...new Set<ErrorCode>([
       'validation_error',
-      ...has(route.method !== 'GET', 'invalid_request'),
+      'invalid_request',
       ...has(route.idempotency === 'required', 'missing_idempotency_key'),
       ...has(
         route.idempotency !== 'none',

@@ -1,5 +1,6 @@
 import scalar from '@scalar/fastify-api-reference';
 import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../errors.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Route } from './route.ts';
 
@@ -18,8 +19,14 @@ export async function mountReference(app: FastifyInstance, routes: readonly Rout
       .send(document),
   );
   await app.register(async (scope) => {
-    scope.addHook('onSend', async (_request, reply) => {
+    // The page makes an address of the Host it was asked by.
+    scope.addHook('onRequest', async (request) => {
+      if (!URL.canParse(`http://${request.hostname}`))
+        throw new ApiError('invalid_request', 'The Host header is malformed.');
+    });
+    scope.addHook('onSend', async (request, reply) => {
       reply.header('Content-Security-Policy', contentSecurityPolicy);
+      if (request.url.endsWith('.js')) reply.header('Cache-Control', 'public, max-age=3600');
     });
     await scope.register(scalar, {
       routePrefix: '/docs',

@@ -31,13 +31,15 @@ export interface RouteRequest<Body, Query, Prepared = undefined> {
   readonly query: Query;
   readonly body: Body;
   readonly expand: ReadonlySet<string>;
+  /** On routes with `upload`. */
+  readonly file: UploadedFile | undefined;
   readonly prepared: Prepared;
 }
 
 export interface RouteBase {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for path parameters; each of them is a UUID. */
-  readonly path: `/v1/${string}`;
+  readonly path: `/v1/${string}` | '/capture';
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
@@ -45,6 +47,10 @@ export interface RouteBase {
   readonly permission: Permission;
   readonly category: RateCategory;
   readonly idempotency: 'required' | 'optional' | 'none';
+  /** Takes card numbers: a client whose cards are refused again and again is told to wait. */
+  readonly capturesCards?: boolean;
+  /** Open to publishable keys and to pages of any origin. */
+  readonly publishable?: boolean;
   /** What a missing object is called in a 404. */
   readonly resource: string;
   readonly body?: TSchema;
@@ -64,13 +70,17 @@ export interface RouteBase {
 }
 
 export interface Route extends RouteBase {
-  readonly prepare?: (request: RouteRequest<unknown, unknown>, file: UploadedFile) => Promise<unknown>;
+  /** What an idempotency key compares, where that is not the body as it came. */
+  readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
+  /** What must happen before the transaction of an idempotency key, because it takes long or calls others. */
+  readonly prepare?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
   readonly handle: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
 }
 
 type Typed<Body extends TSchema, Prepared> = Omit<RouteBase, 'list'> & {
   readonly body?: Body;
-  readonly prepare?: (request: RouteRequest<undefined, undefined>, file: UploadedFile) => Promise<Prepared>;
+  readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
+  readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
   readonly handle: (request: RouteRequest<Static<Body>, undefined, Prepared>) => Promise<unknown>;
 };
 

@@ -205,9 +205,15 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
 
 /** Requests that are not even HTTP: the parser gives us only the socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  // Behind a request that is still being answered, our answer would be taken for its.
-  const answering = '_httpMessage' in socket && socket._httpMessage;
-  if (error.code === 'ECONNRESET' || !socket.writable || answering) return void socket.destroy();
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const running = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
+  if (running?.req.complete) {
+    // Garbage behind a request that is still being served: it gets its answer, and nothing follows.
+    running.shouldKeepAlive = false;
+    running.once('close', () => socket.destroy());
+    return;
+  }
+  if (running?.headersSent) return void socket.destroy();
   const requestId = newRequestId();
   const [status, reason, message] =
     error.code === 'HPE_HEADER_OVERFLOW'

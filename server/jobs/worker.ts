@@ -1,15 +1,18 @@
+import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Logger } from '../platform/log.ts';
+import type { Vault } from '../vault/vault.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
 
 export interface WorkerDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly files: FileStore;
+  readonly vault: Vault;
   readonly log: Logger;
 }
 
@@ -26,6 +29,8 @@ const batch = 500;
 export const jobs: readonly Job[] = [
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
+  { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
+  { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,

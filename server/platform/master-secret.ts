@@ -1,26 +1,41 @@
-import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigurationError } from '../config.ts';
+import { errorCode } from './error-code.ts';
 import { Secret } from './secret.ts';
 
-/** From the environment, or from the data folder. Only an embedded start makes one up. */
+const lengthMin = 32;
+
+/** From the environment, or from the data folder. Only a first embedded start makes one up. */
 export async function loadMasterSecret(config: Config): Promise<Secret<Buffer>> {
   if (config.SVC_MASTER_SECRET) return new Secret(Buffer.from(config.SVC_MASTER_SECRET.reveal()));
   const file = join(config.dataDir, 'master.secret');
-  if (!config.DATABASE_URL) {
-    // Fails where the file exists: two first starts at once must end up with the same secret.
-    await writeFile(file, randomBytes(32).toString('base64url'), { flag: 'wx', mode: 0o600 }).catch(ignoreExisting);
-  }
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new ConfigurationError(
-      'SVC_MASTER_SECRET is not set. Beside your own DATABASE_URL it must be: at least 32 random characters, the same on ' +
-        'every node and kept as long as the database, for example from: node -p "crypto.randomBytes(32).toString(\'base64url\')"',
-    );
-  });
-  return new Secret(Buffer.from(text.trim()));
+  const hasData = existsSync(join(config.dataDir, 'postgres'));
+  if (!config.DATABASE_URL && !hasData && !existsSync(file)) await makeSecret(file);
+  const text = (await readFile(file, 'utf8').catch(() => '')).trim();
+  if (text.length >= lengthMin) return new Secret(Buffer.from(text));
+  throw new ConfigurationError(config.DATABASE_URL ? notSet : lost(file));
 }
 
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error;
+const notSet =
+  'SVC_MASTER_SECRET is not set. Beside your own DATABASE_URL it must be: at least 32 random characters, the same on ' +
+  'every node and kept as long as the database, for example from: node -p "crypto.randomBytes(32).toString(\'base64url\')"';
+
+const lost = (file: string): string =>
+  `${file} is missing or damaged, and there is data that was made with it: without it no API key works. Put it back ` +
+  'from a backup (or set SVC_MASTER_SECRET to its content), or start with an empty SVC_DATA_DIR.';
+
+/** Whole or not at all, and never over another: two first starts at once end up with the same secret. */
+async function makeSecret(file: string): Promise<void> {
+  const draft = `${file}.${randomUUID()}`;
+  await writeFile(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
 }

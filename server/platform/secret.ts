@@ -26,7 +26,13 @@ export class Secret<Value> {
   }
 }
 
-export type KeyPurpose = 'api-keys' | 'idempotency' | 'file-urls';
+export type KeyPurpose =
+  | 'api-keys'
+  | 'card-tokens'
+  | 'idempotency'
+  | 'file-urls'
+  | 'database-role-api'
+  | 'database-role-vault';
 
 /** One master secret, one derived key per purpose: a leak of one use says nothing about another. */
 export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {

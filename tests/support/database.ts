@@ -15,8 +15,21 @@ async function asAdmin(statement: string): Promise<void> {
 }
 
 export interface TestDatabase {
+  /** The owner's. */
   readonly connectionString: string;
+  readonly apiUrl: string;
+  readonly vaultUrl: string;
   drop(): Promise<void>;
+}
+
+/** The roles have this password in the server of the tests. */
+export const rolePassword = 'of-the-tests';
+
+function as(url: URL, role: string): string {
+  const other = new URL(url);
+  other.username = role;
+  other.password = rolePassword;
+  return other.href;
 }
 
 /** A migrated database of one's own, cloned from the template in some 30 ms. */
@@ -25,5 +38,10 @@ export async function cloneDatabase(): Promise<TestDatabase> {
   await asAdmin(`CREATE DATABASE ${name} TEMPLATE svc_template STRATEGY FILE_COPY`);
   const url = new URL(serverUrl ?? '');
   url.pathname = `/${name}`;
-  return { connectionString: url.href, drop: () => asAdmin(`DROP DATABASE ${name} WITH (FORCE)`) };
+  return {
+    connectionString: url.href,
+    apiUrl: as(url, 'svc_api'),
+    vaultUrl: as(url, 'svc_vault'),
+    drop: () => asAdmin(`DROP DATABASE ${name} WITH (FORCE)`),
+  };
 }

@@ -11,7 +11,9 @@ import { systemClock } from '../../server/platform/clock.ts';
 type Json = Record<string, unknown>;
 
 const files = { put: async () => {}, delete: async () => {}, url: async () => '' };
-export const routes = apiRoutes(noReferences, { files, clock: systemClock });
+const vault = { store: async () => {}, fingerprint: async () => '', remove: async () => {} };
+const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
+export const routes = apiRoutes(noReferences, { files, clock: systemClock }, cards);
 export const document = openApiDocument(routes, 'http://service.test') as {
   paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
   components: { schemas: Json };

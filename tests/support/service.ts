@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { type AppDependencies, buildApp, noReferences } from '../../server/app.ts';
+import { buildApp, noReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
 import { type Company, createCompanies } from '../../server/features/companies/service.ts';
@@ -13,6 +13,8 @@ import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
 import { deriveKey, Secret } from '../../server/platform/secret.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
+import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
+import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
 import { checkAgainstDocument } from './openapi.ts';
 
@@ -48,6 +50,9 @@ export interface TestService {
   readonly clock: { nowMs(): number; advance(ms: number): void };
   readonly logLines: string[];
   readonly config: Config;
+  readonly vault: Vault;
+  readonly vaultDb: DatabasePool;
+  readonly keys: KeyStore;
   readonly pepper: Buffer;
   /** A secret key of the service's own sandbox company, used when a call names no other. */
   readonly key: string;
@@ -62,7 +67,8 @@ export interface TestOptions {
   readonly settings?: Record<string, string>;
   readonly database?: TestDatabase;
   readonly dataDir?: string;
-  readonly references?: AppDependencies['references'];
+  readonly references?: Partial<References>;
+  readonly vault?: Vault;
 }
 
 const masterSecret = new Secret(Buffer.alloc(32, 7));
@@ -79,12 +85,16 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ...options.settings,
   });
   const logLines: string[] = [];
-  const db = openDatabase({
-    connectionString: database.connectionString,
-    poolSize: config.SVC_DATABASE_POOL,
-    applicationName: 'svc tests',
-    onError: () => undefined,
-  });
+  const openPool = (connectionString: string): DatabasePool =>
+    openDatabase({
+      connectionString,
+      poolSize: config.SVC_DATABASE_POOL,
+      applicationName: 'svc tests',
+      onError: () => undefined,
+    });
+  // The service has the rights of its role; a test has those of the owner.
+  const apiDb = openPool(database.apiUrl);
+  const db = openPool(database.connectionString);
   let offsetMs = 0;
   const clock = {
     nowMs: () => Date.now() + offsetMs,
@@ -92,18 +102,22 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       offsetMs += ms;
     },
   };
+  const vaultDb = openPool(database.vaultUrl);
+  const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
+  const vault = options.vault ?? localVault(vaultDb, keys);
   const pepper = deriveKey(masterSecret, 'api-keys');
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
     baseUrl: 'http://service.test',
-    db,
+    db: apiDb,
     clock,
     log: createLog('trace', { write: (line) => logLines.push(line) }),
     masterSecret,
     limiter: createMemoryRateLimiter(),
     tracing: await startTracing({}),
-    references: options.references ?? noReferences,
+    vault,
+    references: { ...noReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -126,6 +140,9 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     clock,
     logLines,
     config,
+    vault,
+    vaultDb,
+    keys,
     pepper,
     key: merchant.key,
     company: merchant.sandbox,
@@ -134,7 +151,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     call: (method, path, callOptions = {}) => call(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       await app.close();
-      await db.close();
+      await Promise.all([apiDb.close(), db.close(), vaultDb.close()]);
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
     },

@@ -15,6 +15,7 @@ export interface CustomerRow {
   phone: string;
   company: string | null;
   shipping_address: ShippingAddress | null;
+  default_payment_method_id: string | null;
   tags: string[];
   metadata: Metadata;
   updated_at: Date;
@@ -29,7 +30,8 @@ export interface CustomerKeys {
 }
 
 const columns =
-  'id, email, first_name, last_name, phone, company, shipping_address, tags, metadata, updated_at, deleted_at';
+  'id, email, first_name, last_name, phone, company, shipping_address, default_payment_method_id, tags, metadata, ' +
+  'updated_at, deleted_at';
 
 function values(companyId: string, row: CustomerRow, keys: CustomerKeys): unknown[] {
   return [
@@ -93,6 +95,20 @@ export async function lockCustomer(db: Queryable, companyId: string, id: string)
     [companyId, id],
   );
   return row;
+}
+
+export async function updateDefaultPaymentMethod(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  paymentMethodId: string | null,
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE customers SET default_payment_method_id = $3, updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND default_payment_method_id IS DISTINCT FROM $3`,
+    [companyId, id, paymentMethodId, at],
+  );
 }
 
 export async function wasDeleted(db: Queryable, companyId: string, id: string): Promise<boolean> {

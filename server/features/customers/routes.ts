@@ -42,6 +42,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       summary: 'List customers',
       permission: 'customers:read',
       fields,
+      expand: ['payment_methods'],
       sorts: ['updated_at'],
       filters: {
         email: textParameter(limits.emailLength, 'Exactly this e-mail address; upper and lower case are the same.'),
@@ -58,9 +59,10 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       },
       success: { status: 200, schema: listSchema('CustomerList', customer, '/v1/customers'), shape: 'list' },
       errors: [],
-      handle: ({ context, query, page }) =>
+      handle: ({ context, query, page, expand }) =>
         getCustomers(
           context,
+          references,
           {
             ...query,
             emailKey: query.email === undefined ? undefined : emailKeyOf(query.email),
@@ -69,6 +71,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
             includeDeleted: query.deleted ?? false,
           },
           page,
+          expand,
         ),
     }),
     defineRoute({
@@ -82,9 +85,10 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
+      expand: ['payment_methods'],
       success: { status: 200, schema: customer, shape: 'resource' },
       errors: [],
-      handle: ({ context, params }) => getCustomer(context, params.id ?? ''),
+      handle: ({ context, params, expand }) => getCustomer(context, references, params.id ?? '', expand),
     }),
     defineRoute({
       ...common,

@@ -10,6 +10,7 @@ import {
   uuid,
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { paymentMethod } from '../payment-methods/schemas.ts';
 
 const addressLine = nullable(Type.String({ maxLength: limits.textLength }));
 
@@ -100,6 +101,7 @@ export const customer = Type.Object(
     company: nullable(Type.String()),
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
+    payment_methods: Type.Optional(Type.Array(paymentMethod, { description: 'With `expand=payment_methods`.' })),
     tags,
     metadata,
     deleted: Type.Boolean({ description: 'True for a customer that was deleted but has order history.' }),

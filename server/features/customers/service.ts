@@ -2,7 +2,7 @@ import { ApiError, type ErrorCode, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
-import { type Database, violatedConstraint } from '../../platform/database.ts';
+import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import {
   type CustomerFilters,
@@ -15,16 +15,30 @@ import {
   lockCustomer,
   softDeleteCustomer,
   updateCustomer,
+  updateDefaultPaymentMethod,
   wasDeleted,
 } from './queries.ts';
+import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
 import { searchEntries } from './search.ts';
 
-/** What other features hold against a customer. They answer inside the transaction that deletes. */
-export interface CustomerReferences {
+/** What orders and subscriptions hold against a customer. They answer inside the transaction that deletes. */
+export interface CustomerHistory {
   hasOpenSubscriptions(db: Database, companyId: string, customerId: string): Promise<boolean>;
   hasOrders(db: Database, companyId: string, customerId: string): Promise<boolean>;
 }
+
+export interface CustomerCards {
+  /** Takes the customer's cards out of the vault; their rows stay where orders may name them. */
+  releaseCards(db: Database, companyId: string, customerId: string, now: Date, keepRows: boolean): Promise<void>;
+  paymentMethodsOf(
+    db: Queryable,
+    companyId: string,
+    customerIds: readonly string[],
+  ): Promise<Map<string, PaymentMethod[]>>;
+}
+
+export type CustomerReferences = CustomerHistory & CustomerCards;
 
 export function toWire(row: CustomerRow): Customer {
   return {
@@ -35,7 +49,7 @@ export function toWire(row: CustomerRow): Customer {
     phone: row.phone,
     company: row.company,
     shipping_address: row.shipping_address,
-    default_payment_method_id: null,
+    default_payment_method_id: row.default_payment_method_id,
     tags: row.tags,
     metadata: row.metadata,
     deleted: row.deleted_at !== null,
@@ -95,6 +109,7 @@ export async function createCustomer({ db, company, nowMs }: RequestContext, inp
     phone: input.phone,
     company: input.company ?? null,
     shipping_address: input.shipping_address ? addressOf(input.shipping_address, newId(nowMs)) : null,
+    default_payment_method_id: null,
     tags: input.tags ?? [],
     metadata: input.metadata ?? {},
     updated_at: new Date(nowMs),
@@ -104,28 +119,77 @@ export async function createCustomer({ db, company, nowMs }: RequestContext, inp
   return toWire(row);
 }
 
-export async function getCustomer({ db, company }: RequestContext, id: string): Promise<Customer> {
-  const row = await findCustomer(db, company.id, id);
-  if (!row) throw notFound('customer');
-  return toWire(row);
+async function expanded(
+  { db, company }: RequestContext,
+  references: CustomerReferences,
+  customers: readonly Customer[],
+  expand: ReadonlySet<string>,
+): Promise<Customer[]> {
+  if (!expand.has('payment_methods')) return [...customers];
+  const ids = customers.map((customer) => customer.id);
+  const cards = await references.paymentMethodsOf(db, company.id, ids);
+  return customers.map((customer) => ({ ...customer, payment_methods: cards.get(customer.id) ?? [] }));
 }
 
-export async function getCustomers(
+export async function getCustomer(
+  context: RequestContext,
+  references: CustomerReferences,
+  id: string,
+  expand: ReadonlySet<string>,
+): Promise<Customer> {
+  const row = await findCustomer(context.db, context.company.id, id);
+  if (!row) throw notFound('customer');
+  const [customer] = await expanded(context, references, [toWire(row)], expand);
+  return customer ?? toWire(row);
+}
+
+function refuseDeleted(param = 'customer_id'): never {
+  throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param });
+}
+
+/** For what belongs to a customer: it must exist and not be deleted, and stays so while the transaction runs. */
+export async function lockActiveCustomer(
+  db: Database,
+  companyId: string,
+  id: string,
+  param = 'id',
+): Promise<{ id: string; defaultPaymentMethodId: string | null }> {
+  const row = await lockCustomer(db, companyId, id);
+  if (row?.deleted_at || (!row && (await wasDeleted(db, companyId, id)))) refuseDeleted();
+  if (!row) throw notFound('customer', param);
+  return { id: row.id, defaultPaymentMethodId: row.default_payment_method_id };
+}
+
+/** The same look without a lock, where nothing is changed yet. */
+export async function ensureActiveCustomer(
   { db, company }: RequestContext,
+  id: string,
+  param: string,
+  options: { deletedToo?: boolean } = {},
+): Promise<void> {
+  const row = await findCustomer(db, company.id, id);
+  if (!row) throw notFound('customer', param);
+  if (row.deleted_at && !options.deletedToo) refuseDeleted();
+}
+
+export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
+
+export async function getCustomers(
+  context: RequestContext,
+  references: CustomerReferences,
   filters: CustomerFilters,
   page: PageRequest,
+  expand: ReadonlySet<string>,
 ): Promise<Page<Customer>> {
-  const found = await listCustomers(db, company.id, filters, page);
-  return { ...found, items: found.items.map(toWire) };
+  const found = await listCustomers(context.db, context.company.id, filters, page);
+  return { ...found, items: await expanded(context, references, found.items.map(toWire), expand) };
 }
 
 export async function changeCustomer(context: RequestContext, id: string, input: CustomerUpdate): Promise<Customer> {
   const { db, company, nowMs } = context;
   return db.transaction(async (transaction) => {
     const current = await lockCustomer(transaction, company.id, id);
-    if (current?.deleted_at || (!current && (await wasDeleted(transaction, company.id, id)))) {
-      throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param: 'customer_id' });
-    }
+    if (current?.deleted_at || (!current && (await wasDeleted(transaction, company.id, id)))) refuseDeleted();
     if (!current) throw notFound('customer');
     const row = merged(current, input, nowMs);
     await refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
@@ -172,7 +236,9 @@ export async function deleteCustomer(
         'The customer has active or paused subscriptions. Cancel them first.',
       );
     }
-    if (await references.hasOrders(transaction, company.id, id)) {
+    const keep = await references.hasOrders(transaction, company.id, id);
+    await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);
+    if (keep) {
       await softDeleteCustomer(transaction, company.id, id, new Date(nowMs));
       return deleted(id, 'The customer was deleted. Its order history is kept.');
     }

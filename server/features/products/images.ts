@@ -37,8 +37,9 @@ export async function storeImage(
   { db, company, nowMs }: RequestContext,
   { files, clock }: ImageLinks,
   productId: string,
-  file: UploadedFile,
+  file: UploadedFile | undefined,
 ): Promise<StoredImage> {
+  if (!file) throw invalidField('file', 'is required', 'required_field');
   if (!(await findProduct(db, company.id, productId))) throw notFound('product');
   const image = await inspectImage(file.path);
   if ('problem' in image) throw unusableFile(image.problem);

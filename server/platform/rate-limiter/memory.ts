@@ -1,9 +1,10 @@
-import { allHaveRoom, decideAll, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import { allHaveRoom, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
   /** Synchronous: a request that is let through pays no microtask. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[];
+  peek(check: RateCheck, nowMs: number): RateDecision;
   readonly size: number;
 }
 
@@ -41,6 +42,10 @@ export function createMemoryRateLimiter(keysMax: number = defaultKeysMax): Memor
       if (allHaveRoom(checks, startsUs, nowUs)) take(checks, startsUs, nowUs);
       for (let swept = 0; swept < checks.length * sweptPerKey; swept++) sweepOne(nowUs);
       return decideAll(checks, startsUs, nowUs);
+    },
+    peek(check, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      return look(check, startOf(arrivalsUs.get(check.key), paceOf(check.limit), nowUs), nowUs);
     },
     get size() {
       return arrivalsUs.size;

@@ -1,4 +1,4 @@
-import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
@@ -55,8 +55,16 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
       }
       throw new Error(`rate_limits rows were swept away ${attemptsMax} times in a row`);
     },
+    async peek(check, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      const { rows } = await query(peekSql, [check.key]);
+      const storedUs = rows[0] ? Number(rows[0].tat_us) : undefined;
+      return look(check, startOf(storedUs, paceOf(check.limit), nowUs), nowUs);
+    },
   };
 }
+
+const peekSql = 'SELECT round(tat_ms * 1000)::float8 AS tat_us FROM rate_limits WHERE key = $1';
 
 /** Removes up to `maxRows` buckets that are full again; returns how many. For a clean-up job. */
 export async function sweepPostgresRateLimits(query: Query, nowMs: number, maxRows: number = 10_000): Promise<number> {

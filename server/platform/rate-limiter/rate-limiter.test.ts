@@ -327,7 +327,8 @@ describe('a shared store that fails', () => {
 
   it('is replaced by a count in memory when it throws, and the failure is reported', async () => {
     const failures: unknown[] = [];
-    const broken = { consume: () => Promise.reject(new Error('connection refused')) };
+    const refuse = () => Promise.reject(new Error('connection refused'));
+    const broken = { consume: refuse, peek: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     assert.deepEqual(
       [await allowed(limiter, startMs), await allowed(limiter, startMs), await allowed(limiter, startMs)],
@@ -340,7 +341,10 @@ describe('a shared store that fails', () => {
   it('is replaced when it does not answer in time, and later failures of that call harm nobody', async () => {
     const failures: unknown[] = [];
     const answer = Promise.withResolvers<RateDecision[]>();
-    const limiter = createResilientRateLimiter({ consume: () => answer.promise }, (error) => failures.push(error));
+    const limiter = createResilientRateLimiter(
+      { ...createMemoryRateLimiter(), consume: () => answer.promise },
+      (error) => failures.push(error),
+    );
     assert.equal(await allowed(limiter, startMs), true);
     assert.match(String(failures[0]), /50 ms/);
     answer.reject(new Error('too late anyway'));
@@ -353,6 +357,7 @@ describe('a shared store that fails', () => {
     let isBroken = true;
     const memory = createMemoryRateLimiter();
     const flaky: RateLimiter = {
+      ...memory,
       consume: async (...args) => {
         calls++;
         if (isBroken) throw new Error('away');

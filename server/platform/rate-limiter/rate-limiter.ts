@@ -22,6 +22,8 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Takes one from every bucket, or from none. The keys of one call must differ from each other. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[] | Promise<RateDecision[]>;
+  /** How one bucket stands, with nothing taken. */
+  peek(check: RateCheck, nowMs: number): RateDecision | Promise<RateDecision>;
   close?(): Promise<void>;
 }
 
@@ -65,6 +67,11 @@ export function allHaveRoom(checks: readonly RateCheck[], startsUs: readonly num
 export function decideAll(checks: readonly RateCheck[], startsUs: readonly number[], nowUs: number): RateDecision[] {
   const taken = allHaveRoom(checks, startsUs, nowUs);
   return checks.map(({ limit }, index) => decide(limit, startsUs[index] ?? nowUs, nowUs, taken));
+}
+
+/** The state of a bucket from which nothing is taken. */
+export function look(check: RateCheck, startUs: number, nowUs: number): RateDecision {
+  return decide(check.limit, startUs, nowUs, false);
 }
 
 function hasRoom(startUs: number, pace: Pace, nowUs: number): boolean {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Cluster } from 'ioredis';
-import { clockToleranceUs, decideAll, paceOf, toMicroseconds } from './rate-limiter.ts';
+import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 // tostring() keeps 14 digits and would round a time in microseconds, hence string.format.
@@ -46,6 +46,12 @@ export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
       const paces = checks.flatMap(({ limit }) => [paceOf(limit).intervalUs, paceOf(limit).burstUs]);
       const startsUs = await scripted.takeRate(keys.length, ...keys, nowUs, ...paces);
       return decideAll(checks, startsUs, nowUs);
+    },
+    async peek(check, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      const stored = await redis.get(check.key);
+      const storedUs = stored === null ? undefined : Number(stored);
+      return look(check, startOf(storedUs, paceOf(check.limit), nowUs), nowUs);
     },
     async close() {
       redis.disconnect();

@@ -38,6 +38,15 @@ export function createResilientRateLimiter(
       }
       return consumeShared(checks, nowMs);
     },
+    async peek(check, nowMs) {
+      if (retryAtMs !== null) return fallback.peek(check, nowMs);
+      try {
+        return await within(timeoutMs, Promise.resolve(shared.peek(check, nowMs)));
+      } catch (error) {
+        onFailure(error);
+        return fallback.peek(check, nowMs);
+      }
+    },
     async close() {
       await shared.close?.();
     },

@@ -1,0 +1,131 @@
+import { ApiError, type FieldError, validationError } from '../../errors.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database.ts';
+import { newId, randomBase62 } from '../../platform/ids.ts';
+import { keyedHash } from '../../platform/secret.ts';
+import { type Card, type RawCard, readCard } from '../../vault/read-card.ts';
+import type { Vault } from '../../vault/vault.ts';
+import {
+  type CardFacts,
+  findToken,
+  insertToken,
+  registerUnreferencedCard,
+  type TokenRow,
+  useToken,
+} from './queries.ts';
+import type { BillingDetails, CardToken, CardTokenCreate } from './schemas.ts';
+
+export interface CardDependencies {
+  readonly vault: Vault;
+  /** Real time: a card that nothing came to point at leaves the vault by it. */
+  readonly clock: Clock;
+  readonly tokenHashKey: Buffer;
+}
+
+export interface VaultedCard extends CardFacts {
+  readonly requiresBilling: boolean;
+}
+
+function readOrRefuse(context: RequestContext, raw: RawCard): Card {
+  const card = readCard(raw, context.company.mode, context.nowMs);
+  if ('problems' in card) throw refusedCard(card.problems);
+  return card;
+}
+
+/** About the body itself, like a schema error: the same idempotency key can be used with the card typed right. */
+function refusedCard(problems: readonly FieldError[]): ApiError {
+  const { message, fieldErrors } = validationError(problems);
+  return new ApiError('validation_error', message, { fieldErrors, stored: false });
+}
+
+/** Puts the card into the vault, registered so that it leaves again unless a row comes to name it. */
+export async function vaultCard(
+  context: RequestContext,
+  { vault, clock }: CardDependencies,
+  raw: RawCard,
+): Promise<VaultedCard> {
+  const { company, nowMs, db } = context;
+  const card = readOrRefuse(context, raw);
+  const cardId = newId(nowMs);
+  const graceMs = (limits.cardTokenSeconds + limits.unreferencedCardSeconds) * 1000;
+  const [fingerprint] = await Promise.all([
+    vault.fingerprint(company.id, company.mode, card.number),
+    registerUnreferencedCard(db, company.id, cardId, new Date(clock.nowMs() + graceMs)),
+  ]);
+  await vault.store({ companyId: company.id, cardId, mode: company.mode, number: card.number });
+  return {
+    card_id: cardId,
+    brand: card.brand,
+    last4: card.last4,
+    exp_month: card.expMonth,
+    exp_year: card.expYear,
+    fingerprint,
+    requiresBilling: card.requiresBilling,
+  };
+}
+
+/** What an idempotency key compares of a request with a card: the vault's fingerprint for the number, no CVC. */
+export async function hashableCard(
+  context: RequestContext,
+  { vault }: CardDependencies,
+  raw: RawCard,
+): Promise<Record<string, unknown>> {
+  const { number, expMonth, expYear } = readOrRefuse(context, raw);
+  return {
+    fingerprint: await vault.fingerprint(context.company.id, context.company.mode, number),
+    exp_month: expMonth,
+    exp_year: expYear,
+  };
+}
+
+export async function createCardToken(
+  { db, company, nowMs }: RequestContext,
+  { tokenHashKey }: CardDependencies,
+  input: CardTokenCreate,
+  { requiresBilling, ...card }: VaultedCard,
+): Promise<CardToken> {
+  const id = `cct_${randomBase62(32)}`;
+  const expiresAt = new Date(nowMs + limits.cardTokenSeconds * 1000);
+  await insertToken(db, keyedHash(tokenHashKey, id), {
+    ...card,
+    company_id: company.id,
+    requires_billing: requiresBilling,
+    billing_details: input.billing_details ?? null,
+    expires_at: expiresAt,
+    used_at: null,
+  });
+  const { brand, last4, exp_month, exp_year } = card;
+  return { id, card: { brand, last4, exp_month, exp_year }, expires_at: expiresAt.toISOString() };
+}
+
+const unusableToken = (why: string): ApiError =>
+  new ApiError('invalid_request', `This card token ${why}. Capture the card again.`, { param: 'card_token' });
+
+/** Uses the token up, in the transaction of what it is used for. */
+export async function redeemToken(
+  db: Database,
+  { company, nowMs }: RequestContext,
+  { tokenHashKey }: CardDependencies,
+  token: string,
+): Promise<TokenRow> {
+  const tokenHash = keyedHash(tokenHashKey, token);
+  const row = await findToken(db, tokenHash);
+  if (row && row.company_id !== company.id && row.account_id === company.accountId) {
+    const message = 'The card was captured with a publishable key of the other environment (sandbox or live).';
+    throw new ApiError('environment_mismatch', message, { param: 'card_token' });
+  }
+  if (row?.company_id !== company.id) throw unusableToken('does not exist');
+  if (row.used_at) throw unusableToken('was used already');
+  if (row.expires_at.getTime() <= nowMs) throw unusableToken('has expired');
+  if (!(await useToken(db, tokenHash, new Date(nowMs)))) throw unusableToken('was used already');
+  return row;
+}
+
+export function checkBilling(required: boolean, details: BillingDetails | null): void {
+  if (!required || details?.address?.line1) return;
+  throw new ApiError('invalid_request', 'The processor requires a billing address for this card.', {
+    param: 'billing_details',
+  });
+}

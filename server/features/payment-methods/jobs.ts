@@ -1,0 +1,18 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { Vault } from '../../vault/vault.ts';
+import { forgetUnreferencedCards, takeUnreferencedCards } from './queries.ts';
+
+export { deleteOldTokens } from './queries.ts';
+
+/** The entry goes only after the card is gone: a crash in between, or a vault that is away, repeats the removal. */
+export async function removeUnreferencedCards(db: Queryable, vault: Vault, batch: number): Promise<number> {
+  const cards = await takeUnreferencedCards(db, batch);
+  if (cards.length === 0) return 0;
+  await vault.remove(cards);
+  await forgetUnreferencedCards(
+    db,
+    cards.map((card) => card.companyId),
+    cards.map((card) => card.cardId),
+  );
+  return cards.length;
+}

@@ -1,0 +1,229 @@
+import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { sql } from '../../platform/sql.ts';
+import type { BillingDetails } from './schemas.ts';
+
+export interface CardFacts {
+  card_id: string;
+  brand: string;
+  last4: string;
+  exp_month: number;
+  exp_year: number;
+  fingerprint: string;
+}
+
+export interface TokenRow extends CardFacts {
+  company_id: string;
+  requires_billing: boolean;
+  billing_details: BillingDetails | null;
+  expires_at: Date;
+  used_at: Date | null;
+}
+
+/** Before a card is stored: should the process die before a row names it, the worker removes the card. */
+export async function registerUnreferencedCard(
+  db: Queryable,
+  companyId: string,
+  cardId: string,
+  dueAt: Date,
+): Promise<void> {
+  await db.query(`INSERT INTO unreferenced_cards (company_id, card_id, due_at) VALUES ($1, $2, $3)`, [
+    companyId,
+    cardId,
+    dueAt,
+  ]);
+}
+
+export async function insertToken(db: Queryable, tokenHash: Buffer, token: TokenRow): Promise<void> {
+  await db.query(
+    `INSERT INTO card_tokens (token_hash, company_id, card_id, brand, last4, exp_month, exp_year, fingerprint,
+       requires_billing, billing_details, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      tokenHash,
+      token.company_id,
+      token.card_id,
+      token.brand,
+      token.last4,
+      token.exp_month,
+      token.exp_year,
+      token.fingerprint,
+      token.requires_billing,
+      token.billing_details && JSON.stringify(token.billing_details),
+      token.expires_at,
+    ],
+  );
+}
+
+/** With the mode and account of the company it belongs to, to tell another environment from another merchant. */
+export async function findToken(
+  db: Queryable,
+  tokenHash: Buffer,
+): Promise<(TokenRow & { account_id: string }) | undefined> {
+  const [row] = await db.query<TokenRow & { account_id: string }>(
+    `SELECT t.company_id, t.card_id, t.brand, t.last4, t.exp_month, t.exp_year, t.fingerprint, t.requires_billing,
+       t.billing_details, t.expires_at, t.used_at, c.account_id
+     FROM card_tokens t JOIN companies c ON c.id = t.company_id
+     WHERE t.token_hash = $1`,
+    [tokenHash],
+  );
+  return row;
+}
+
+/** Whoever gets true has the token; nobody else ever does. */
+export async function useToken(db: Queryable, tokenHash: Buffer, now: Date): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE card_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING 1`,
+    [tokenHash, now],
+  );
+  return rows.length === 1;
+}
+
+export interface PaymentMethodRow extends CardFacts {
+  id: string;
+  customer_id: string;
+  billing_details: BillingDetails | null;
+  is_default: boolean;
+}
+
+const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details,
+  EXISTS (SELECT 1 FROM customers c WHERE c.company_id = payment_methods.company_id
+    AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id) AS is_default`;
+
+/** The row takes the card's entry back: from here on the card is referenced. */
+export async function insertPaymentMethod(
+  db: Queryable,
+  companyId: string,
+  method: Omit<PaymentMethodRow, 'is_default'>,
+): Promise<boolean> {
+  const rows = await db.query(
+    `WITH claimed AS (
+       DELETE FROM unreferenced_cards WHERE company_id = $1 AND card_id = $4 AND NOT deleting RETURNING card_id
+     )
+     INSERT INTO payment_methods
+       (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details)
+     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10 FROM claimed RETURNING 1`,
+    [
+      companyId,
+      method.id,
+      method.customer_id,
+      method.card_id,
+      method.brand,
+      method.last4,
+      method.exp_month,
+      method.exp_year,
+      method.fingerprint,
+      method.billing_details && JSON.stringify(method.billing_details),
+    ],
+  );
+  return rows.length === 1;
+}
+
+export async function findPaymentMethod(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  id: string,
+): Promise<PaymentMethodRow | undefined> {
+  const [row] = await db.query<PaymentMethodRow>(
+    `SELECT ${columns} FROM payment_methods
+     WHERE company_id = $1 AND customer_id = $2 AND id = $3 AND deleted_at IS NULL`,
+    [companyId, customerId, id],
+  );
+  return row;
+}
+
+export async function findPaymentMethodsOf(
+  db: Queryable,
+  companyId: string,
+  customerIds: readonly string[],
+): Promise<PaymentMethodRow[]> {
+  return db.query<PaymentMethodRow>(
+    `SELECT ${columns} FROM payment_methods
+     WHERE company_id = $1 AND customer_id = ANY($2::uuid[]) AND deleted_at IS NULL ORDER BY customer_id, id DESC`,
+    [companyId, customerIds],
+  );
+}
+
+const source: ListSource = { table: 'payment_methods', objectType: 'payment_method', columns, sorts: {} };
+
+export async function listPaymentMethods(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  page: PageRequest,
+): Promise<Page<PaymentMethodRow>> {
+  const where = [sql`customer_id = ${customerId}`, sql`deleted_at IS NULL`];
+  return fetchPage(db, companyId, source, page, where);
+}
+
+/** The rows stay for the orders that name them; the cards themselves leave the vault. */
+export async function deletePaymentMethods(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<void> {
+  await db.query(
+    `WITH gone AS (
+       UPDATE payment_methods SET deleted_at = $4, billing_details = NULL
+       WHERE company_id = $1 AND customer_id = $2 AND id = ANY($3::uuid[]) AND deleted_at IS NULL RETURNING card_id
+     )
+     INSERT INTO unreferenced_cards (company_id, card_id, due_at) SELECT $1, card_id, now() FROM gone`,
+    [companyId, customerId, ids, now],
+  );
+}
+
+/** For a customer that goes without a trace. */
+export async function forgetPaymentMethods(db: Queryable, companyId: string, customerId: string): Promise<void> {
+  await db.query(
+    `WITH gone AS (DELETE FROM payment_methods WHERE company_id = $1 AND customer_id = $2 RETURNING card_id, deleted_at)
+     INSERT INTO unreferenced_cards (company_id, card_id, due_at)
+     SELECT $1, card_id, now() FROM gone WHERE deleted_at IS NULL`,
+    [companyId, customerId],
+  );
+}
+
+/**
+ * Takes cards whose time has come. From here on no row can claim them, and if they cannot be removed now, they are
+ * due again in five minutes.
+ */
+export async function takeUnreferencedCards(
+  db: Queryable,
+  batch: number,
+): Promise<{ companyId: string; cardId: string }[]> {
+  const rows = await db.query<{ company_id: string; card_id: string }>(
+    `UPDATE unreferenced_cards SET deleting = true, due_at = now() + interval '5 minutes'
+     WHERE (company_id, card_id) IN (
+       SELECT company_id, card_id FROM unreferenced_cards
+       WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+     ) RETURNING company_id, card_id`,
+    [batch],
+  );
+  return rows.map((row) => ({ companyId: row.company_id, cardId: row.card_id }));
+}
+
+export async function forgetUnreferencedCards(
+  db: Queryable,
+  companyIds: readonly string[],
+  cardIds: readonly string[],
+): Promise<void> {
+  await db.query(
+    `DELETE FROM unreferenced_cards u USING unnest($1::uuid[], $2::uuid[]) AS gone (company_id, card_id)
+     WHERE u.company_id = gone.company_id AND u.card_id = gone.card_id`,
+    [companyIds, cardIds],
+  );
+}
+
+/** Used and expired tokens, long after their time by any clock. */
+export async function deleteOldTokens(db: Queryable, batch: number): Promise<number> {
+  const rows = await db.query(
+    `DELETE FROM card_tokens WHERE token_hash IN (
+       SELECT token_hash FROM card_tokens WHERE expires_at < now() - interval '1 day' ORDER BY expires_at LIMIT $1
+     ) RETURNING 1`,
+    [batch],
+  );
+  return rows.length;
+}

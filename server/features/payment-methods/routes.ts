@@ -1,0 +1,146 @@
+import { listSchema } from '../../http/lists.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { deletion } from '../../http/schemas.ts';
+import { ensureActiveCustomer } from '../customers/service.ts';
+import { type CardDependencies, createCardToken, hashableCard, vaultCard } from './card-tokens.ts';
+import {
+  cardCapture,
+  cardToken,
+  cardTokenCreate,
+  paymentMethod,
+  paymentMethodAttach,
+  paymentMethodDelete,
+} from './schemas.ts';
+import {
+  attachCard,
+  captureCard,
+  detachCard,
+  getPaymentMethod,
+  getPaymentMethods,
+  type PaymentMethodReferences,
+} from './service.ts';
+
+const common = { tag: 'Payment methods', resource: 'payment method' } as const;
+const writes = { permission: 'payment_methods:write', idempotency: 'optional' } as const;
+const exampleCard = { number: '4242424242424242', exp_month: '12', exp_year: '2030', cvc: '999' };
+const path = '/v1/customers/:id/payment_methods';
+
+export function paymentMethodRoutes(dependencies: CardDependencies, references: PaymentMethodReferences): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/card_tokens',
+      operationId: 'createCardToken',
+      summary: 'Exchange a card for a token',
+      description:
+        'For browsers, with a publishable key: the merchant’s server attaches the token to a customer. A token is used ' +
+        'once, within 15 minutes. The card fields of the browser SDK call this.',
+      category: 'capture',
+      capturesCards: true,
+      publishable: true,
+      body: cardTokenCreate,
+      bodyExample: { card: exampleCard },
+      success: { status: 201, schema: cardToken, shape: 'resource' },
+      errors: [],
+      fieldsToHash: async ({ context, body }) => ({
+        ...body,
+        card: await hashableCard(context, dependencies, body.card),
+      }),
+      prepare: ({ context, body }) => vaultCard(context, dependencies, body.card),
+      handle: ({ context, body, prepared }) => createCardToken(context, dependencies, body, prepared),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/capture',
+      operationId: 'captureCard',
+      summary: 'Capture a card, server to server',
+      description: 'Captures the card and attaches it to the customer in one call.',
+      category: 'capture',
+      capturesCards: true,
+      body: cardCapture,
+      bodyExample: { customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', card: exampleCard, set_as_default: true },
+      success: { status: 201, schema: paymentMethod, shape: 'resource' },
+      errors: ['resource_not_found', 'invalid_request'],
+      fieldsToHash: async ({ context, body }) => ({
+        ...body,
+        card: await hashableCard(context, dependencies, body.card),
+      }),
+      prepare: async ({ context, body }) => {
+        await ensureActiveCustomer(context, body.customer_id, 'customer_id');
+        return vaultCard(context, dependencies, body.card);
+      },
+      handle: ({ context, body, prepared }) => captureCard(context, references, body, prepared),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path,
+      operationId: 'attachPaymentMethod',
+      summary: 'Attach a card to a customer',
+      description: 'The first card of a customer becomes the default, whatever `set_as_default` says.',
+      category: 'write',
+      body: paymentMethodAttach,
+      bodyExample: { card_token: 'cct_8pQz1VbN4sKx7Rw2Ty5Ua9Lc3Md6He0J', set_as_default: true },
+      success: { status: 201, schema: paymentMethod, shape: 'resource' },
+      errors: ['invalid_request', 'environment_mismatch'],
+      handle: ({ context, params, body }) => attachCard(context, dependencies, references, params.id ?? '', body),
+    }),
+    defineList({
+      ...common,
+      permission: 'payment_methods:read',
+      path,
+      operationId: 'listPaymentMethods',
+      summary: 'List the cards of a customer',
+      sorts: [],
+      filters: {},
+      success: { status: 200, schema: listSchema('PaymentMethodList', paymentMethod, path), shape: 'list' },
+      errors: [],
+      handle: async ({ context, params, page }) => {
+        await ensureActiveCustomer(context, params.id ?? '', 'id', { deletedToo: true });
+        return getPaymentMethods(context, params.id ?? '', page);
+      },
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: `${path}/:paymentMethodId`,
+      operationId: 'getPaymentMethod',
+      summary: 'Retrieve a card of a customer',
+      permission: 'payment_methods:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: paymentMethod, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params }) => getPaymentMethod(context, params.id ?? '', params.paymentMethodId ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'DELETE',
+      path: `${path}/:paymentMethodId`,
+      operationId: 'deletePaymentMethod',
+      summary: 'Delete a card of a customer',
+      description:
+        'The default card, and one that subscriptions use, need a replacement, which becomes the default and takes ' +
+        'over the subscriptions. The only card can go without one when no subscription uses it.',
+      category: 'write',
+      body: paymentMethodDelete,
+      bodyExample: {},
+      success: { status: 200, schema: deletion('payment method'), shape: 'other' },
+      errors: ['replacement_required', 'invalid_request'],
+      handle: ({ context, params, body }) =>
+        detachCard(
+          context,
+          references,
+          params.id ?? '',
+          params.paymentMethodId ?? '',
+          body.replacement_payment_method_id?.toLowerCase() ?? null,
+        ),
+    }),
+  ];
+}

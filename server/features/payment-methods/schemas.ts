@@ -1,0 +1,130 @@
+import Type, { type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const line = Type.Optional(nullable(Type.String({ maxLength: limits.textLength })));
+
+export const billingDetails = Type.Object(
+  {
+    name: line,
+    email: Type.Optional(nullable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
+    phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+    address: Type.Optional(
+      nullable(
+        Type.Object(
+          {
+            line1: line,
+            line2: line,
+            city: line,
+            state: line,
+            postal_code: line,
+            country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
+          },
+          { additionalProperties: false },
+        ),
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'BillingDetails', description: 'Required by the processor for some cards.' },
+);
+export type BillingDetails = Static<typeof billingDetails>;
+
+const monthOrYear = (description: string, example: string) =>
+  Type.Union([Type.String({ minLength: 1, maxLength: 4, examples: [example] }), Type.Integer()], { description });
+
+/** What a card is made of. Its format is checked by the vault, which repeats nothing of it. */
+const rawCard = Type.Object(
+  {
+    number: Type.String({ maxLength: 40, description: 'Spaces and hyphens are ignored.' }),
+    exp_month: monthOrYear('1 to 12.', '12'),
+    exp_year: monthOrYear('Two or four digits.', '2030'),
+    cvc: Type.String({ maxLength: 10, description: 'Checked and forgotten; it is never stored.' }),
+  },
+  { additionalProperties: false },
+);
+
+export const cardTokenCreate = Type.Object(
+  { card: rawCard, billing_details: Type.Optional(nullable(billingDetails)) },
+  { additionalProperties: false, title: 'CardTokenCreate' },
+);
+export type CardTokenCreate = Static<typeof cardTokenCreate>;
+
+const cardSummary = { brand: Type.String(), last4: Type.String(), exp_month: Type.Integer(), exp_year: Type.Integer() };
+
+export const cardToken = Type.Object(
+  {
+    id: Type.String({ pattern: '^cct_', description: 'Single use, valid 15 minutes.' }),
+    card: Type.Object(cardSummary),
+    expires_at: timestamp(),
+  },
+  {
+    title: 'CardToken',
+    examples: [
+      {
+        id: 'cct_8pQz1VbN4sKx7Rw2Ty5Ua9Lc3Md6He0J',
+        card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2030 },
+        expires_at: '2026-02-11T09:45:00.000Z',
+      },
+    ],
+  },
+);
+export type CardToken = Static<typeof cardToken>;
+
+const useOptions = {
+  set_as_default: Type.Optional(Type.Boolean({ default: false })),
+  update_subscriptions: Type.Optional(
+    Type.Boolean({ default: false, description: 'Repoints the subscriptions of the customer to this card.' }),
+  ),
+  billing_details: Type.Optional(nullable(billingDetails)),
+};
+
+export const paymentMethodAttach = Type.Object(
+  {
+    card_token: Type.String({ minLength: 1, maxLength: 100, examples: ['cct_8pQz1VbN4sKx7Rw2Ty5Ua9Lc3Md6He0J'] }),
+    ...useOptions,
+  },
+  { additionalProperties: false, title: 'PaymentMethodAttach' },
+);
+export type PaymentMethodAttach = Static<typeof paymentMethodAttach>;
+
+export const cardCapture = Type.Object(
+  { customer_id: uuid(), card: rawCard, ...useOptions },
+  { additionalProperties: false, title: 'CardCapture' },
+);
+export type CardCapture = Static<typeof cardCapture>;
+
+export const paymentMethodDelete = Type.Object(
+  { replacement_payment_method_id: Type.Optional(nullable(uuid())) },
+  { additionalProperties: false, title: 'PaymentMethodDelete' },
+);
+export type PaymentMethodDelete = Static<typeof paymentMethodDelete>;
+
+export const paymentMethod = Type.Object(
+  {
+    id: uuid(),
+    type: Type.Literal('card'),
+    customer_id: uuid(),
+    is_default: Type.Boolean({ description: 'Used for new orders and subscriptions when none is given.' }),
+    card: Type.Object({
+      ...cardSummary,
+      fingerprint: Type.String({ description: 'The same card of the same merchant has the same value.' }),
+    }),
+    billing_details: nullable(billingDetails),
+    created_at: timestamp(),
+  },
+  {
+    title: 'PaymentMethod',
+    examples: [
+      {
+        id: '019c4c20-1a2b-7c3d-8e4f-5a6b7c8d9e0f',
+        type: 'card',
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        is_default: true,
+        card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2030, fingerprint: 'Zr1q0sX2mK9vB4nT7yL3aQ' },
+        billing_details: null,
+        created_at: '2026-02-11T09:32:00.000Z',
+      },
+    ],
+  },
+);
+export type PaymentMethod = Static<typeof paymentMethod>;

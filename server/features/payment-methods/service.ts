@@ -1,0 +1,193 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { Deletion } from '../../http/schemas.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import { lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
+import { type CardDependencies, checkBilling, redeemToken, type VaultedCard } from './card-tokens.ts';
+import {
+  type CardFacts,
+  deletePaymentMethods,
+  findPaymentMethod,
+  findPaymentMethodsOf,
+  forgetPaymentMethods,
+  insertPaymentMethod,
+  listPaymentMethods,
+  type PaymentMethodRow,
+} from './queries.ts';
+import type { BillingDetails, CardCapture, PaymentMethod, PaymentMethodAttach } from './schemas.ts';
+
+export type { CardDependencies };
+
+/** What subscriptions hold against a card. They answer inside the transaction that changes it. */
+export interface PaymentMethodReferences {
+  inUse(db: Database, companyId: string, paymentMethodId: string): Promise<boolean>;
+  /** Moves the customer's subscriptions to a card: all of them, or those on one card. */
+  repoint(db: Database, companyId: string, customerId: string, to: string, from?: string): Promise<void>;
+}
+
+export function toWire(row: PaymentMethodRow): PaymentMethod {
+  return {
+    id: row.id,
+    type: 'card',
+    customer_id: row.customer_id,
+    is_default: row.is_default,
+    card: {
+      brand: row.brand,
+      last4: row.last4,
+      exp_month: row.exp_month,
+      exp_year: row.exp_year,
+      fingerprint: row.fingerprint,
+    },
+    billing_details: row.billing_details,
+    created_at: createdAt(row.id),
+  };
+}
+
+export async function attachCard(
+  context: RequestContext,
+  dependencies: CardDependencies,
+  references: PaymentMethodReferences,
+  customerId: string,
+  input: PaymentMethodAttach,
+): Promise<PaymentMethod> {
+  return context.db.transaction(async (transaction) => {
+    const customer = await lockActiveCustomer(transaction, context.company.id, customerId);
+    const { requires_billing, billing_details, ...card } = await redeemToken(
+      transaction,
+      context,
+      dependencies,
+      input.card_token,
+    );
+    const details = input.billing_details ?? billing_details;
+    checkBilling(requires_billing, details);
+    return addCard(transaction, context, references, customer, card, details, input);
+  });
+}
+
+export async function captureCard(
+  context: RequestContext,
+  references: PaymentMethodReferences,
+  input: CardCapture,
+  { requiresBilling, ...card }: VaultedCard,
+): Promise<PaymentMethod> {
+  return context.db.transaction(async (transaction) => {
+    const customer = await lockActiveCustomer(transaction, context.company.id, input.customer_id, 'customer_id');
+    const details = input.billing_details ?? null;
+    checkBilling(requiresBilling, details);
+    return addCard(transaction, context, references, customer, card, details, input);
+  });
+}
+
+async function addCard(
+  transaction: Database,
+  { company, nowMs }: RequestContext,
+  references: PaymentMethodReferences,
+  customer: { id: string; defaultPaymentMethodId: string | null },
+  { card_id, brand, last4, exp_month, exp_year, fingerprint }: CardFacts,
+  billingDetails: BillingDetails | null,
+  options: { set_as_default?: boolean; update_subscriptions?: boolean },
+): Promise<PaymentMethod> {
+  const row = {
+    id: newId(nowMs),
+    customer_id: customer.id,
+    card_id,
+    brand,
+    last4,
+    exp_month,
+    exp_year,
+    fingerprint,
+    billing_details: billingDetails,
+  };
+  if (!(await insertPaymentMethod(transaction, company.id, row))) {
+    throw new ApiError('invalid_request', 'This card is no longer held. Capture it again.', { param: 'card_token' });
+  }
+  const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
+  if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id, new Date(nowMs));
+  if (options.update_subscriptions) await references.repoint(transaction, company.id, customer.id, row.id);
+  return toWire({ ...row, is_default: isDefault });
+}
+
+export async function getPaymentMethod(
+  { db, company }: RequestContext,
+  customerId: string,
+  id: string,
+): Promise<PaymentMethod> {
+  const row = await findPaymentMethod(db, company.id, customerId, id);
+  if (!row) throw notFound('payment method', 'paymentMethodId');
+  return toWire(row);
+}
+
+export async function getPaymentMethods(
+  { db, company }: RequestContext,
+  customerId: string,
+  page: PageRequest,
+): Promise<Page<PaymentMethod>> {
+  const found = await listPaymentMethods(db, company.id, customerId, page);
+  return { ...found, items: found.items.map(toWire) };
+}
+
+/** The cards of some customers, newest first. */
+export async function paymentMethodsOf(
+  db: Queryable,
+  companyId: string,
+  customerIds: readonly string[],
+): Promise<Map<string, PaymentMethod[]>> {
+  const rows = await findPaymentMethodsOf(db, companyId, customerIds);
+  return Map.groupBy(rows.map(toWire), (method) => method.customer_id);
+}
+
+export async function detachCard(
+  context: RequestContext,
+  references: PaymentMethodReferences,
+  customerId: string,
+  id: string,
+  replacementId: string | null,
+): Promise<Deletion> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    await lockActiveCustomer(transaction, company.id, customerId);
+    const cards = await findPaymentMethodsOf(transaction, company.id, [customerId]);
+    const card = cards.find((candidate) => candidate.id === id);
+    if (!card) throw notFound('payment method', 'paymentMethodId');
+    const replacement = cards.find((candidate) => candidate.id === replacementId);
+    if (replacementId === id) throw invalidField('replacement_payment_method_id', 'must be another card');
+    if (replacementId && !replacement) throw notFound('payment method', 'replacement_payment_method_id');
+
+    const needed = (card.is_default && cards.length > 1) || (await references.inUse(transaction, company.id, id));
+    if (needed && !replacement) throw replacementRequired();
+    if (replacement) await references.repoint(transaction, company.id, customerId, replacement.id, id);
+    if (replacement || card.is_default) {
+      await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null, new Date(nowMs));
+    }
+    await deletePaymentMethods(transaction, company.id, customerId, [id], new Date(nowMs));
+    return { id, deleted: true, message: 'The payment method was deleted.' };
+  });
+}
+
+function replacementRequired(): ApiError {
+  const message =
+    'This card is the default or used by subscriptions. Name the card that takes over in replacement_payment_method_id.';
+  return new ApiError('replacement_required', message, { param: 'replacement_payment_method_id' });
+}
+
+/** The customer goes: its cards leave the vault, and with a customer that leaves no trace their rows go too. */
+export async function releaseCards(
+  db: Database,
+  companyId: string,
+  customerId: string,
+  now: Date,
+  keepRows: boolean,
+): Promise<void> {
+  await setDefaultPaymentMethod(db, companyId, customerId, null, now);
+  if (!keepRows) return forgetPaymentMethods(db, companyId, customerId);
+  const cards = await findPaymentMethodsOf(db, companyId, [customerId]);
+  await deletePaymentMethods(
+    db,
+    companyId,
+    customerId,
+    cards.map((card) => card.id),
+    now,
+  );
+}

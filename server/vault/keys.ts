@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import type { Secret } from '../platform/secret.ts';
+
+/** Key-encryption keys by version, the fingerprint key, for one environment. Sandbox and live never share one. */
+export interface KeyRing {
+  readonly current: number;
+  readonly keys: ReadonlyMap<number, Secret<Buffer>>;
+  readonly fingerprintKey: Secret<Buffer>;
+}
+
+export interface SealedCard {
+  readonly keyVersion: number;
+  readonly wrappedKey: Buffer;
+  readonly sealed: Buffer;
+}
+
+const algorithm = 'aes-256-gcm';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+function encrypt(key: Buffer, plain: Buffer, about: string): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(about));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, about: string): Buffer {
+  const nonce = sealed.subarray(0, nonceBytes);
+  const decipher = createDecipheriv(algorithm, key, nonce)
+    .setAAD(Buffer.from(about))
+    .setAuthTag(sealed.subarray(-tagBytes));
+  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+}
+
+/** Whose card it is goes into every seal: a row copied to another company or card does not open. */
+const about = (companyId: string, cardId: string, part: string): string => `${companyId}|${cardId}|${part}`;
+
+function keyOf(ring: KeyRing, version: number): Buffer {
+  const key = ring.keys.get(version);
+  if (!key) throw new Error(`the vault has no key-encryption key of version ${version}`);
+  return key.reveal();
+}
+
+export function seal(ring: KeyRing, companyId: string, cardId: string, digits: string): SealedCard {
+  const dataKey = randomBytes(32);
+  const sealed = encrypt(dataKey, Buffer.from(digits), about(companyId, cardId, 'number'));
+  const wrappedKey = wrap(ring, companyId, cardId, dataKey, ring.current);
+  dataKey.fill(0);
+  return { keyVersion: ring.current, wrappedKey, sealed };
+}
+
+function wrap(ring: KeyRing, companyId: string, cardId: string, dataKey: Buffer, version: number): Buffer {
+  return encrypt(keyOf(ring, version), dataKey, about(companyId, cardId, String(version)));
+}
+
+function unwrap(ring: KeyRing, companyId: string, cardId: string, card: SealedCard): Buffer {
+  return decrypt(keyOf(ring, card.keyVersion), card.wrappedKey, about(companyId, cardId, String(card.keyVersion)));
+}
+
+export function open(ring: KeyRing, companyId: string, cardId: string, card: SealedCard): string {
+  const dataKey = unwrap(ring, companyId, cardId, card);
+  const digits = decrypt(dataKey, card.sealed, about(companyId, cardId, 'number')).toString();
+  dataKey.fill(0);
+  return digits;
+}
+
+/** A new wrapping of the same data key; the number itself is not opened. */
+export function rewrap(ring: KeyRing, companyId: string, cardId: string, card: SealedCard): SealedCard {
+  const dataKey = unwrap(ring, companyId, cardId, card);
+  const wrappedKey = wrap(ring, companyId, cardId, dataKey, ring.current);
+  dataKey.fill(0);
+  return { ...card, keyVersion: ring.current, wrappedKey };
+}
+
+/** The same card of the same company gives the same value, and no other company's. */
+export function fingerprint(ring: KeyRing, companyId: string, digits: string): string {
+  return createHmac('sha256', ring.fingerprintKey.reveal())
+    .update(`${companyId}|${digits}`)
+    .digest('base64url')
+    .slice(0, 22);
+}

@@ -1,0 +1,91 @@
+import type { FieldError } from '../errors.ts';
+import { brandOf, passesLuhn } from './brands.ts';
+import { CardNumber } from './card-number.ts';
+
+/** What a client typed. It lives for the length of one call. */
+export interface RawCard {
+  readonly number: string;
+  readonly exp_month: string | number;
+  readonly exp_year: string | number;
+  readonly cvc: string;
+}
+
+/** A card that can be stored. The CVC was looked at and is gone. */
+export interface Card {
+  readonly number: CardNumber;
+  readonly brand: string;
+  readonly last4: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+  /** Whether the processor wants a billing address with this card. */
+  readonly requiresBilling: boolean;
+}
+
+type Mode = 'sandbox' | 'live';
+
+/** The sandbox card that needs a billing address. */
+const billingRequiredNumber = '4000009999001000';
+
+/** Bad format is told per field; nothing of what was typed is repeated. */
+export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { problems: FieldError[] } {
+  const digits = raw.number.replace(/[ -]/g, '');
+  const brand = brandOf(digits);
+  const expMonth = Number(raw.exp_month);
+  const expYear = fullYear(String(raw.exp_year));
+  const problems = [
+    problem('card.number', numberProblem(digits, mode)),
+    problem(
+      'card.exp_month',
+      Number.isInteger(expMonth) && expMonth >= 1 && expMonth <= 12 ? undefined : 'must be 1 to 12',
+    ),
+    problem('card.exp_year', expYear === undefined ? 'must be a year, such as 2030' : undefined),
+    problem('card.cvc', cvcProblem(raw.cvc, brand.cvcLength, mode)),
+  ].filter((entry) => entry !== undefined);
+  if (problems.length > 0 || expYear === undefined) return { problems };
+  if (isPast(expMonth, expYear, nowMs)) {
+    return {
+      problems: [
+        { field: 'card.exp_year', code: 'invalid_value', message: 'must be in the future: the card has expired' },
+      ],
+    };
+  }
+  const requiresBilling = mode === 'sandbox' && digits === billingRequiredNumber;
+  return {
+    number: new CardNumber(digits),
+    brand: brand.name,
+    last4: digits.slice(-4),
+    expMonth,
+    expYear,
+    requiresBilling,
+  };
+}
+
+function problem(field: string, message: string | undefined): FieldError | undefined {
+  return message === undefined ? undefined : { field, code: 'invalid_value', message };
+}
+
+/** Sandbox numbers need not be real ones; live numbers must be able to exist. */
+function numberProblem(digits: string, mode: Mode): string | undefined {
+  if (!/^\d{12,19}$/.test(digits)) return 'must have 12 to 19 digits';
+  if (mode === 'sandbox') return undefined;
+  const { lengths } = brandOf(digits);
+  if (lengths.length > 0 && !lengths.includes(digits.length))
+    return 'does not have as many digits as cards of this network';
+  return passesLuhn(digits) ? undefined : 'is not a card number; a digit may be mistyped';
+}
+
+function cvcProblem(cvc: string, length: number, mode: Mode): string | undefined {
+  if (!/^\d{3,4}$/.test(cvc)) return 'must have 3 or 4 digits';
+  return mode === 'live' && cvc.length !== length ? `must have ${length} digits on this card` : undefined;
+}
+
+function fullYear(text: string): number | undefined {
+  if (/^\d{2}$/.test(text)) return 2000 + Number(text);
+  return /^20\d{2}$/.test(text) ? Number(text) : undefined;
+}
+
+/** A card is good to the end of the month printed on it, in the last place on earth where that month still is. */
+function isPast(month: number, year: number, nowMs: number): boolean {
+  const twelveHoursMs = 12 * 3_600_000;
+  return nowMs >= Date.UTC(year, month, 1) + twelveHoursMs;
+}

@@ -1,0 +1,66 @@
+import { timingSafeEqual } from 'node:crypto';
+import Fastify, { type FastifyInstance } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { keyedHash, type Secret } from '../platform/secret.ts';
+import { CardNumber } from './card-number.ts';
+import type { Vault } from './vault.ts';
+
+/** The vault as a process of its own: the same calls over HTTP, for those who have its credential. */
+
+const mode = Type.Enum(['sandbox', 'live']);
+const id = Type.String({ format: 'uuid' });
+const number = Type.String({ pattern: '^\\d{12,19}$' });
+
+export const vaultCalls = {
+  store: Compile(Type.Object({ company_id: id, card_id: id, mode, number })),
+  fingerprint: Compile(Type.Object({ company_id: id, mode, number })),
+  remove: Compile(
+    Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
+  ),
+};
+
+function sameSecret(given: string, expected: Secret<string>): boolean {
+  const key = Buffer.alloc(32);
+  return timingSafeEqual(keyedHash(key, given), keyedHash(key, expected.reveal()));
+}
+
+export function buildVaultServer(vault: Vault, credential: Secret<string>): FastifyInstance {
+  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
+  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url === '/healthz') return;
+    const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
+    if (!sameSecret(given, credential)) return reply.code(401).send({ error: 'unauthorized' });
+  });
+  // What went wrong may hold what was sent: the caller learns only that it did.
+  app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ error: 'failed' }));
+
+  app.post('/store', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.store.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    await vault.store({
+      companyId: body.company_id,
+      cardId: body.card_id,
+      mode: body.mode,
+      number: new CardNumber(body.number),
+    });
+    return reply.send({});
+  });
+  app.post('/fingerprint', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.fingerprint.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    return reply.send({
+      fingerprint: await vault.fingerprint(body.company_id, body.mode, new CardNumber(body.number)),
+    });
+  });
+  app.post('/remove', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.remove.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
+    return reply.send({});
+  });
+  return app;
+}
+
+export type StoreCall = Static<ReturnType<(typeof vaultCalls.store)['Type']>>;
