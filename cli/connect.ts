@@ -1,15 +1,18 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../server/config.ts';
+import { type Config, loadConfig } from '../server/config.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
 import { loadMasterSecret } from '../server/platform/master-secret.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey } from '../server/platform/secret.ts';
+import { CommandError } from './command-error.ts';
 
 export interface Connected {
   readonly db: DatabasePool;
   readonly pepper: Buffer;
+  readonly config: Config;
 }
 
 /** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
@@ -17,6 +20,9 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   const config = loadConfig(process.env);
   const url = config.DATABASE_URL?.reveal();
   if (url) return connect(url, work);
+  if (!existsSync(join(config.dataDir, 'postgres'))) {
+    throw new CommandError(`There is no data in ${config.dataDir} yet. Run npm start first, or set DATABASE_URL.`);
+  }
   const postgres = await startEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });
   // Whoever holds the lock answers for the server: a running service does, and keeps it.
   const lock = await acquireSingleInstanceLock(postgres.connectionString);
@@ -39,7 +45,7 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
       onError: () => undefined,
     });
     try {
-      return await use({ db, pepper: deriveKey(masterSecret, 'api-keys') });
+      return await use({ db, pepper: deriveKey(masterSecret, 'api-keys'), config });
     } finally {
       await db.close();
     }

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
-import { keysCommand } from './keys.ts';
+import { ConfigurationError } from '../server/config.ts';
 import { CommandError } from './command-error.ts';
+import { keysCommand } from './keys.ts';
+import { vaultCommand } from './vault.ts';
 
 /** `npm run svc -- <command>`: what an operator does from a shell. */
 
@@ -14,6 +16,8 @@ const usage = `Usage: npm run svc -- <command>
       --allow-ip CIDR[,CIDR…]                 default: any address
   keys list --company demo|live               show the keys of a company
   keys revoke ID --company demo|live          end a key at once
+
+  vault rotate                                new keys for the vault, and every card rewrapped with them
 
   --company also takes the id of a company. --json prints JSON.
   The database is DATABASE_URL, or the embedded one in SVC_DATA_DIR.
@@ -39,12 +43,14 @@ async function main(): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  if (command !== 'keys') throw new CommandError(`There is no command "${command}".\n\n${usage}`);
-  process.stdout.write(await keysCommand(rest, values));
+  const run = { keys: keysCommand, vault: vaultCommand }[command];
+  if (!run) throw new CommandError(`There is no command "${command}".\n\n${usage}`);
+  process.stdout.write(await run(rest, values));
 }
 
 main().catch((error: NodeJS.ErrnoException) => {
-  const expected = error instanceof CommandError || error.code?.startsWith('ERR_PARSE_ARGS');
+  const expected =
+    error instanceof CommandError || error instanceof ConfigurationError || error.code?.startsWith('ERR_PARSE_ARGS');
   process.stderr.write(`${expected ? error.message : error.stack}\n`);
   process.exitCode = 1;
 });

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openKeyStore } from '../server/vault/open-key-store.ts';
+import { rotate } from '../server/vault/vault.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+// Running processes look at the key file once a second; until then they seal with the key before.
+const noticedAfterMs = 2_500;
+
+/** `vault rotate`: works while the service runs. */
+export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
+  if (action !== 'rotate') throw new CommandError('Say what to do: vault rotate.');
+  return withDatabase(async ({ db, config }) => {
+    const keys = await openKeyStore(config);
+    if (!config.SVC_VAULT_KEYS) {
+      await keys.addKeys();
+      await sleep(noticedAfterMs);
+    }
+    const progress = (count: number): void => void process.stderr.write(`${count} cards rewrapped\n`);
+    const counts = {
+      sandbox: await rotate(db, keys, 'sandbox', progress),
+      live: await rotate(db, keys, 'live', progress),
+    };
+    if (flags.json) return `${JSON.stringify(counts)}\n`;
+    return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards are on the newest key. Keep a backup of the keys.\n`;
+  });
+}
