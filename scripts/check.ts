@@ -30,6 +30,7 @@ if (!existsSync(join(toolsPath, 'oxlint'))) {
 
 const results = [
   run('types', join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
+  run('types in the browser', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/browser']),
   run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),
   run('format', join(toolsPath, 'biome'), ['format', '.']),
 ];

@@ -13,6 +13,7 @@ import {
 } from './features/payment-methods/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -43,6 +44,8 @@ export interface AppDependencies {
   readonly tracing: Tracing;
   readonly vault: Vault;
   readonly references: References;
+  /** Filled in once the demo company exists, which is after the service listens. */
+  readonly cardFields: CardFieldsOptions;
 }
 
 /** What features that are still to come hold against customers, products and cards. */
@@ -92,6 +95,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
   await mountReference(app, routes, dependencies.baseUrl);
+  await mountCardFields(app, dependencies.cardFields);
+  app.get('/', (_request, reply) => reply.redirect('/docs'));
   return app;
 }
 

@@ -1,8 +1,13 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { noReferences } from './app.ts';
+import { ApiError } from './errors.ts';
 import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
 import { type Company, createCompanies, findCompanies } from './features/companies/service.ts';
+import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
+import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
 import { createProduct } from './features/products/service.ts';
+import type { DemoCheckout } from './http/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
@@ -21,7 +26,7 @@ export interface Demo {
   readonly live_publishable_key: string;
 }
 
-interface DemoDependencies {
+export interface DemoDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly masterSecret: Secret<Buffer>;
@@ -53,6 +58,30 @@ export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> 
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return demo;
+}
+
+const shopper = { email: 'shopper@example.com', first_name: 'Sam', last_name: 'Shopper', phone: '+15550100' };
+
+/** What the demo checkout page does on the server's side: attaches the card to a customer of the demo company. */
+export async function demoCheckout(
+  { db, clock, masterSecret }: DemoDependencies,
+  cards: CardDependencies,
+  demo: Demo,
+): Promise<DemoCheckout> {
+  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
+  return {
+    publishableKey: demo.publishable_key,
+    async capture(token) {
+      const access = await directory.find(demo.secret_key, '127.0.0.1');
+      if (typeof access === 'string') throw new ApiError(access, 'The demo key is not valid any more.');
+      const { company } = access;
+      const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
+      const customer = (await findCustomerByEmail(context, shopper.email)) ?? (await createCustomer(context, shopper));
+      const input = { card_token: token, set_as_default: true };
+      const method = await attachCard(context, cards, noReferences, customer.id, input);
+      return { customer: customer.id, payment_method: method };
+    },
+  };
 }
 
 async function readDemo(file: string): Promise<Demo | undefined> {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, fileStore, noReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
-import { type Demo, ensureDemo } from './demo.ts';
+import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
+import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
 import { type DatabasePool, isUnavailable, openDatabase } from './platform/database.ts';
@@ -98,6 +99,7 @@ async function start(
   // Links name the port, so it is chosen before anything that makes links.
   const port = config.PORT || (await freePort(config.HOST));
   const baseUrl = baseUrlOf(config, port);
+  const cardFields: { demo?: DemoCheckout } = {};
   if (config.SVC_ROLES.includes('worker')) {
     const disk = createDiskStore({
       root: join(config.dataDir, 'files'),
@@ -119,14 +121,18 @@ async function start(
       tracing,
       vault,
       references: noReferences,
+      cardFields,
     });
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   }
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
-  const demo = wantsDemo
-    ? await ensureDemo({ db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl })
-    : undefined;
+  const demoDependencies = { db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl };
+  const demo = wantsDemo ? await ensureDemo(demoDependencies) : undefined;
+  if (demo) {
+    const cards = { vault, clock: systemClock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
+    cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
+  }
   return { baseUrl, demo, stop: () => cleanUp.run() };
 }
 

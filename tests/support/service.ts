@@ -117,6 +117,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     limiter: createMemoryRateLimiter(),
     tracing: await startTracing({}),
     vault,
+    cardFields: {},
     references: { ...noReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -174,6 +174,17 @@ export async function ensureActiveCustomer(
 
 export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
 
+/** The customer that is not deleted and has this e-mail address. */
+export async function findCustomerByEmail(
+  { db, company }: RequestContext,
+  email: string,
+): Promise<Customer | undefined> {
+  const filters = { emailKey: emailKeyOf(email), q: undefined, tags: undefined, includeDeleted: false };
+  const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
+  const [row] = (await listCustomers(db, company.id, filters, page)).items;
+  return row && toWire(row);
+}
+
 export async function getCustomers(
   context: RequestContext,
   references: CustomerReferences,

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+
+/** Turns the TypeScript of this package into what a browser runs. Types are only taken out: no other tool is needed. */
+
+const source = (name: string): URL => new URL(name, import.meta.url);
+
+export const sources = {
+  svc: ['src/svc.ts'],
+  cardFields: [
+    'src/cards.ts',
+    'src/texts.ts',
+    'src/theme.ts',
+    'src/field.ts',
+    'src/token-request.ts',
+    'src/card-fields.ts',
+  ],
+  demoCheckout: ['demo/checkout.ts'],
+} as const;
+
+export function readSource(name: string): string {
+  return readFileSync(source(name), 'utf8');
+}
+
+/** An ES module. Where types were, blanks are left, which no file here has inside a string. */
+export function moduleScript(name: string): string {
+  return stripTypes(readSource(name))
+    .replace(/[^\S\n]+$/gm, '')
+    .replace(/(?<=\S)[^\S\n]{2,}/g, ' ')
+    .replace(/\n{2,}/g, '\n');
+}
+
+/** A classic script: its files, in the order of their imports, in one scope that only `globals` leave. */
+export function classicScript(names: readonly string[], globals: readonly string[] = []): string {
+  const parts = names.map((name) =>
+    moduleScript(name)
+      .replace(/^import [^;]*;\n/gm, '')
+      .replace(/^export /gm, '')
+      .replaceAll('import.meta.url', 'document.currentScript.src'),
+  );
+  const handOver = globals.map((name) => `window.${name} = ${name};\n`);
+  return `(() => {\n'use strict';\n${[...parts, ...handOver].join('')}})();\n`;
+}
+
+function stripTypes(text: string): string {
+  const emitWarning = Object.getOwnPropertyDescriptor(process, 'emitWarning') ?? {};
+  // It is marked experimental, which nobody who starts the service can do anything about.
+  process.emitWarning = () => undefined;
+  try {
+    return stripTypeScriptTypes(text);
+  } finally {
+    Object.defineProperty(process, 'emitWarning', emitWarning);
+  }
+}

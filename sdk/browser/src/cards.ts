@@ -1,0 +1,239 @@
+/** What card numbers, expiry dates and security codes look like. Free of the DOM, so that Node can test it. */
+
+export type Brand = 'visa' | 'mastercard' | 'amex' | 'discover' | 'diners' | 'jcb' | 'unionpay' | 'maestro' | 'unknown';
+
+export interface BrandRule {
+  readonly brand: Brand;
+  readonly name: string;
+  readonly starts: RegExp;
+  readonly lengths: readonly number[];
+  /** The length most cards have; when it is reached, the next field gets the focus. */
+  readonly usualLength: number;
+  readonly groups: readonly number[];
+  readonly cvcLengths: readonly number[];
+}
+
+export type NumberProblem = 'numberRequired' | 'numberIncomplete' | 'numberInvalid';
+export type ExpiryProblem = 'expiryRequired' | 'expiryIncomplete' | 'expiryInvalid' | 'expiryPast';
+export type CvcProblem = 'cvcRequired' | 'cvcIncomplete' | 'cvcInvalid';
+
+const shortestNumber = 12;
+const longestNumber = 19;
+const fours = [4, 4, 4, 4, 4];
+
+function lengthsFrom(shortest: number): number[] {
+  return Array.from({ length: longestNumber - shortest + 1 }, (_, index) => shortest + index);
+}
+
+const brandRules: readonly BrandRule[] = [
+  {
+    brand: 'visa',
+    name: 'Visa',
+    starts: /^4/,
+    lengths: [13, 16, 19],
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'mastercard',
+    name: 'Mastercard',
+    starts: /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/,
+    lengths: [16],
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'amex',
+    name: 'American Express',
+    starts: /^3[47]/,
+    lengths: [15],
+    usualLength: 15,
+    groups: [4, 6, 5, 4],
+    cvcLengths: [4],
+  },
+  {
+    brand: 'discover',
+    name: 'Discover',
+    starts: /^6(011|4[4-9]|5)/,
+    lengths: lengthsFrom(16),
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'diners',
+    name: 'Diners Club',
+    starts: /^3(0[0-5]|095|[689])/,
+    lengths: lengthsFrom(14),
+    usualLength: 14,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'jcb',
+    name: 'JCB',
+    starts: /^35(2[89]|[3-8])/,
+    lengths: lengthsFrom(16),
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'unionpay',
+    name: 'UnionPay',
+    starts: /^(62|81)/,
+    lengths: lengthsFrom(16),
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+  {
+    brand: 'maestro',
+    name: 'Maestro',
+    starts: /^(5[06-8]|6304|67)/,
+    lengths: lengthsFrom(12),
+    usualLength: 16,
+    groups: fours,
+    cvcLengths: [3],
+  },
+];
+
+const unknownBrand: BrandRule = {
+  brand: 'unknown',
+  name: '',
+  starts: /^/,
+  lengths: lengthsFrom(shortestNumber),
+  usualLength: 16,
+  groups: fours,
+  cvcLengths: [3, 4],
+};
+
+/** A sandbox takes any number, so only the look of the brand remains of its rule. */
+export function ruleFor(number: string, live: boolean): BrandRule {
+  const rule = brandRules.find(({ starts }) => starts.test(number)) ?? unknownBrand;
+  return live ? rule : { ...rule, lengths: unknownBrand.lengths, cvcLengths: unknownBrand.cvcLengths };
+}
+
+/** Keyboards of other scripts have digits of their own: Arabic, Persian, full width. */
+function asciiDigits(text: string): string {
+  return text
+    .normalize('NFKC')
+    .replace(/[٠-٩]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
+    .replace(/[۰-۹]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0));
+}
+
+export function digitsOf(text: string, maxDigits = Infinity): string {
+  return asciiDigits(text).replace(/\D/g, '').slice(0, maxDigits);
+}
+
+export function formatNumber(number: string, { groups, brand }: BrandRule): string {
+  const shortDiners = brand === 'diners' && number.length <= 14;
+  const parts: string[] = [];
+  let start = 0;
+  for (const length of shortDiners ? [4, 6, 4] : groups) {
+    if (start >= number.length) break;
+    parts.push(number.slice(start, start + length));
+    start += length;
+  }
+  return parts.join(' ');
+}
+
+/** The check digit that every real card number ends with. */
+export function passesLuhn(number: string): boolean {
+  let sum = 0;
+  for (let place = 0; place < number.length; place += 1) {
+    const digit = Number(number[number.length - 1 - place]);
+    const doubled = place % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+export function longestFor({ lengths }: BrandRule): number {
+  return Math.max(...lengths);
+}
+
+export function checkNumber(number: string, live: boolean): NumberProblem | undefined {
+  if (number === '') return 'numberRequired';
+  const rule = ruleFor(number, live);
+  if (number.length > longestFor(rule)) return 'numberInvalid';
+  if (!rule.lengths.includes(number.length)) return 'numberIncomplete';
+  return live && !passesLuhn(number) ? 'numberInvalid' : undefined;
+}
+
+/** Month and year as four digits, whether typed (`5` `1230` `122030`), pasted (`5/30`, `2030-05`) or filled in. */
+export function expiryDigits(text: string): string {
+  const plain = asciiDigits(text).trim();
+  const yearFirst = /^20(\d\d)\D+(\d{1,2})$/.exec(plain);
+  if (yearFirst) return `${yearFirst[2]?.padStart(2, '0')}${yearFirst[1]}`;
+  const digits = plain.replace(/\D/g, '');
+  const shortMonth = /^[2-9]/.test(digits) || /^\d\D/.test(plain);
+  const padded = shortMonth ? `0${digits}` : digits;
+  const longYear = /^(\d\d)20(\d\d)/.exec(padded);
+  if (longYear) return `${longYear[1]}${longYear[2]}`;
+  // The third digit of a long year is on its way to the fourth.
+  return padded.slice(0, padded.slice(2, 4) === '20' ? 5 : 4);
+}
+
+export function formatExpiry(digits: string): string {
+  return digits.length < 2 ? digits : `${digits.slice(0, 2)} / ${digits.slice(2)}`;
+}
+
+export interface Month {
+  readonly year: number;
+  readonly month: number;
+}
+
+export function readExpiry(digits: string): Month {
+  return { month: Number(digits.slice(0, 2)), year: 2000 + Number(digits.slice(2, 4)) };
+}
+
+export function checkExpiry(digits: string, today: Month): ExpiryProblem | undefined {
+  if (digits === '') return 'expiryRequired';
+  const { month, year } = readExpiry(digits);
+  if (digits.length >= 2 && (month < 1 || month > 12)) return 'expiryInvalid';
+  if (digits.length !== 4) return 'expiryIncomplete';
+  return year < today.year || (year === today.year && month < today.month) ? 'expiryPast' : undefined;
+}
+
+export function checkCvc(cvc: string, { cvcLengths }: BrandRule): CvcProblem | undefined {
+  if (cvc === '') return 'cvcRequired';
+  if (cvcLengths.includes(cvc.length)) return undefined;
+  return cvc.length < (cvcLengths[0] ?? 0) ? 'cvcIncomplete' : 'cvcInvalid';
+}
+
+export interface Edit {
+  readonly text: string;
+  readonly caret: number;
+}
+
+export interface Notation {
+  readonly digits: (text: string) => string;
+  readonly format: (digits: string) => string;
+}
+
+/** How the field reads after an edit, and where its caret belongs: behind the same digit as before. */
+export function afterEdit(edited: Edit, textBefore: string, inputType: string, { digits, format }: Notation): Edit {
+  const deletes = inputType.startsWith('delete');
+  const head = digits(edited.text.slice(0, edited.caret)).length;
+  let caretDigits = head;
+  let all = digits(edited.text);
+  // Only a separator was deleted, and formatting would put it back: what was meant is the digit beside it.
+  if (deletes && edited.text.length < textBefore.length && all === digits(textBefore)) {
+    if (!inputType.endsWith('Forward')) caretDigits = Math.max(0, head - 1);
+    all = all.slice(0, caretDigits) + all.slice(caretDigits + 1);
+  }
+  const text = format(all);
+  return { text, caret: caretAfter(text, Math.min(caretDigits, all.length), all.length, deletes) };
+}
+
+function caretAfter(text: string, digitCount: number, digitTotal: number, stayBeforeSeparator: boolean): number {
+  if (digitCount === digitTotal) return text.length;
+  let caret = 0;
+  for (let seen = 0; seen < digitCount; caret += 1) if (/\d/.test(text[caret] ?? '')) seen += 1;
+  if (stayBeforeSeparator) return caret;
+  while (/\D/.test(text[caret] ?? '')) caret += 1;
+  return caret;
+}

@@ -1,0 +1,70 @@
+import type { CardToken, ErrorDetails, TokenOptions } from './svc.ts';
+
+const tokenTimeoutMs = 30_000;
+
+export interface CardInput {
+  readonly number: string;
+  readonly exp_month: string;
+  readonly exp_year: string;
+  readonly cvc: string;
+}
+
+export type TokenOutcome =
+  | { readonly token: CardToken }
+  /** A status of 0 means that no answer came. */
+  | { readonly error: ErrorDetails; readonly status: number };
+
+export async function requestToken(
+  publishableKey: string,
+  card: CardInput,
+  { billing_details }: TokenOptions,
+): Promise<TokenOutcome> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), tokenTimeoutMs);
+  try {
+    const response = await fetch('v1/card_tokens', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${publishableKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ card, ...(billing_details && { billing_details }) }),
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      signal: abort.signal,
+    });
+    const body: unknown = await response.json();
+    if (response.ok) return { token: tokenOf(body as CardToken) };
+    return { status: response.status, error: errorOf(response, body as { error?: Partial<ErrorDetails> } | null) };
+  } catch {
+    return { status: 0, error: { ...emptyError, code: 'connection_failed', message: 'The service did not answer.' } };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export const emptyError: ErrorDetails = {
+  code: '',
+  message: '',
+  param: null,
+  field_errors: [],
+  request_id: null,
+  retry_after: null,
+};
+
+/** Named one by one: nothing else that an answer may carry leaves the frame. */
+function tokenOf({ id, card, expires_at }: CardToken): CardToken {
+  const { brand, last4, exp_month, exp_year } = card;
+  return { id, card: { brand, last4, exp_month, exp_year }, expires_at };
+}
+
+function errorOf(response: Response, body: { error?: Partial<ErrorDetails> } | null): ErrorDetails {
+  const { code, message, param, field_errors, request_id } = body?.error ?? {};
+  const retryAfter = response.headers.get('retry-after');
+  return {
+    code: code ?? 'unexpected_answer',
+    message: message ?? `The service answered with status ${response.status}.`,
+    param: param ?? null,
+    field_errors: field_errors ?? [],
+    request_id: request_id ?? response.headers.get('svc-request-id'),
+    retry_after: retryAfter === null ? null : Number(retryAfter) || null,
+  };
+}

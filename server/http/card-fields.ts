@@ -1,0 +1,124 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { classicScript, readSource, sources } from '../../sdk/browser/bundle.ts';
+import { ApiError, invalidField } from '../errors.ts';
+
+/** Card capture in the browser: the SDK, the frame with the card fields, and a checkout page to try both. */
+
+export interface DemoCheckout {
+  readonly publishableKey: string;
+  /** Attaches the token to a customer of the demo company. */
+  capture(token: string): Promise<{ customer: string; payment_method: unknown }>;
+}
+
+export interface CardFieldsOptions {
+  /** Read on each request: it may be set after the routes are mounted, when the demo company exists. */
+  readonly demo?: DemoCheckout | undefined;
+}
+
+interface Asset {
+  readonly body: string;
+  readonly contentType: string;
+  readonly etag: string;
+}
+
+const scriptType = 'text/javascript; charset=utf-8';
+const styleType = 'text/css; charset=utf-8';
+const assetCacheControl = 'public, max-age=300';
+const permissionsPolicy =
+  'accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), ' +
+  'midi=(), payment=(), usb=()';
+
+export async function mountCardFields(app: FastifyInstance, options: CardFieldsOptions = {}): Promise<void> {
+  const sdk = asset(scriptType, classicScript(sources.svc, ['Svc']));
+  mountAsset(app, '/svc.js', sdk);
+  mountFields(app);
+  mountDemo(app, sdk, options);
+}
+
+function mountFields(app: FastifyInstance): void {
+  const script = asset(scriptType, classicScript(sources.cardFields));
+  const style = asset(styleType, readSource('src/card-fields.css'));
+  mountAsset(app, '/card-fields.js', script);
+  mountAsset(app, '/card-fields.css', style);
+
+  const page = readSource('src/card-fields.html').replaceAll('{{version}}', versionOf(script, style));
+  app.get('/card-fields', (_request, reply) => {
+    // Any merchant may show the fields; pages that isolate themselves need the last two headers to be allowed to.
+    reply.header('Cross-Origin-Resource-Policy', 'cross-origin').header('Cross-Origin-Embedder-Policy', 'require-corp');
+    return sendPage(reply, page, "frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'");
+  });
+}
+
+function mountDemo(app: FastifyInstance, sdk: Asset, options: CardFieldsOptions): void {
+  const script = asset(scriptType, classicScript(sources.demoCheckout));
+  const style = asset(styleType, readSource('demo/checkout.css'));
+  mountAsset(app, '/demo/checkout.js', script);
+  mountAsset(app, '/demo/checkout.css', style);
+  const template = readSource('demo/checkout.html').replaceAll('{{version}}', versionOf(sdk, script, style));
+
+  app.get('/demo/checkout', (_request, reply) => {
+    const page = template.replaceAll('{{publishableKey}}', demoOf(options).publishableKey);
+    return sendPage(reply, page, "frame-src 'self'; frame-ancestors 'none'");
+  });
+
+  app.post('/demo/checkout/cards', async (request, reply) => {
+    const demo = demoOf(options);
+    checkSameOrigin(request);
+    const token = (request.body as { card_token?: unknown } | null | undefined)?.card_token;
+    if (typeof token !== 'string') throw invalidField('card_token', 'Must be a string.', 'required_field');
+    const saved = await demo.capture(token);
+    return reply.code(201).header('Content-Type', 'application/json; charset=utf-8').send(JSON.stringify(saved));
+  });
+}
+
+function demoOf({ demo }: CardFieldsOptions): DemoCheckout {
+  if (!demo) throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+  return demo;
+}
+
+/** Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme. */
+function checkSameOrigin(request: FastifyRequest): void {
+  const { origin = '' } = request.headers;
+  if (URL.canParse(origin) && new URL(origin).host === request.host) return;
+  throw new ApiError('invalid_request', 'Only the checkout page itself can save a card.', { status: 400 });
+}
+
+function asset(contentType: string, body: string): Asset {
+  return { contentType, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+}
+
+/** Makes a page load the script and style it was written for, whatever a cache still holds. */
+function versionOf(...assets: Asset[]): string {
+  const joined = assets.map(({ etag }) => etag).join();
+  return createHash('sha256').update(joined).digest('hex').slice(0, 12);
+}
+
+function mountAsset(app: FastifyInstance, path: string, { body, contentType, etag }: Asset): void {
+  app.get(path, (request, reply) => {
+    reply
+      .header('Cache-Control', assetCacheControl)
+      .header('ETag', etag)
+      // Merchants' pages load the SDK from their own origin, some of them with integrity checks.
+      .header('Access-Control-Allow-Origin', '*')
+      .header('Cross-Origin-Resource-Policy', 'cross-origin')
+      .header('X-Content-Type-Options', 'nosniff');
+    if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send();
+    return reply.header('Content-Type', contentType).send(body);
+  });
+}
+
+function sendPage(reply: FastifyReply, page: string, furtherPolicy: string): FastifyReply {
+  const nonce = randomBytes(16).toString('base64');
+  const policy =
+    `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; connect-src 'self'; ` +
+    `img-src data:; base-uri 'none'; form-action 'none'; ${furtherPolicy}`;
+  return reply
+    .header('Content-Type', 'text/html; charset=utf-8')
+    .header('Content-Security-Policy', policy)
+    .header('Referrer-Policy', 'no-referrer')
+    .header('Permissions-Policy', permissionsPolicy)
+    .header('X-Content-Type-Options', 'nosniff')
+    .header('Cache-Control', 'no-store')
+    .send(page.replaceAll('{{nonce}}', nonce));
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import packedChromium from '@sparticuz/chromium';
+import { type Browser, chromium } from 'playwright-core';
+
+/** A real Chromium from the npm registry, unpacked once and shared by everything that needs a browser. */
+
+const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
+
+export async function launchBrowser(): Promise<Browser> {
+  const folder = await unpackedChromium();
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    // The package's own arguments would switch web security off, and with it most of what is tested.
+    args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'],
+    env: { ...process.env, FONTCONFIG_FILE: join(folder, 'fonts.conf') },
+  });
+}
+
+/** Unpacked beside its final place and moved there whole: test files that start together cannot meet a half of it. */
+async function unpackedChromium(): Promise<string> {
+  const manifest = join(modules, '@sparticuz', 'chromium', 'package.json');
+  const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
+  const cache = join(modules, '.cache');
+  const folder = join(cache, `chromium-${version}`);
+  if (existsSync(folder)) return folder;
+  await mkdir(cache, { recursive: true });
+  const fresh = await mkdtemp(join(cache, 'chromium-new-'));
+  await unpackInto(fresh);
+  await writeFile(join(fresh, 'fonts.conf'), fontSettings(join(folder, 'fonts')));
+  await rename(fresh, folder).catch(async () => rm(fresh, { recursive: true, force: true }));
+  return folder;
+}
+
+async function unpackInto(folder: string): Promise<void> {
+  const { TMPDIR } = process.env;
+  // The package always unpacks into the folder for temporary files.
+  process.env.TMPDIR = folder;
+  try {
+    await packedChromium.executablePath();
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+}
+
+/** The packed font alone, so that pages look and measure the same on every machine. */
+function fontSettings(folder: string): string {
+  return `<?xml version="1.0"?><fontconfig><dir>${folder}</dir><cachedir>${folder}/cache</cachedir></fontconfig>\n`;
+}
