@@ -66,7 +66,8 @@ export async function buildServer(
   app.server.on('checkExpectation', refuseExpectation);
   app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
 
-  app.addHook('onRequest', async (request, reply) => {
+  // Callbacks, not promises: these run on every request, and each promise costs a turn of the queue.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('SVC-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     request.span = options.tracing.startRequestSpan({
@@ -76,25 +77,26 @@ export async function buildServer(
       headers: request.headers,
     });
     if (!request.headers.host && request.raw.httpVersion === '1.1') {
-      throw new ApiError('invalid_request', 'Send a Host header.');
+      return done(new ApiError('invalid_request', 'Send a Host header.'));
     }
     // Decided here, before anybody looks at the body.
     if (request.is404) {
-      await takeFromAddress(request, reply, dependencies);
-      throw unknownPath(mounted, request);
+      const refuse = (): void => done(unknownPath(mounted, request));
+      return void takeFromAddress(request, reply, dependencies).then(refuse, done);
     }
-    if (!closing) return;
-    throw unavailable('The service is shutting down. Retry on a new connection.');
+    return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();
   });
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
+    done(null, payload);
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply, options);
     // An answer whose headers were sent before the end began could not say that the connection closes.
     if (closing) setImmediate(() => app.server.closeIdleConnections());
+    done();
   });
 
   await app.register(underPressure, {

@@ -274,7 +274,7 @@ const errorAnswer = (
 });
 
 /** Playwright has this too, but asks the page to do it, which the pages' policies forbid. */
-async function until(where: Page | Frame, condition: string, timeoutMs = 5_000): Promise<void> {
+async function until(where: Page | Frame, condition: string, timeoutMs = 15_000): Promise<void> {
   const endMs = Date.now() + timeoutMs;
   while (!(await where.evaluate(condition))) {
     assert.ok(Date.now() < endMs, `this never came true: ${condition}`);
