@@ -123,13 +123,13 @@ async function runJob(job: Job): Promise<JobResult> {
   };
 }
 
-function answer(message: ClientMessage): void {
+function tellParent(message: ClientMessage): void {
   process.send?.(message);
 }
 
 process.on('message', (job: Job) => {
   runJob(job).then(
-    (result) => answer({ result }),
-    (error: Error) => answer({ error: error.stack ?? error.message }),
+    (result) => tellParent({ result }),
+    (error: Error) => tellParent({ error: error.stack ?? error.message }),
   );
 });

@@ -10,7 +10,10 @@ import pg from 'pg';
 import { createApiKey } from '../server/features/api-keys/service.ts';
 import { createCompanies } from '../server/features/companies/service.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey, Secret } from '../server/platform/secret.ts';
 
@@ -99,8 +102,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
     async startService(name, { settings, root, profileInto } = {}) {
       if (profileInto) await mkdir(profileInto, { recursive: true });
       const profiling = profileInto ? ['--cpu-prof', `--cpu-prof-dir=${profileInto}`] : [];
-      // As `npm start` does: left alone, Node lets its young generation grow to 128 MB under load.
-      const args = ['--max-semi-space-size=16', ...profiling, 'server/main.ts'];
+      const args = [...profiling, ...(await startArguments(root ?? thisRoot))];
       return start(name, root ?? thisRoot, args, { ...withoutRateLimits, ...settings });
     },
     startBareServer: () => start('bare', thisRoot, ['bench/bare-server.ts'], {}),

@@ -53,7 +53,10 @@ function machineCpuSeconds(): number {
     .slice(0, 200)
     .split(/\s+/)
     .map(Number);
-  return [user, nice, system, interrupts, softInterrupts, stolen].reduce((sum: number, one = 0) => sum + one, 0) / ticksPerSecond;
+  return (
+    [user, nice, system, interrupts, softInterrupts, stolen].reduce((sum: number, one = 0) => sum + one, 0) /
+    ticksPerSecond
+  );
 }
 
 /** Starts watching; the function it returns says which share of the machine went to others than this program's family. */

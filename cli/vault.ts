@@ -5,17 +5,17 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './svc.ts';
 
-// Running processes look at the key file once a second; until then they seal with the key before.
-const noticedAfterMs = 2_500;
+// A call that took its key just before the new one was there may still be storing its card.
+const runningCallsMs = 1_000;
 
 /** `vault rotate`: works while the service runs. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
   if (action !== 'rotate') throw new CommandError('Say what to do: vault rotate.');
   return withDatabase(async ({ db, config }) => {
-    const keys = await openKeyStore(config);
+    const keys = await openKeyStore(config, db);
     if (!config.SVC_VAULT_KEYS) {
       await keys.addKeys();
-      await sleep(noticedAfterMs);
+      await sleep(runningCallsMs);
     }
     const progress = (count: number): void => void process.stderr.write(`${count} cards rewrapped\n`);
     const counts = {

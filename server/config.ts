@@ -227,6 +227,9 @@ function contradictions(config: Config): string[] {
   if (needsVault && !(config.SVC_VAULT_URL && config.SVC_VAULT_TOKEN)) {
     problems.push('SVC_ROLES without vault needs SVC_VAULT_URL and SVC_VAULT_TOKEN.');
   }
+  if (config.SVC_ROLES.every((role) => role === 'vault') && !config.SVC_VAULT_TOKEN) {
+    problems.push('SVC_ROLES=vault alone needs SVC_VAULT_TOKEN: without it nobody could call it.');
+  }
   if (config.SVC_VAULT_TOKEN && config.SVC_VAULT_TOKEN.reveal().length < 32) {
     problems.push('SVC_VAULT_TOKEN must have at least 32 characters.');
   }

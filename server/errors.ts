@@ -156,15 +156,22 @@ export interface ErrorBody {
   };
 }
 
+/** What a client sent as a name may be a card number in the wrong place: no answer repeats one. */
+const masked = (text: string): string => text.replace(/\d(?:[ -]?\d){11,18}/g, '***');
+
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error: {
       type: error.type,
       code: error.code,
-      message: error.message,
-      param: error.param,
+      message: masked(error.message),
+      param: error.param && masked(error.param),
       request_id: requestId,
-      field_errors: [...error.fieldErrors],
+      field_errors: error.fieldErrors.map(({ field, code, message }) => ({
+        field: masked(field),
+        code,
+        message: masked(message),
+      })),
     },
   };
 }

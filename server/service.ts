@@ -144,7 +144,8 @@ async function openVault(
 ): Promise<Vault> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
   if (!config.SVC_ROLES.includes('vault')) return remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
-  const vault = localVault(openVaultDatabase(), await openKeyStore(config));
+  const db = openVaultDatabase();
+  const vault = localVault(db, await openKeyStore(config, db));
   if (SVC_VAULT_TOKEN) {
     const server = buildVaultServer(vault, SVC_VAULT_TOKEN);
     cleanUp.push(() => server.close());

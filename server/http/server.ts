@@ -73,7 +73,6 @@ export async function buildServer(
     request.span = options.tracing.startRequestSpan({
       method: request.method,
       route: request.routeOptions.url,
-      path: request.url,
       headers: request.headers,
     });
     if (!request.headers.host && request.raw.httpVersion === '1.1') {

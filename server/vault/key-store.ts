@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { ConfigurationError } from '../config.ts';
+import { errorCode } from '../platform/error-code.ts';
 import { Secret } from '../platform/secret.ts';
 import type { KeyRing } from './keys.ts';
 
@@ -9,16 +11,18 @@ import type { KeyRing } from './keys.ts';
 
 export type Mode = 'sandbox' | 'live';
 
+const keyBytes = 32;
+const key = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
 const ringSchema = Type.Object({
   current: Type.Integer({ minimum: 1 }),
-  keys: Type.Record(Type.String({ pattern: '^[1-9]\\d*$' }), Type.String({ minLength: 43, maxLength: 44 })),
-  fingerprint: Type.String({ minLength: 43, maxLength: 44 }),
+  keys: Type.Record(Type.String({ pattern: '^[1-9]\\d*$' }), key),
+  fingerprint: key,
 });
 const fileSchema = Type.Object({ sandbox: ringSchema, live: ringSchema });
 type KeyFile = Static<typeof fileSchema>;
 const validFile = Compile(fileSchema);
 
-const newKey = (): string => randomBytes(32).toString('base64url');
+const newKey = (): string => randomBytes(keyBytes).toString('base64url');
 const newRing = (): KeyFile['live'] => ({ current: 1, keys: { '1': newKey() }, fingerprint: newKey() });
 
 export interface KeyStore {
@@ -27,24 +31,34 @@ export interface KeyStore {
   addKeys(): Promise<void>;
 }
 
-function parseKeys(text: string, source: string): Record<Mode, KeyRing> {
-  const value: unknown = JSON.parse(text);
-  if (!validFile.Check(value)) throw new Error(`${source} does not hold the vault's keys`);
-  return { sandbox: toRing(value.sandbox), live: toRing(value.live) };
+/** Says no more of what it could not read than where it came from. */
+function readKeys(text: string, source: string): KeyFile {
+  const isWhole = ({ current, keys }: KeyFile['live']): boolean => Object.hasOwn(keys, String(current));
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (validFile.Check(value) && isWhole(value.sandbox) && isWhole(value.live)) return value;
+  throw new ConfigurationError(
+    `${source} does not hold the keys of the vault, or is damaged. Put it back from a backup.`,
+  );
 }
 
 function toRing({ current, keys, fingerprint }: KeyFile['live']): KeyRing {
-  const secret = (key: string): Secret<Buffer> => new Secret(Buffer.from(key, 'base64url'));
+  const secret = (text: string): Secret<Buffer> => new Secret(Buffer.from(text, 'base64url'));
   return {
     current,
-    keys: new Map(Object.entries(keys).map(([version, key]) => [Number(version), secret(key)])),
+    keys: new Map(Object.entries(keys).map(([version, text]) => [Number(version), secret(text)])),
     fingerprintKey: secret(fingerprint),
   };
 }
 
 /** Keys from the environment do not change while the process runs. */
 export function fixedKeyStore(keys: Secret<string>): KeyStore {
-  const rings = parseKeys(keys.reveal(), 'SVC_VAULT_KEYS');
+  const file = readKeys(keys.reveal(), 'SVC_VAULT_KEYS');
+  const rings = { sandbox: toRing(file.sandbox), live: toRing(file.live) };
   return {
     ring: async (mode) => rings[mode],
     async addKeys() {
@@ -53,49 +67,68 @@ export function fixedKeyStore(keys: Secret<string>): KeyStore {
   };
 }
 
-const freshForMs = 1_000;
-
-/** Keys from a file are read again when it changed, so that a rotation reaches every process within a second. */
+/** Keys from a file are read again as soon as it changed, so that a rotation reaches every process at once. */
 export async function fileKeyStore(path: string, options: { create: boolean }): Promise<KeyStore> {
   if (options.create) await createIfMissing(path);
-  let loaded = { rings: parseKeys(await readFile(path, 'utf8'), path), changedAtMs: 0, checkedAtMs: 0 };
-
-  async function refresh(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - loaded.checkedAtMs < freshForMs) return;
-    const { mtimeMs } = await stat(path);
-    if (mtimeMs === loaded.changedAtMs) {
-      loaded = { ...loaded, checkedAtMs: nowMs };
-      return;
-    }
-    loaded = { rings: parseKeys(await readFile(path, 'utf8'), path), changedAtMs: mtimeMs, checkedAtMs: nowMs };
-  }
-
+  let loaded = await load(path);
   return {
     async ring(mode) {
-      await refresh();
-      return loaded.rings[mode];
+      // A look at the file costs some 50 µs; a card that cannot be opened costs an order.
+      if ((await identityOf(path)) !== loaded.identity) loaded = await load(path);
+      return loaded[mode];
     },
-    async addKeys() {
-      const file = JSON.parse(await readFile(path, 'utf8')) as KeyFile;
-      const next = (ring: KeyFile['live']): KeyFile['live'] => {
-        const current = Math.max(...Object.keys(ring.keys).map(Number)) + 1;
-        return { ...ring, current, keys: { ...ring.keys, [current]: newKey() } };
-      };
-      await writeKeys(path, { sandbox: next(file.sandbox), live: next(file.live) });
-    },
+    addKeys: () => withLock(path, () => writeNextKeys(path)),
   };
+}
+
+async function load(path: string): Promise<Record<Mode, KeyRing> & { identity: string }> {
+  const identity = await identityOf(path).catch(() => {
+    throw new ConfigurationError(`${path}, the keys of the vault, is missing, and there are cards that only it opens.`);
+  });
+  const file = readKeys(await readFile(path, 'utf8'), path);
+  return { sandbox: toRing(file.sandbox), live: toRing(file.live), identity };
+}
+
+/** A changed file is another file that took its name, so this tells also where the clock has not moved on. */
+async function identityOf(path: string): Promise<string> {
+  const { ino, size, mtimeMs } = await stat(path);
+  return `${ino} ${size} ${mtimeMs}`;
 }
 
 async function createIfMissing(path: string): Promise<void> {
   const text = JSON.stringify({ sandbox: newRing(), live: newRing() });
   // Fails where the file exists: two first starts at once must end up with the same keys.
-  await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
+  await writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true }).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
   });
 }
 
-async function writeKeys(path: string, file: KeyFile): Promise<void> {
-  await writeFile(`${path}.new`, JSON.stringify(file), { mode: 0o600, flush: true });
+async function writeNextKeys(path: string): Promise<void> {
+  const file = readKeys(await readFile(path, 'utf8'), path);
+  const next = (ring: KeyFile['live']): KeyFile['live'] => {
+    const current = Math.max(...Object.keys(ring.keys).map(Number)) + 1;
+    return { ...ring, current, keys: { ...ring.keys, [current]: newKey() } };
+  };
+  const text = JSON.stringify({ sandbox: next(file.sandbox), live: next(file.live) });
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
+}
+
+const staleLockMs = 60_000;
+
+/** One at a time: a key that another one overwrote may have sealed cards already. */
+async function withLock(path: string, work: () => Promise<void>): Promise<void> {
+  const lock = `${path}.lock`;
+  const held = await stat(lock).catch(() => undefined);
+  if (held && performance.timeOrigin + performance.now() - held.mtimeMs > staleLockMs) await rm(lock, { force: true });
+  const handle = await open(lock, 'wx', 0o600).catch((error: unknown) => {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    throw new Error(`Keys are being added by another process. If none is running, remove ${lock}.`);
+  });
+  try {
+    await work();
+  } finally {
+    await handle.close();
+    await rm(lock, { force: true });
+  }
 }

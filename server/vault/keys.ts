@@ -26,7 +26,7 @@ function encrypt(key: Buffer, plain: Buffer, about: string): Buffer {
 
 function decrypt(key: Buffer, sealed: Buffer, about: string): Buffer {
   const nonce = sealed.subarray(0, nonceBytes);
-  const decipher = createDecipheriv(algorithm, key, nonce)
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes })
     .setAAD(Buffer.from(about))
     .setAuthTag(sealed.subarray(-tagBytes));
   return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);

@@ -50,15 +50,18 @@ export async function findCardsToRewrap(
   db: Queryable,
   mode: Mode,
   currentVersion: number,
+  after: { companyId: string; cardId: string } | undefined,
   batch: number,
-): Promise<{ companyId: string; id: string; card: SealedCard }[]> {
+): Promise<{ companyId: string; cardId: string; card: SealedCard }[]> {
   const rows = await db.query<CardRow>(
     `SELECT company_id, id, key_version, wrapped_key, sealed FROM vault.cards
-     WHERE mode = $1 AND key_version < $2 ORDER BY key_version LIMIT $3`,
-    [mode, currentVersion, batch],
+     WHERE mode = $1 AND key_version < $2 AND (company_id, id) > ($3, $4) ORDER BY company_id, id LIMIT $5`,
+    [mode, currentVersion, after?.companyId ?? nilId, after?.cardId ?? nilId, batch],
   );
-  return rows.map((row) => ({ companyId: row.company_id, id: row.id, card: toSealed(row) }));
+  return rows.map((row) => ({ companyId: row.company_id, cardId: row.id, card: toSealed(row) }));
 }
+
+const nilId = '00000000-0000-0000-0000-000000000000';
 
 export async function replaceWrapping(
   db: Queryable,
@@ -72,4 +75,8 @@ export async function replaceWrapping(
      WHERE company_id = $1 AND id = $2 AND key_version = $3`,
     [companyId, id, from, card.keyVersion, card.wrappedKey],
   );
+}
+
+export async function hasCards(db: Queryable): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM vault.cards LIMIT 1')).length > 0;
 }

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { keyedHash, type Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
@@ -12,7 +12,11 @@ const mode = Type.Enum(['sandbox', 'live']);
 const id = Type.String({ format: 'uuid' });
 const number = Type.String({ pattern: '^\\d{12,19}$' });
 
-export const vaultCalls = {
+export const vaultAnswer = Compile(
+  Type.Object({ done: Type.Literal(true), fingerprint: Type.Optional(Type.String({ minLength: 1 })) }),
+);
+
+const vaultCalls = {
   store: Compile(Type.Object({ company_id: id, card_id: id, mode, number })),
   fingerprint: Compile(Type.Object({ company_id: id, mode, number })),
   remove: Compile(
@@ -29,9 +33,10 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
   const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
   app.addHook('onRequest', async (request, reply) => {
-    if (request.url === '/healthz') return;
+    if (request.url === '/healthz') return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     if (!sameSecret(given, credential)) return reply.code(401).send({ error: 'unauthorized' });
+    return undefined;
   });
   // What went wrong may hold what was sent: the caller learns only that it did.
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ error: 'failed' }));
@@ -45,12 +50,13 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
       mode: body.mode,
       number: new CardNumber(body.number),
     });
-    return reply.send({});
+    return reply.send({ done: true });
   });
   app.post('/fingerprint', async (request, reply) => {
     const { body } = request;
     if (!vaultCalls.fingerprint.Check(body)) return reply.code(400).send({ error: 'invalid' });
     return reply.send({
+      done: true,
       fingerprint: await vault.fingerprint(body.company_id, body.mode, new CardNumber(body.number)),
     });
   });
@@ -58,9 +64,7 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
     const { body } = request;
     if (!vaultCalls.remove.Check(body)) return reply.code(400).send({ error: 'invalid' });
     await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
-    return reply.send({});
+    return reply.send({ done: true });
   });
   return app;
 }
-
-export type StoreCall = Static<ReturnType<(typeof vaultCalls.store)['Type']>>;

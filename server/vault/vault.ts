@@ -1,4 +1,4 @@
-import type { Database } from '../platform/database.ts';
+import { type Database, isUnavailable } from '../platform/database.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
 import { fingerprint, rewrap, seal } from './keys.ts';
@@ -45,7 +45,10 @@ export function localVault(db: Database, keys: KeyStore): Vault {
 
 const rotationBatch = 500;
 
-/** Rewraps what older keys have wrapped, while the service runs. Gives the number of cards. */
+/**
+ * Rewraps what older keys have wrapped, while the service runs. Gives the number of cards. Each card by itself, so that
+ * nothing waits for more than one; a card that does not open is left as it is and named at the end.
+ */
 export async function rotate(
   db: Database,
   keys: KeyStore,
@@ -53,16 +56,25 @@ export async function rotate(
   onProgress: (count: number) => void,
 ): Promise<number> {
   const ring = await keys.ring(mode);
+  const damaged: string[] = [];
   let count = 0;
+  let after: CardReference | undefined;
   for (;;) {
-    const cards = await findCardsToRewrap(db, mode, ring.current, rotationBatch);
-    if (cards.length === 0) return count;
-    await db.transaction(async (transaction) => {
-      for (const { companyId, id, card } of cards) {
-        await replaceWrapping(transaction, companyId, id, card.keyVersion, rewrap(ring, companyId, id, card));
+    const cards = await findCardsToRewrap(db, mode, ring.current, after, rotationBatch);
+    if (cards.length === 0) break;
+    for (const { companyId, cardId, card } of cards) {
+      try {
+        await replaceWrapping(db, companyId, cardId, card.keyVersion, rewrap(ring, companyId, cardId, card));
+        count += 1;
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        damaged.push(cardId);
       }
-    });
-    count += cards.length;
+    }
+    after = cards.at(-1);
     onProgress(count);
   }
+  if (damaged.length > 0)
+    throw new Error(`${count} cards were rewrapped; these cannot be opened: ${damaged.join(', ')}`);
+  return count;
 }

@@ -24,7 +24,7 @@ function inline(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const { $ref, ...rest } = node as Json;
   if (typeof $ref === 'string') return inline(document.components.schemas[$ref.split('/').at(-1) ?? '']);
-  const written = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value)])) as Json;
+  const written: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value)]));
   // What the document does not name must not be there.
   return written.properties && written.additionalProperties === undefined
     ? { ...written, additionalProperties: false }

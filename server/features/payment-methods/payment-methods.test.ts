@@ -84,7 +84,7 @@ describe('POST /v1/card_tokens', () => {
     ['card.number', { number: '4242' }],
     ['card.number', { number: '4242x42424242424' }],
     ['card.exp_month', { exp_month: '13' }],
-    ['card.exp_year', { exp_year: '20' + 'x' }],
+    ['card.exp_year', { exp_year: '20x' }],
     ['card.exp_year', { exp_year: '2020' }],
     ['card.cvc', { cvc: '12' }],
   ] as const) {

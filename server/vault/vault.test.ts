@@ -1,0 +1,1432 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes, randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { format, inspect } from 'node:util';
+import pg from 'pg';
+import { cloneDatabase } from '../../tests/support/database.ts';
+import { type Reply, someCustomer, startTestService, type TestService } from '../../tests/support/service.ts';
+import { loadConfig } from '../config.ts';
+import { removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import { createLog } from '../platform/log.ts';
+import { Secret } from '../platform/secret.ts';
+import { CardNumber } from './card-number.ts';
+import { remoteVault } from './client.ts';
+import { fileKeyStore, fixedKeyStore, type KeyStore } from './key-store.ts';
+import { fingerprint, type KeyRing, open, rewrap, type SealedCard, seal } from './keys.ts';
+import { findCard, insertCard } from './queries.ts';
+import { buildVaultServer } from './server.ts';
+import { localVault, rotate, type Vault } from './vault.ts';
+
+const root = await mkdtemp(join(tmpdir(), 'svc-vault-'));
+after(() => rm(root, { recursive: true, force: true }));
+const newFolder = (): Promise<string> => mkdtemp(join(root, 'data-'));
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const someNumber = (): string => `4${Array.from({ length: 15 }, () => randomInt(10)).join('')}`;
+const cardWith = (number: string) => ({ number, exp_month: '12', exp_year: '2032', cvc: '9173' });
+const newKey = (): Secret<Buffer> => new Secret(randomBytes(32));
+const newRing = (): KeyRing => ({ current: 1, keys: new Map([[1, newKey()]]), fingerprintKey: newKey() });
+
+async function newCustomer(): Promise<string> {
+  const reply = await service.call('POST', '/v1/customers', { body: someCustomer() });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body.id;
+}
+
+function assertRefused(reply: Reply, status: number, code: string): void {
+  assert.deepEqual([reply.status, reply.body.error?.code], [status, code], reply.text);
+}
+
+/** Opens a stored card the way a charge has to: the row first, then the keys. */
+async function openStored(db: TestService['vaultDb'], keys: KeyStore, companyId: string, id: string): Promise<string> {
+  const card = await findCard(db, companyId, id);
+  assert.ok(card, 'the card is not in the vault');
+  return open(await keys.ring('sandbox'), companyId, id, card);
+}
+
+describe('sealing', () => {
+  const company = randomUUID();
+  const card = randomUUID();
+  const number = someNumber();
+  const ring = newRing();
+  const sealed = seal(ring, company, card, number);
+
+  it('opens to the number that was sealed', () => {
+    assert.equal(open(ring, company, card, sealed), number);
+  });
+
+  it('shows nothing of the number, and nothing equal for equal numbers', () => {
+    const parts = Array.from({ length: 50 }, () => seal(ring, company, card, number)).flatMap((one) => [
+      one.sealed,
+      one.wrappedKey,
+    ]);
+    const beginnings = new Set(parts.map((part) => part.toString('hex', 0, 12)));
+    assert.equal(beginnings.size, parts.length, 'a nonce was used twice');
+    assert.equal(new Set(parts.map((part) => part.toString('hex', 12))).size, parts.length);
+    for (const part of parts) assert.ok(!part.includes(number));
+  });
+
+  it('gives two rows that share nothing when the same number is stored twice', async () => {
+    const ids = [randomUUID(), randomUUID()];
+    for (const cardId of ids) {
+      await service.vault.store({
+        companyId: service.company.id,
+        cardId,
+        mode: 'sandbox',
+        number: new CardNumber(number),
+      });
+    }
+    const rows = await service.vaultDb.query<{ wrapped_key: Buffer; sealed: Buffer }>(
+      'SELECT wrapped_key, sealed FROM vault.cards WHERE id = ANY($1::uuid[])',
+      [ids],
+    );
+    assert.equal(rows.length, 2);
+    assert.notDeepEqual(rows[0]?.wrapped_key, rows[1]?.wrapped_key);
+    assert.notDeepEqual(rows[0]?.sealed, rows[1]?.sealed);
+    for (const id of ids) {
+      assert.equal(await openStored(service.vaultDb, service.keys, service.company.id, id), number);
+    }
+  });
+
+  for (const part of ['sealed', 'wrappedKey'] as const) {
+    it(`does not open when any bit of ${part} was changed`, () => {
+      for (let at = 0; at < sealed[part].length * 8; at += 1) {
+        const bytes = Buffer.from(sealed[part]);
+        bytes[at >> 3] = (bytes[at >> 3] ?? 0) ^ (1 << (at & 7));
+        assert.throws(() => open(ring, company, card, { ...sealed, [part]: bytes }), `bit ${at}`);
+      }
+    });
+
+    it(`does not open when ${part} was cut or made longer at either end`, () => {
+      for (let length = 0; length < sealed[part].length; length += 1) {
+        for (const bytes of [sealed[part].subarray(0, length), sealed[part].subarray(-length || sealed[part].length)]) {
+          assert.throws(() => open(ring, company, card, { ...sealed, [part]: bytes }), `${length} bytes`);
+        }
+      }
+      for (const bytes of [
+        [sealed[part], Buffer.alloc(1)],
+        [Buffer.alloc(1), sealed[part]],
+      ].map((parts) => Buffer.concat(parts))) {
+        assert.throws(() => open(ring, company, card, { ...sealed, [part]: bytes }));
+      }
+    });
+  }
+
+  it('does not open for another company or as another card', () => {
+    assert.throws(() => open(ring, randomUUID(), card, sealed));
+    assert.throws(() => open(ring, company, randomUUID(), sealed));
+    assert.throws(() => open(ring, card, company, sealed));
+  });
+
+  it('does not open with the wrapped key or the number of another card of the same company', () => {
+    const other = seal(ring, company, randomUUID(), someNumber());
+    assert.throws(() => open(ring, company, card, { ...sealed, wrappedKey: other.wrappedKey }));
+    assert.throws(() => open(ring, company, card, { ...sealed, sealed: other.sealed }));
+    assert.throws(() => open(ring, company, card, other));
+  });
+
+  it('does not open under another key version, even one with the same key', () => {
+    const [, key] = [...ring.keys][0] ?? [];
+    assert.ok(key);
+    const both = { ...ring, keys: new Map([...ring.keys, [2, key] as const, [3, newKey()] as const]) };
+    for (const keyVersion of [2, 3, 4, 0, -1]) {
+      assert.throws(() => open(both, company, card, { ...sealed, keyVersion }), `version ${keyVersion}`);
+    }
+  });
+
+  it('names no digit and no key when it does not open', () => {
+    const secrets = [number, ...[...ring.keys.values()].map((key) => key.reveal().toString('base64url'))];
+    const broken: SealedCard[] = [
+      { ...sealed, keyVersion: 9 },
+      { ...sealed, sealed: Buffer.alloc(44) },
+      { ...sealed, wrappedKey: Buffer.alloc(0) },
+    ];
+    for (const one of broken) {
+      assert.throws(
+        () => open(ring, company, card, one),
+        (error: Error) => secrets.every((secret) => !inspect(error).includes(secret)),
+      );
+    }
+  });
+
+  it('takes a new wrapping without a change to the sealed number', () => {
+    const next = { ...ring, current: 2, keys: new Map([...ring.keys, [2, newKey()] as const]) };
+    const again = rewrap(next, company, card, sealed);
+    assert.equal(again.keyVersion, 2);
+    assert.deepEqual(again.sealed, sealed.sealed);
+    assert.equal(open(next, company, card, again), number);
+    assert.throws(() => open(ring, company, card, again), 'the old keys alone still open it');
+  });
+
+  it('uses other keys for sandbox and live', async () => {
+    const [sandbox, live] = [await service.keys.ring('sandbox'), await service.keys.ring('live')];
+    const secrets = [sandbox, live].flatMap((one) => [one.fingerprintKey, ...one.keys.values()]);
+    assert.equal(new Set(secrets.map((key) => key.reveal().toString('hex'))).size, secrets.length);
+    assert.throws(() => open(live, company, card, seal(sandbox, company, card, number)));
+    assert.throws(() => open(sandbox, company, card, seal(live, company, card, number)));
+  });
+});
+
+describe('fingerprints', () => {
+  it('stay the same for one card of one company, also after a rotation', async () => {
+    const keys = await fileKeyStore(join(await newFolder(), 'vault.keys'), { create: true });
+    const vault = localVault(service.vaultDb, keys);
+    const number = new CardNumber(someNumber());
+    const first = await vault.fingerprint(service.company.id, 'sandbox', number);
+    await sleep(20);
+    await keys.addKeys();
+    await sleep(1_050);
+    assert.equal((await keys.ring('sandbox')).current, 2);
+    assert.equal(await vault.fingerprint(service.company.id, 'sandbox', number), first);
+  });
+
+  it('differ for other numbers, companies, modes and installations', async () => {
+    const number = someNumber();
+    const [sandbox, live] = [await service.keys.ring('sandbox'), await service.keys.ring('live')];
+    const company = randomUUID();
+    const values = [
+      fingerprint(sandbox, company, number),
+      fingerprint(live, company, number),
+      fingerprint(sandbox, randomUUID(), number),
+      fingerprint(sandbox, company, someNumber()),
+      fingerprint(newRing(), company, number),
+    ];
+    assert.equal(new Set(values).size, values.length);
+    for (const value of values) assert.match(value, /^[\w-]{22}$/);
+  });
+});
+
+describe('a card number in memory', () => {
+  const digits = someNumber();
+  const number = new CardNumber(digits);
+  const holder = { card: number, list: [number], map: new Map([[number, number]]), nested: { deep: { number } } };
+
+  const waysToPrint: Record<string, () => unknown> = {
+    String: () => String(number),
+    'a template': () => `${number}`,
+    'addition to a string': () => `${['', number].join('')}${number as unknown as string}`,
+    'JSON.stringify': () => JSON.stringify([number, holder]),
+    'util.inspect': () => inspect(holder, { depth: null, showHidden: true, getters: true }),
+    'util.inspect without custom inspection': () =>
+      inspect(holder, { depth: null, showHidden: true, customInspect: false }),
+    'util.format': () => format('%s %o %O %j %d %i', number, number, holder, holder, number, number),
+    structuredClone: () => inspect(structuredClone({ ...holder, map: 0 }), { depth: null }),
+    spread: () => JSON.stringify({ ...number }),
+    'Object.entries': () => JSON.stringify(Object.entries(number)),
+    'Object.getOwnPropertyNames': () => JSON.stringify(Reflect.ownKeys(number)),
+    'valueOf and Number': () => `${inspect(number.valueOf())} ${Number(number)}`,
+    'an error message': () => inspect(new Error(`the card ${number} was refused`, { cause: holder })),
+    'an assertion': () => {
+      try {
+        assert.deepEqual(holder, {});
+      } catch (error) {
+        return `${inspect(error, { depth: null })} ${(error as Error).message}`;
+      }
+      return '';
+    },
+  };
+  for (const [way, print] of Object.entries(waysToPrint)) {
+    it(`is not printed by ${way}`, () => {
+      const text = String(print());
+      assert.ok(text.length > 0);
+      assert.ok(!text.includes(digits));
+      assert.ok(!text.includes(digits.slice(0, 8)));
+    });
+  }
+
+  it('is not printed by the log, as a value, in an object, in an error or in a message', () => {
+    const lines: string[] = [];
+    const log = createLog('trace', { write: (line) => lines.push(line) });
+    log.info(
+      { number, holder, err: new Error(`${number}`, { cause: number }) },
+      'card %s %o %j',
+      number,
+      holder,
+      number,
+    );
+    log.error(number);
+    log.child({ number }).fatal({ err: number });
+    assert.equal(lines.length, 3);
+    assert.ok(!lines.join().includes(digits));
+    assert.ok(lines.join().includes('***'));
+  });
+
+  it('gives its last four digits and no more', () => {
+    assert.equal(number.last4, digits.slice(-4));
+  });
+});
+
+describe('the logins of the database', () => {
+  const refusedCode = '42501';
+
+  async function connect(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    return client;
+  }
+
+  let api: pg.Client;
+  let vault: pg.Client;
+  const cardId = randomUUID();
+  before(async () => {
+    const number = new CardNumber(someNumber());
+    await service.vault.store({ companyId: service.company.id, cardId, mode: 'sandbox', number });
+    [api, vault] = [await connect(service.database.apiUrl), await connect(service.database.vaultUrl)];
+  });
+  after(() => Promise.all([api.end(), vault.end()]));
+
+  const refusedToApi = [
+    'SELECT * FROM vault.cards',
+    'SELECT count(*) FROM vault.cards',
+    'SELECT 1 FROM vault.cards LIMIT 0',
+    'TABLE vault.cards',
+    `INSERT INTO vault.cards VALUES (gen_random_uuid(), gen_random_uuid(), 'sandbox', 1, '', '')`,
+    'UPDATE vault.cards SET key_version = 1',
+    'DELETE FROM vault.cards',
+    `MERGE INTO vault.cards USING (SELECT 1) one ON false WHEN MATCHED THEN DELETE`,
+    'TRUNCATE vault.cards',
+    'COPY vault.cards TO STDOUT',
+    'COPY (SELECT * FROM vault.cards) TO STDOUT',
+    `COPY vault.cards TO '/tmp/cards'`,
+    `COPY customers FROM PROGRAM 'cat /etc/passwd'`,
+    'EXPLAIN SELECT * FROM vault.cards',
+    'EXPLAIN ANALYZE DELETE FROM vault.cards',
+    'DO $$ BEGIN LOCK TABLE vault.cards; END $$',
+    'CREATE TEMP VIEW peek AS SELECT * FROM vault.cards',
+    'CREATE TEMP TABLE peek AS SELECT * FROM vault.cards',
+    'CREATE TEMP TABLE peek (LIKE vault.cards)',
+    'CREATE TABLE vault.mine (id int)',
+    'ALTER TABLE vault.cards OWNER TO svc_api',
+    'DROP TABLE vault.cards',
+    'DROP SCHEMA vault CASCADE',
+    'VACUUM vault.cards',
+    `SELECT pg_relation_filepath('vault.cards')`,
+    `SELECT query_to_xml('SELECT * FROM vault.cards', true, true, '')`,
+    `SELECT table_to_xml('vault.cards', true, true, '')`,
+    `SELECT pg_read_file('PG_VERSION')`,
+    `SELECT lo_import('/etc/passwd')`,
+    'SET ROLE svc_vault',
+    'SET SESSION AUTHORIZATION svc_vault',
+    'SET ROLE svc',
+    'GRANT svc_vault TO svc_api',
+    'GRANT SELECT ON vault.cards TO svc_api',
+    'ALTER ROLE svc_api SUPERUSER',
+    `ALTER ROLE svc_vault PASSWORD 'mine'`,
+    'CREATE ROLE another IN ROLE svc_vault',
+    `CREATE FUNCTION public.peek() RETURNS int LANGUAGE sql AS 'SELECT 1'`,
+  ];
+  for (const statement of refusedToApi) {
+    it(`refuse the API: ${statement}`, async () => {
+      await assert.rejects(api.query(statement), (error: pg.DatabaseError) => {
+        assert.equal(error.code, refusedCode, error.message);
+        return true;
+      });
+    });
+  }
+
+  it('leave a card in the vault as it was, whatever the API tried', async () => {
+    const rows = await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = $1', [cardId]);
+    assert.equal(rows.length, 1);
+  });
+
+  it('hide the table and what is in it from the views that list tables, columns and statistics to the API', async () => {
+    await service.db.query('ANALYZE vault.cards');
+    for (const view of ['information_schema.tables', 'information_schema.columns']) {
+      const { rows } = await api.query(`SELECT 1 FROM ${view} WHERE table_schema = 'vault'`);
+      assert.deepEqual(rows, [], view);
+    }
+    assert.deepEqual((await api.query(`SELECT 1 FROM pg_stats WHERE schemaname = 'vault'`)).rows, []);
+  });
+
+  it('do not show the API what the vault asks of the database', async () => {
+    const { rows } = await api.query<{ query: string }>(
+      `SELECT DISTINCT query FROM pg_stat_activity WHERE usename = 'svc_vault'`,
+    );
+    assert.deepEqual(rows, [{ query: '<insufficient privilege>' }]);
+  });
+
+  it('have no rights but to read and write rows: neither is a superuser or may make roles and databases', async () => {
+    const { rows } = await api.query(
+      `SELECT 1 FROM pg_roles WHERE rolname IN ('svc_api', 'svc_vault')
+         AND (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)
+       UNION ALL SELECT 1 FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.member
+         WHERE r.rolname IN ('svc_api', 'svc_vault')`,
+    );
+    assert.deepEqual(rows, []);
+  });
+
+  it('let the vault see no table but its own', async () => {
+    const { rows } = await service.db
+      .query<{ name: string }>(
+        `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+         WHERE schemaname NOT IN ('pg_catalog', 'information_schema', 'vault')`,
+      )
+      .then((found) => ({ rows: found }));
+    const names = rows.map((row) => row.name);
+    for (const needed of ['public.customers', 'public.card_tokens', 'public.api_keys', 'public.payment_methods']) {
+      assert.ok(names.includes(needed), needed);
+    }
+    for (const name of names) {
+      for (const statement of [`SELECT 1 FROM ${name}`, `DELETE FROM ${name}`, `TRUNCATE ${name}`]) {
+        await assert.rejects(vault.query(statement), { code: refusedCode }, statement);
+      }
+    }
+  });
+
+  it('let the vault neither empty nor change its table, nor become the API', async () => {
+    for (const statement of ['TRUNCATE vault.cards', 'DROP TABLE vault.cards', 'SET ROLE svc_api']) {
+      await assert.rejects(vault.query(statement), { code: refusedCode }, statement);
+    }
+  });
+});
+
+describe('rotation', () => {
+  async function storeMany(keys: KeyStore, company: string, count: number): Promise<Map<string, string>> {
+    const ring = await keys.ring('sandbox');
+    const numbers = new Map(Array.from({ length: count }, () => [randomUUID(), someNumber()] as const));
+    await Promise.all(
+      [...numbers].map(([id, number]) =>
+        insertCard(service.vaultDb, company, id, 'sandbox', seal(ring, company, id, number)),
+      ),
+    );
+    return numbers;
+  }
+
+  async function versionsOf(company: string): Promise<Record<number, number>> {
+    const rows = await service.vaultDb.query<{ key_version: number; count: number }>(
+      'SELECT key_version, count(*) FROM vault.cards WHERE company_id = $1 GROUP BY 1',
+      [company],
+    );
+    return Object.fromEntries(rows.map((row) => [row.key_version, row.count]));
+  }
+
+  // Each test has keys of its own: what other keys have sealed must not be in its way.
+  async function newKeys(): Promise<{ path: string; keys: KeyStore }> {
+    await service.vaultDb.query('DELETE FROM vault.cards');
+    const path = join(await newFolder(), 'vault.keys');
+    return { path, keys: await fileKeyStore(path, { create: true }) };
+  }
+
+  it('runs twice while 8 writers store and readers open, without an error, and leaves no card on an old key', async () => {
+    const { keys } = await newKeys();
+    const vault = localVault(service.vaultDb, keys);
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, 700);
+    const ending = new AbortController();
+    let opened = 0;
+    const write = async (): Promise<void> => {
+      while (!ending.signal.aborted) {
+        const [cardId, number] = [randomUUID(), someNumber()];
+        await vault.store({ companyId: company, cardId, mode: 'sandbox', number: new CardNumber(number) });
+        numbers.set(cardId, number);
+        await sleep(20);
+      }
+    };
+    const read = async (): Promise<void> => {
+      while (!ending.signal.aborted) {
+        const ids = [...numbers.keys()];
+        const id = ids[randomInt(ids.length)] ?? '';
+        assert.equal(await openStored(service.vaultDb, keys, company, id), numbers.get(id));
+        opened += 1;
+        await sleep(10);
+      }
+    };
+    const clients = Promise.all([...Array.from({ length: 8 }, write), ...Array.from({ length: 4 }, read)]);
+    // A failure of any of them shows at the end; meanwhile it must not be "unhandled".
+    clients.catch(() => undefined);
+    const before = numbers.size;
+    try {
+      for (const version of [2, 3]) {
+        await keys.addKeys();
+        await sleep(1_100);
+        assert.ok((await rotate(service.vaultDb, keys, 'sandbox', () => undefined)) >= before);
+        assert.equal((await keys.ring('sandbox')).current, version);
+      }
+    } finally {
+      ending.abort();
+      await clients;
+    }
+    // What a writer had sealed but not yet stored when a rotation looked is found by the next look.
+    await rotate(service.vaultDb, keys, 'sandbox', () => undefined);
+    assert.ok(numbers.size > before + 50 && opened > 50, `${numbers.size} cards, ${opened} opened`);
+    assert.deepEqual(await versionsOf(company), { 3: numbers.size });
+    await Promise.all(
+      [...numbers].map(async ([id, number]) =>
+        assert.equal(await openStored(service.vaultDb, keys, company, id), number),
+      ),
+    );
+  });
+
+  it('can be repeated after it was ended in the middle', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, 1_200);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    await assert.rejects(
+      rotate(service.vaultDb, after, 'sandbox', () => {
+        throw new Error('killed');
+      }),
+      /killed/,
+    );
+    assert.deepEqual(await versionsOf(company), { 1: 700, 2: 500 });
+    for (const [id, number] of numbers) assert.equal(await openStored(service.vaultDb, after, company, id), number);
+    assert.equal(await rotate(service.vaultDb, after, 'sandbox', () => undefined), 700);
+    assert.deepEqual(await versionsOf(company), { 2: 1_200 });
+    for (const [id, number] of numbers) assert.equal(await openStored(service.vaultDb, after, company, id), number);
+  });
+
+  it('loses its connection in the middle of a batch and can be repeated', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, 600);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    const kill = async (): Promise<void> => {
+      for (let found = false; !found; await sleep(1)) {
+        const rows = await service.db.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE usename = 'svc_vault' AND datname = current_database() AND query LIKE 'UPDATE vault.cards%'
+             AND backend_xid IS NOT NULL`,
+        );
+        found = rows.length > 0;
+      }
+    };
+    const [ended] = await Promise.allSettled([rotate(service.vaultDb, after, 'sandbox', () => undefined), kill()]);
+    assert.equal(ended.status, 'rejected');
+    await rotate(service.vaultDb, after, 'sandbox', () => undefined);
+    assert.deepEqual(await versionsOf(company), { 2: 600 });
+    for (const [id, number] of numbers) assert.equal(await openStored(service.vaultDb, after, company, id), number);
+  });
+
+  it('leaves the cards of the other environment alone', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    await storeMany(keys, company, 5);
+    const liveId = randomUUID();
+    const live = seal(await keys.ring('live'), company, liveId, someNumber());
+    await insertCard(service.vaultDb, company, liveId, 'live', live);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    assert.equal(await rotate(service.vaultDb, after, 'sandbox', () => undefined), 5);
+    assert.deepEqual(await findCard(service.vaultDb, company, liveId), live);
+    assert.equal(await rotate(service.vaultDb, after, 'live', () => undefined), 1);
+  });
+
+  it('goes on beside a second rotation and beside cards that are removed', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, 2_000);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    const vault = localVault(service.vaultDb, after);
+    const gone = [...numbers.keys()].reverse().slice(0, 1_000);
+    const remove = async (): Promise<void> => {
+      for (let at = 0; at < gone.length; at += 100) {
+        await vault.remove(gone.slice(at, at + 100).map((cardId) => ({ companyId: company, cardId })));
+      }
+    };
+    await Promise.all([
+      rotate(service.vaultDb, after, 'sandbox', () => undefined),
+      rotate(service.vaultDb, after, 'sandbox', () => undefined),
+      remove(),
+    ]);
+    assert.deepEqual(await versionsOf(company), { 2: 1_000 });
+  });
+
+  it('does not end in a deadlock with a removal that takes cards in another order', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    await storeMany(keys, company, 20);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    const rows = await service.vaultDb.query<{ id: string }>('SELECT id FROM vault.cards ORDER BY ctid');
+    const [first, last] = [rows.at(0)?.id, rows.at(-1)?.id];
+    const isWaiting = `SELECT 1 FROM pg_stat_activity
+      WHERE usename = 'svc_vault' AND datname = current_database() AND wait_event_type = 'Lock'`;
+    let rotation: Promise<number> | undefined;
+    await service.vaultDb.transaction(async (removal) => {
+      await removal.query('DELETE FROM vault.cards WHERE id = $1', [last]);
+      rotation = rotate(service.vaultDb, after, 'sandbox', () => undefined);
+      rotation.catch(() => undefined);
+      for (let turn = 0; turn < 50 && (await service.db.query(isWaiting)).length === 0; turn += 1) await sleep(10);
+      await removal.query('DELETE FROM vault.cards WHERE id = $1', [first]);
+    });
+    await rotation;
+    assert.deepEqual(await versionsOf(company), { 2: 18 });
+  });
+
+  it('is not kept from the other cards by one that is damaged, and says which one that is', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const numbers = await storeMany(keys, company, 20);
+    const [damaged = ''] = numbers.keys();
+    await service.vaultDb.query(`UPDATE vault.cards SET wrapped_key = '\\x00' WHERE id = $1`, [damaged]);
+    await keys.addKeys();
+    const after = await fileKeyStore(path, { create: false });
+    await assert.rejects(
+      rotate(service.vaultDb, after, 'sandbox', () => undefined),
+      (error: Error) => error.message.includes(damaged),
+    );
+    assert.deepEqual(await versionsOf(company), { 1: 1, 2: 19 });
+  });
+
+  it('reaches a process that has not looked at the key file yet: it opens what the newest key has wrapped', async () => {
+    const { path, keys } = await newKeys();
+    const company = randomUUID();
+    const early = await fileKeyStore(path, { create: false });
+    await early.ring('sandbox');
+    await keys.addKeys();
+    const noticed = await fileKeyStore(path, { create: false });
+    const [cardId, number] = [randomUUID(), someNumber()];
+    await localVault(service.vaultDb, noticed).store({
+      companyId: company,
+      cardId,
+      mode: 'sandbox',
+      number: new CardNumber(number),
+    });
+    assert.equal(await openStored(service.vaultDb, early, company, cardId), number);
+  });
+});
+
+describe('the key file', () => {
+  it('is for its owner only, also after keys were added', async () => {
+    const path = join(await newFolder(), 'vault.keys');
+    const previous = process.umask(0);
+    try {
+      const keys = await fileKeyStore(path, { create: true });
+      assert.equal((await stat(path)).mode & 0o777, 0o600);
+      await keys.addKeys();
+      assert.equal((await stat(path)).mode & 0o777, 0o600);
+    } finally {
+      process.umask(previous);
+    }
+  });
+
+  it('keeps every key when keys are added, and leaves no other file', async () => {
+    const folder = await newFolder();
+    const path = join(folder, 'vault.keys');
+    const keys = await fileKeyStore(path, { create: true });
+    const first = await keys.ring('live');
+    await keys.addKeys();
+    await keys.addKeys();
+    const last = await (await fileKeyStore(path, { create: false })).ring('live');
+    assert.equal(last.current, 3);
+    assert.deepEqual([...last.keys.keys()], [1, 2, 3]);
+    assert.deepEqual(last.keys.get(1)?.reveal(), first.keys.get(1)?.reveal());
+    assert.deepEqual(last.fingerprintKey.reveal(), first.fingerprintKey.reveal());
+    assert.deepEqual(await readdir(folder), ['vault.keys']);
+  });
+
+  it('is not made anew where it exists', async () => {
+    const path = join(await newFolder(), 'vault.keys');
+    await fileKeyStore(path, { create: true });
+    const before = await readFile(path, 'utf8');
+    await fileKeyStore(path, { create: true });
+    assert.equal(await readFile(path, 'utf8'), before);
+  });
+
+  it('is the same for all of several first starts at once', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const path = join(await newFolder(), 'vault.keys');
+      const stores = await Promise.all(Array.from({ length: 4 }, () => fileKeyStore(path, { create: true })));
+      const rings = await Promise.all(stores.map((store) => store.ring('sandbox')));
+      assert.equal(new Set(rings.map((ring) => ring.keys.get(1)?.reveal().toString('hex'))).size, 1);
+    }
+  });
+
+  it('is read again when keys were added, also where the clock of the file system has not moved on', async () => {
+    const path = join(await newFolder(), 'vault.keys');
+    const keys = await fileKeyStore(path, { create: true });
+    const { atime, mtime } = await stat(path);
+    await sleep(1_050);
+    assert.equal((await keys.ring('sandbox')).current, 1);
+    await utimes(path, atime, mtime);
+    await sleep(1_050);
+    assert.equal((await keys.ring('sandbox')).current, 1);
+    await keys.addKeys();
+    await utimes(path, atime, mtime);
+    await sleep(1_050);
+    assert.equal((await keys.ring('sandbox')).current, 2);
+  });
+
+  it('loses no key when keys are added twice at about the same time', async () => {
+    for (let round = 0; round < 200; round += 1) {
+      const path = join(await newFolder(), 'vault.keys');
+      const keys = await fileKeyStore(path, { create: true });
+      const other = await fileKeyStore(path, { create: false });
+      const later = async (): Promise<void> => {
+        for (let turn = 0; turn < round % 20; turn += 1) await setImmediate();
+        await other.addKeys();
+      };
+      const added = await Promise.allSettled([keys.addKeys(), later()]);
+      const succeeded = added.filter(({ status }) => status === 'fulfilled').length;
+      assert.ok(succeeded >= 1);
+      const ring = await (await fileKeyStore(path, { create: false })).ring('sandbox');
+      assert.equal(ring.keys.size, 1 + succeeded, 'a key that may have sealed cards already was overwritten');
+    }
+  });
+
+  const damages: Record<string, (text: string) => string> = {
+    emptied: () => '',
+    'cut in the middle': (text) => text.slice(0, text.length / 2),
+    'cut at its end': (text) => text.slice(0, -1),
+    'something else': () => 'these are not the keys',
+    null: () => 'null',
+    'an empty object': () => '{}',
+    'without the live keys': (text) => JSON.stringify({ sandbox: JSON.parse(text).sandbox }),
+    'with a character of a key changed to one that no key has': (text) => text.replace(/("1":"\w?.{10})./, '$1!'),
+    'with a key of the right length that is too short when read': (text) =>
+      text.replace(/("1":")[^"]*/, `$1${'='.repeat(43)}`),
+    'with a current version that has no key': (text) => text.replaceAll('"current":1', '"current":7'),
+    'with a key that has lost its first quote': (text) => text.replace(/"1":"/, '"1":'),
+    'with a stray character in front': (text) => `x${text}`,
+    'with a stray character inside a key’s quotes': (text) => text.replace(/("1":".{20})/, '$1"'),
+  };
+  for (const [damage, apply] of Object.entries(damages)) {
+    it(`is refused by its name, quoting nothing of it, and left as it is when it is ${damage}`, async () => {
+      const path = join(await newFolder(), 'vault.keys');
+      await fileKeyStore(path, { create: true });
+      const whole = await readFile(path, 'utf8');
+      const damaged = apply(whole);
+      assert.notEqual(damaged, whole);
+      await writeFile(path, damaged);
+      const secrets = [...whole.matchAll(/[\w-]{43}/g)].map(([key]) => key);
+      assert.equal(secrets.length, 4);
+      await assert.rejects(fileKeyStore(path, { create: true }), (error: Error) => {
+        const printed = inspect(error, { depth: null });
+        for (const secret of secrets) {
+          for (let at = 0; at + 5 <= secret.length; at += 1) {
+            assert.ok(!printed.includes(secret.slice(at, at + 5)), `part of a key is in: ${error.message}`);
+          }
+        }
+        assert.ok(error.message.includes(path), `the file is not named in: ${error.message}`);
+        return true;
+      });
+      assert.equal(await readFile(path, 'utf8'), damaged);
+    });
+  }
+
+  it('that cannot be read is refused by its name', { skip: process.getuid?.() === 0 }, async () => {
+    const path = join(await newFolder(), 'vault.keys');
+    await fileKeyStore(path, { create: true });
+    await chmod(path, 0o000);
+    await assert.rejects(fileKeyStore(path, { create: true }), (error: Error) => error.message.includes(path));
+  });
+
+  it('may be the setting SVC_VAULT_KEYS instead, which is refused by its name and not quoted when damaged', () => {
+    const secret = randomBytes(32).toString('base64url');
+    for (const text of [secret, `{"sandbox":${secret}`, '{}']) {
+      assert.throws(
+        () => fixedKeyStore(new Secret(text)),
+        (error: Error) => {
+          assert.ok(!inspect(error).includes(secret.slice(0, 6)), 'the setting is quoted');
+          assert.match(error.message, /SVC_VAULT_KEYS/);
+          return true;
+        },
+      );
+    }
+  });
+
+  it('as a setting cannot be added to, which is said', async () => {
+    const path = join(await newFolder(), 'vault.keys');
+    await fileKeyStore(path, { create: true });
+    const keys = fixedKeyStore(new Secret(await readFile(path, 'utf8')));
+    await assert.rejects(keys.addKeys(), /SVC_VAULT_KEYS/);
+  });
+});
+
+const credential = `credential-${randomBytes(24).toString('hex')}`;
+
+async function listen(server: Server, port = 0): Promise<string> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  const { port } = new URL(await listen(server));
+  server.close();
+  await once(server, 'close');
+  return Number(port);
+}
+
+describe('the vault over HTTP', () => {
+  let app: ReturnType<typeof buildVaultServer>;
+  let url: string;
+  let remote: Vault;
+  before(async () => {
+    app = buildVaultServer(service.vault, new Secret(credential));
+    url = await app.listen({ host: '127.0.0.1', port: 0 });
+    remote = remoteVault(url, new Secret(credential));
+  });
+  after(() => app.close());
+
+  const countOf = async (id: string): Promise<number> =>
+    (await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = $1', [id])).length;
+
+  it('stores, tells fingerprints and removes as the vault in the process does', async () => {
+    const companyId = service.company.id;
+    const digits = someNumber();
+    const number = new CardNumber(digits);
+    const cards = [randomUUID(), randomUUID(), randomUUID()];
+    for (const cardId of cards) await remote.store({ companyId, cardId, mode: 'sandbox', number });
+    for (const id of cards) {
+      assert.equal(await openStored(service.vaultDb, service.keys, companyId, id), digits);
+    }
+    for (const mode of ['sandbox', 'live'] as const) {
+      assert.equal(
+        await remote.fingerprint(companyId, mode, number),
+        await service.vault.fingerprint(companyId, mode, number),
+      );
+    }
+    const [first = '', second = '', third = ''] = cards;
+    await remote.remove([
+      { companyId, cardId: first },
+      { companyId, cardId: second },
+      { companyId: randomUUID(), cardId: third },
+    ]);
+    assert.deepEqual([await countOf(first), await countOf(second), await countOf(third)], [0, 0, 1]);
+    await remote.remove([]);
+    await remote.remove([{ companyId, cardId: first }]);
+  });
+
+  it('removes as many cards as the worker takes at once', async () => {
+    const companyId = service.company.id;
+    await remote.remove(Array.from({ length: 500 }, () => ({ companyId, cardId: randomUUID() })));
+  });
+
+  it('refuses to store a second number under the id of a card', async () => {
+    const card = { companyId: service.company.id, cardId: randomUUID(), mode: 'sandbox' } as const;
+    const digits = someNumber();
+    await remote.store({ ...card, number: new CardNumber(digits) });
+    await assert.rejects(remote.store({ ...card, number: new CardNumber(someNumber()) }));
+    assert.equal(await openStored(service.vaultDb, service.keys, card.companyId, card.cardId), digits);
+  });
+
+  const store = () => ({
+    company_id: service.company.id,
+    card_id: randomUUID(),
+    mode: 'sandbox',
+    number: someNumber(),
+  });
+
+  for (const [what, headers] of Object.entries<Record<string, string>>({
+    'no credential': {},
+    'another credential': { authorization: `Bearer ${'x'.repeat(credential.length)}` },
+    'the beginning of the credential': { authorization: `Bearer ${credential.slice(0, -1)}` },
+    'the credential and more': { authorization: `Bearer ${credential}x` },
+    'an empty credential': { authorization: 'Bearer ' },
+    'the credential as a user name': { authorization: `Basic ${Buffer.from(credential).toString('base64')}` },
+  })) {
+    it(`refuses ${what}, whatever the call, and does nothing`, async () => {
+      const body = store();
+      for (const path of ['/store', '/fingerprint', '/remove', '/nothing', '/healthz/../store', '/store?/healthz']) {
+        const reply = await fetch(url + path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        });
+        assert.equal(reply.status, 401, path);
+        assert.ok(!(await reply.text()).includes(body.number));
+      }
+      assert.equal(await countOf(body.card_id), 0);
+    });
+  }
+
+  it('refuses what is not a card, a company or a mode, repeating nothing', async () => {
+    const number = someNumber();
+    const wrong: [string, object | string][] = [
+      ['/store', { ...store(), number: 'x'.repeat(16) }],
+      ['/store', { ...store(), number: `${number}'` }],
+      ['/store', { ...store(), number: Number(number) }],
+      ['/store', { ...store(), card_id: number }],
+      ['/store', { ...store(), mode: number }],
+      ['/store', `{"number":"${number}"`],
+      ['/fingerprint', { company_id: number, mode: 'sandbox', number }],
+      ['/remove', { cards: [{ company_id: number, card_id: number }] }],
+    ];
+    for (const [path, body] of wrong) {
+      const reply = await fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${credential}` },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      });
+      assert.ok(reply.status >= 400, path);
+      assert.ok(!(await reply.text()).includes(number), path);
+    }
+  });
+
+  it('has no call that gives a number back', async () => {
+    const body = store();
+    const send = (path: string, method = 'POST') =>
+      fetch(url + path, {
+        method,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${credential}` },
+        ...(method === 'POST' && { body: JSON.stringify(body) }),
+      });
+    assert.equal(await (await send('/store')).text(), '{"done":true}');
+    for (const path of ['/open', '/read', '/get', '/reveal', '/cards', `/cards/${body.card_id}`, '/store', '/']) {
+      assert.equal((await send(path, 'GET')).status, 404, path);
+    }
+  });
+
+  it('names neither the credential nor the number in the errors of the client', async () => {
+    const digits = someNumber();
+    const card = {
+      companyId: service.company.id,
+      cardId: randomUUID(),
+      mode: 'sandbox',
+      number: new CardNumber(digits),
+    } as const;
+    const other = `other-${credential}`;
+    for (const vault of [
+      remoteVault(url, new Secret(other)),
+      remoteVault(`http://127.0.0.1:${await freePort()}`, new Secret(other)),
+    ]) {
+      await assert.rejects(vault.store(card), (error: Error) => {
+        const printed = inspect(error, { depth: null, showHidden: true }) + error.stack;
+        return !printed.includes(credential) && !printed.includes(digits);
+      });
+    }
+    assert.ok(!inspect(remote, { depth: null, showHidden: true }).includes(credential));
+  });
+
+  it('serves a whole capture through the API', async () => {
+    const api = await startTestService({ database: service.database, vault: remote });
+    try {
+      const customer = await newCustomer();
+      const number = someNumber();
+      const body = { customer_id: customer, card: cardWith(number) };
+      const reply = await api.call('POST', '/capture', { key: service.key, body });
+      assert.equal(reply.status, 201, reply.text);
+      const expected = await service.vault.fingerprint(service.company.id, 'sandbox', new CardNumber(number));
+      assert.equal(reply.body.card.fingerprint, expected);
+      const [row] = await service.db.query<{ card_id: string }>('SELECT card_id FROM payment_methods WHERE id = $1', [
+        reply.body.id,
+      ]);
+      const { card_id = '' } = row ?? {};
+      assert.equal(await openStored(service.vaultDb, service.keys, service.company.id, card_id), number);
+      const logs = api.logLines.join('');
+      assert.ok(!logs.includes(number) && !logs.includes(credential));
+    } finally {
+      await api.stop();
+    }
+  });
+});
+
+describe('a vault that is away', () => {
+  const answerWith =
+    (status: number, type: string, body: string): RequestListener =>
+    (request, response) => {
+      request.resume().on('end', () => response.writeHead(status, { 'content-type': type }).end(body));
+    };
+  const failures: Record<string, RequestListener | undefined> = {
+    'does not listen': undefined,
+    'ends connections without an answer': (request) => void request.socket.destroy(),
+    'breaks off in the middle of its answer': (request, response) => {
+      request.resume().on('end', () => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"finger');
+        setTimeout(() => response.destroy(), 20);
+      });
+    },
+    'refuses the credential': answerWith(401, 'application/json', '{"error":"unauthorized"}'),
+    'answers 500': answerWith(500, 'application/json', '{"error":"failed"}'),
+    'answers 404': answerWith(404, 'application/json', '{}'),
+    'is a proxy that answers 200 with a page': answerWith(200, 'text/html', '<h1>Welcome</h1>'),
+    'answers 200 with an object that says nothing': answerWith(200, 'application/json', '{}'),
+    'answers 200 with null': answerWith(200, 'application/json', 'null'),
+    redirects: (_request, response) => {
+      response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end();
+    },
+  };
+
+  /** Whatever a capture leaves behind, except the note that a card of this id is to be removed. */
+  async function traces(): Promise<unknown> {
+    const [row] = await service.db.query(
+      `SELECT (SELECT count(*) FROM card_tokens) AS tokens, (SELECT count(*) FROM payment_methods) AS methods,
+         (SELECT count(*) FROM vault.cards) AS cards, (SELECT count(*) FROM idempotency_keys) AS keys`,
+    );
+    return row;
+  }
+
+  for (const [failure, listener] of Object.entries(failures)) {
+    it(`which ${failure} makes the API answer 503 and leave nothing half done, and a retry works when it is back`, async () => {
+      const port = await freePort();
+      const vault = remoteVault(`http://127.0.0.1:${port}`, new Secret(credential));
+      const api = await startTestService({ database: service.database, vault });
+      const broken = listener && createServer(listener);
+      const real = buildVaultServer(service.vault, new Secret(credential));
+      try {
+        if (broken) await listen(broken, port);
+        const customer = await newCustomer();
+        const number = someNumber();
+        const attempts = [
+          { path: '/v1/card_tokens', body: { card: cardWith(number) } },
+          { path: '/capture', body: { customer_id: customer, card: cardWith(number) } },
+        ].flatMap(({ path, body }) => [
+          { path, call: { key: service.key, body } },
+          { path, call: { key: service.key, body, idempotencyKey: randomUUID() } },
+        ]);
+        const before = await traces();
+        for (const { path, call } of attempts) {
+          const reply = await api.call('POST', path, call);
+          assertRefused(reply, 503, 'service_unavailable');
+          assert.ok(reply.headers.has('retry-after'));
+        }
+        assert.deepEqual(await traces(), before);
+        const logs = api.logLines.join('');
+        assert.ok(!logs.includes(number) && !logs.includes(credential));
+
+        if (broken) {
+          broken.close();
+          broken.closeAllConnections();
+          await once(broken, 'close');
+        }
+        await real.listen({ host: '127.0.0.1', port });
+        for (const { path, call } of attempts) {
+          const reply = await api.call('POST', path, call);
+          assert.equal(reply.status, 201, reply.text);
+        }
+      } finally {
+        broken?.close();
+        await real.close();
+        await api.stop();
+      }
+    });
+  }
+
+  it('does not count its refusals as cards that were refused', async () => {
+    const vault = remoteVault(`http://127.0.0.1:${await freePort()}`, new Secret(credential));
+    const api = await startTestService({ database: service.database, vault });
+    try {
+      for (let count = 0; count < 25; count += 1) {
+        const body = { card: cardWith(someNumber()) };
+        assertRefused(
+          await api.call('POST', '/v1/card_tokens', { key: service.key, body }),
+          503,
+          'service_unavailable',
+        );
+      }
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it('keeps the note of a card that it could not remove, and the card goes when it is back', async () => {
+    const companyId = service.company.id;
+    const cardId = randomUUID();
+    await service.vault.store({ companyId, cardId, mode: 'sandbox', number: new CardNumber(someNumber()) });
+    await service.db.query('INSERT INTO unreferenced_cards (company_id, card_id, due_at) VALUES ($1, $2, now())', [
+      companyId,
+      cardId,
+    ]);
+    const away = remoteVault(`http://127.0.0.1:${await freePort()}`, new Secret(credential));
+    await assert.rejects(removeUnreferencedCards(service.db, away, 500));
+    const note = 'SELECT 1 FROM unreferenced_cards WHERE card_id = $1';
+    assert.equal((await service.db.query(note, [cardId])).length, 1);
+    await service.db.query(`UPDATE unreferenced_cards SET due_at = now() WHERE card_id = $1`, [cardId]);
+    await removeUnreferencedCards(service.db, service.vault, 500);
+    assert.equal((await service.db.query(note, [cardId])).length, 0);
+    assert.equal(await findCard(service.vaultDb, companyId, cardId), undefined);
+  });
+});
+
+describe('cards that nothing names', () => {
+  const job = (): Promise<number> => removeUnreferencedCards(service.db, service.vault, 500);
+  const isStored = async (id: string): Promise<boolean> =>
+    (await findCard(service.vaultDb, service.company.id, id)) !== undefined;
+  const dueIn = async (id: string): Promise<number | undefined> => {
+    const [row] = await service.db.query<{ seconds: string }>(
+      'SELECT extract(epoch FROM due_at - now()) AS seconds FROM unreferenced_cards WHERE card_id = $1',
+      [id],
+    );
+    return row && Number(row.seconds);
+  };
+  const letPass = async (id: string, seconds: number): Promise<void> => {
+    await service.db.query(
+      `UPDATE unreferenced_cards SET due_at = due_at - $2 * interval '1 second' WHERE card_id = $1`,
+      [id, seconds],
+    );
+  };
+
+  async function idOf(table: 'card_tokens' | 'payment_methods', number: string): Promise<string> {
+    const value = await service.vault.fingerprint(service.company.id, 'sandbox', new CardNumber(number));
+    const [row] = await service.db.query<{ card_id: string }>(`SELECT card_id FROM ${table} WHERE fingerprint = $1`, [
+      value,
+    ]);
+    assert.ok(row);
+    return row.card_id;
+  }
+
+  async function newToken(number: string): Promise<string> {
+    const reply = await service.call('POST', '/v1/card_tokens', { body: { card: cardWith(number) } });
+    assert.equal(reply.status, 201, reply.text);
+    return reply.body.id;
+  }
+
+  async function captured(customer: string): Promise<{ id: string; cardId: string; number: string }> {
+    const number = someNumber();
+    const body = { customer_id: customer, card: cardWith(number) };
+    const reply = await service.call('POST', '/capture', { body });
+    assert.equal(reply.status, 201, reply.text);
+    return { id: reply.body.id, cardId: await idOf('payment_methods', number), number };
+  }
+
+  it('leave the vault when their token was never used and its time is over, and not a second before', async () => {
+    const number = someNumber();
+    const token = await newToken(number);
+    const id = await idOf('card_tokens', number);
+    const seconds = (await dueIn(id)) ?? 0;
+    assert.ok(seconds > 15 * 60 + 60, `due in ${seconds} s, while the token still works`);
+    await letPass(id, seconds - 2);
+    await job();
+    assert.ok(await isStored(id));
+    await letPass(id, 3);
+    await job();
+    assert.equal(await isStored(id), false);
+    assert.equal(await dueIn(id), undefined);
+    const late = await service.call('POST', `/v1/customers/${await newCustomer()}/payment_methods`, {
+      body: { card_token: token },
+    });
+    assertRefused(late, 400, 'invalid_request');
+  });
+
+  it('stay for the whole life of the token, and a used token’s card stays for good', async () => {
+    const number = someNumber();
+    const token = await newToken(number);
+    const id = await idOf('card_tokens', number);
+    await letPass(id, 15 * 60);
+    await job();
+    const customer = await newCustomer();
+    const reply = await service.call('POST', `/v1/customers/${customer}/payment_methods`, {
+      body: { card_token: token },
+    });
+    assert.equal(reply.status, 201, reply.text);
+    assert.equal(await dueIn(id), undefined);
+    await job();
+    assert.equal(await openStored(service.vaultDb, service.keys, service.company.id, id), number);
+  });
+
+  it('include a deleted payment method’s, and not those of the customer’s other cards', async () => {
+    const customer = await newCustomer();
+    const [kept, gone] = [await captured(customer), await captured(customer)];
+    await job();
+    assert.ok(await isStored(gone.cardId));
+    const reply = await service.call('DELETE', `/v1/customers/${customer}/payment_methods/${gone.id}`);
+    assert.equal(reply.status, 200, reply.text);
+    await job();
+    assert.equal(await isStored(gone.cardId), false);
+    assert.ok(await isStored(kept.cardId));
+  });
+
+  for (const hasOrders of [false, true]) {
+    it(`include all those of a deleted customer ${hasOrders ? 'that orders name' : 'without orders'}`, async () => {
+      const references = { hasOrders: async () => hasOrders };
+      const other = await startTestService({ database: service.database, references });
+      try {
+        const customer = await newCustomer();
+        const cards = [await captured(customer), await captured(customer), await captured(customer)];
+        const [, , deletedBefore] = cards;
+        await service.call('DELETE', `/v1/customers/${customer}/payment_methods/${deletedBefore?.id}`);
+        const bystander = await captured(await newCustomer());
+        const reply = await other.call('DELETE', `/v1/customers/${customer}`, { key: service.key });
+        assert.equal(reply.status, 200, reply.text);
+        await job();
+        for (const { cardId } of cards) assert.equal(await isStored(cardId), false);
+        assert.ok(await isStored(bystander.cardId));
+      } finally {
+        await other.stop();
+      }
+    });
+  }
+
+  it('are noted before they are stored: a crash between the vault and the token leaves one that goes when due', async () => {
+    const stored: string[] = [];
+    const vault: Vault = {
+      ...service.vault,
+      async store(card) {
+        assert.ok((await dueIn(card.cardId)) !== undefined, 'stored before it was noted');
+        await service.vault.store(card);
+        stored.push(card.cardId);
+        throw new Error('the process died');
+      },
+    };
+    const crashing = await startTestService({ database: service.database, vault });
+    try {
+      const body = { card: cardWith(someNumber()) };
+      await crashing.call('POST', '/v1/card_tokens', { key: service.key, body });
+      await crashing.call('POST', '/capture', {
+        key: service.key,
+        body: { ...body, customer_id: await newCustomer() },
+        idempotencyKey: randomUUID(),
+      });
+    } finally {
+      await crashing.stop();
+    }
+    assert.equal(stored.length, 2);
+    await job();
+    for (const id of stored) {
+      assert.ok(await isStored(id));
+      await letPass(id, 3_600);
+    }
+    await job();
+    for (const id of stored) assert.equal(await isStored(id), false);
+  });
+
+  it('go, too, when the capture was refused after they were stored', async () => {
+    const number = '4000009999001000';
+    const customer = await newCustomer();
+    const before = await service.vaultDb.query<{ id: string }>('SELECT id FROM vault.cards');
+    const body = { customer_id: customer, card: cardWith(number) };
+    assertRefused(await service.call('POST', '/capture', { body }), 400, 'invalid_request');
+    const known = new Set(before.map((row) => row.id));
+    const left = (await service.vaultDb.query<{ id: string }>('SELECT id FROM vault.cards')).filter(
+      (row) => !known.has(row.id),
+    );
+    for (const { id } of left) await letPass(id, 3_600);
+    await job();
+    for (const { id } of left) assert.equal(await isStored(id), false);
+  });
+
+  it('are not left behind by a repeated idempotency key', async () => {
+    const customer = await newCustomer();
+    const number = someNumber();
+    const call = { body: { customer_id: customer, card: cardWith(number) }, idempotencyKey: randomUUID() };
+    const count = async (): Promise<number> => (await service.vaultDb.query('SELECT 1 FROM vault.cards')).length;
+    assert.equal((await service.call('POST', '/capture', call)).status, 201);
+    const before = await count();
+    for (let repeat = 0; repeat < 3; repeat += 1) await service.call('POST', '/capture', call);
+    assert.equal(await count(), before);
+  });
+
+  it('have one winner when a token is used in the moment its card is taken away', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const number = someNumber();
+      const [token, customer] = [await newToken(number), await newCustomer()];
+      const id = await idOf('card_tokens', number);
+      await letPass(id, 3_600);
+      const [reply] = await Promise.all([
+        service.call('POST', `/v1/customers/${customer}/payment_methods`, { body: { card_token: token } }),
+        job(),
+      ]);
+      assert.ok([201, 400].includes(reply.status), reply.text);
+      await job();
+      assert.equal(await isStored(id), reply.status === 201);
+    }
+  });
+});
+
+describe('processes of their own', () => {
+  const program = fileURLToPath(new URL('../main.ts', import.meta.url));
+  const token = `process-${randomBytes(24).toString('hex')}`;
+  const masterSecret = 'a master secret of this test, long enough';
+
+  interface Process {
+    readonly child: ChildProcess;
+    readonly output: { text: string };
+    readonly exited: Promise<number | null>;
+  }
+  const launched: Process[] = [];
+
+  function launch(folder: string, settings: Record<string, string>): Process {
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, [program], {
+      cwd: root,
+      env: {
+        PATH,
+        HOME,
+        PORT: '0',
+        SVC_DATA_DIR: folder,
+        SVC_LOG_LEVEL: 'trace',
+        SVC_MASTER_SECRET: masterSecret,
+        ...settings,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = { text: '' };
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        output.text += chunk;
+      });
+    }
+    const exited = once(child, 'close').then(([code]) => code as number | null);
+    const one = { child, output, exited };
+    launched.push(one);
+    return one;
+  }
+
+  async function untilReady({ child, output }: Process, isReady: () => Promise<boolean>): Promise<void> {
+    const deadlineMs = performance.now() + 20_000;
+    while (!(await isReady())) {
+      assert.equal(child.exitCode, null, `it ended:\n${output.text}`);
+      assert.ok(performance.now() < deadlineMs, `not ready:\n${output.text}`);
+      await sleep(20);
+    }
+  }
+
+  const answers = (url: string): Promise<boolean> =>
+    fetch(url).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+
+  after(async () => {
+    for (const { child } of launched) child.kill('SIGKILL');
+    await Promise.all(launched.map(({ exited }) => exited));
+  });
+
+  it('capture a card end to end: the API without rights to the cards, the vault without rights to the rest', async () => {
+    const database = await cloneDatabase();
+    const [vaultFolder, apiFolder] = [await newFolder(), await newFolder()];
+    const keys = await fileKeyStore(join(vaultFolder, 'vault.keys'), { create: true });
+    const port = await freePort();
+    const vaultUrl = `http://127.0.0.1:${port}`;
+    const vaultSettings = {
+      SVC_ROLES: 'vault',
+      DATABASE_URL: database.connectionString,
+      SVC_VAULT_DATABASE_URL: database.vaultUrl,
+      SVC_VAULT_TOKEN: token,
+      SVC_VAULT_PORT: String(port),
+    };
+    const client = new pg.Client({ connectionString: database.connectionString });
+    await client.connect();
+    try {
+      let vault = launch(vaultFolder, vaultSettings);
+      await untilReady(vault, () => answers(`${vaultUrl}/healthz`));
+      const api = launch(apiFolder, {
+        SVC_ROLES: 'api,worker',
+        DATABASE_URL: database.apiUrl,
+        SVC_VAULT_URL: vaultUrl,
+        SVC_VAULT_TOKEN: token,
+        SVC_DEMO: '1',
+      });
+      await untilReady(api, async () => /API reference .*\n[^]*curl /.test(api.output.text));
+      const demo = JSON.parse(await readFile(join(apiFolder, 'demo.json'), 'utf8')) as Record<string, string>;
+      const send = async (key: string | undefined, path: string, body: object, idempotencyKey: string) => {
+        const reply = await fetch(demo.base_url + path, {
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': 'application/json',
+            'x-svc-idempotency-key': idempotencyKey,
+          },
+          body: JSON.stringify(body),
+        });
+        return { status: reply.status, text: await reply.text() };
+      };
+      const customer = await send(demo.secret_key, '/v1/customers', someCustomer(), randomUUID());
+      const { id: customerId } = JSON.parse(customer.text) as { id: string };
+      const number = someNumber();
+      const made = await send(demo.publishable_key, '/v1/card_tokens', { card: cardWith(number) }, randomUUID());
+      assert.equal(made.status, 201, made.text);
+      const { id: card_token } = JSON.parse(made.text) as { id: string };
+      const path = `/v1/customers/${customerId}/payment_methods`;
+      const attached = await send(demo.secret_key, path, { card_token }, randomUUID());
+      assert.equal(attached.status, 201, attached.text);
+
+      const { rows } = await client.query<{
+        company_id: string;
+        id: string;
+        key_version: number;
+        wrapped_key: Buffer;
+        sealed: Buffer;
+      }>('SELECT c.* FROM vault.cards c JOIN payment_methods m ON m.card_id = c.id AND m.company_id = c.company_id');
+      const [row] = rows;
+      assert.ok(row && rows.length === 1);
+      const { key_version: keyVersion, wrapped_key: wrappedKey, sealed } = row;
+      assert.equal(
+        open(await keys.ring('sandbox'), row.company_id, row.id, { keyVersion, wrappedKey, sealed }),
+        number,
+      );
+
+      vault.child.kill('SIGKILL');
+      await vault.exited;
+      const retried = randomUUID();
+      const second = { customer_id: customerId, card: cardWith(someNumber()) };
+      const down = await send(demo.secret_key, '/capture', second, retried);
+      assert.equal(down.status, 503, down.text);
+      vault = launch(vaultFolder, vaultSettings);
+      await untilReady(vault, () => answers(`${vaultUrl}/healthz`));
+      const back = await send(demo.secret_key, '/capture', second, retried);
+      assert.equal(back.status, 201, back.text);
+
+      for (const one of [api, vault]) {
+        one.child.kill('SIGTERM');
+        assert.equal(await one.exited, 0, one.output.text);
+      }
+      for (const { output } of launched) {
+        for (const secret of [token, number, second.card.number]) assert.ok(!output.text.includes(secret));
+      }
+    } finally {
+      for (const { child } of launched) child.kill('SIGKILL');
+      await Promise.all(launched.map(({ exited }) => exited));
+      await client.end();
+      await database.drop();
+    }
+  });
+
+  it('end at once, naming the file, when the key file is lost beside cards that only it opens', async () => {
+    const database = await cloneDatabase();
+    try {
+      const client = new pg.Client({ connectionString: database.connectionString });
+      await client.connect();
+      const [companyId, cardId] = [randomUUID(), randomUUID()];
+      const { keyVersion, wrappedKey, sealed } = seal(newRing(), companyId, cardId, someNumber());
+      await client.query(`INSERT INTO vault.cards VALUES ($1, $2, 'sandbox', $3, $4, $5)`, [
+        companyId,
+        cardId,
+        keyVersion,
+        wrappedKey,
+        sealed,
+      ]);
+      await client.end();
+      const folder = await newFolder();
+      const one = launch(folder, { DATABASE_URL: database.connectionString });
+      const timer = setTimeout(() => one.child.kill('SIGTERM'), 6_000);
+      const code = await one.exited;
+      clearTimeout(timer);
+      assert.equal(code, 1, `it started, with keys that open none of the cards:\n${one.output.text.slice(0, 200)}`);
+      assert.match(one.output.text, /vault\.keys/);
+      assert.doesNotMatch(one.output.text, /^\s+at .*[:(]/m);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('end at once, naming the file and without a stack, when the key file is damaged', async () => {
+    const database = await cloneDatabase();
+    try {
+      const folder = await newFolder();
+      await writeFile(join(folder, 'vault.keys'), '{"sandbox":{"current":1', { mode: 0o600 });
+      const one = launch(folder, { DATABASE_URL: database.connectionString });
+      const timer = setTimeout(() => one.child.kill('SIGTERM'), 6_000);
+      const code = await one.exited;
+      clearTimeout(timer);
+      assert.equal(code, 1);
+      assert.match(one.output.text, /vault\.keys/);
+      assert.doesNotMatch(one.output.text, /^\s+at .*[:(]/m);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it('are refused by name where a vault has no credential and so nobody could ever call it', () => {
+    assert.throws(() => loadConfig({ SVC_ROLES: 'vault' }), /SVC_VAULT_TOKEN/);
+  });
+});
