@@ -151,7 +151,6 @@ describe('a request id', () => {
 
 describe('unknown paths', () => {
   const paths = [
-    '/',
     '/v1',
     '/v1/',
     '/v1/nothing',
