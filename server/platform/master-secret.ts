@@ -1,10 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigurationError } from '../config.ts';
-import { errorCode } from './error-code.ts';
 import { Secret } from './secret.ts';
+import { writeOnce } from './write-once.ts';
 
 const lengthMin = 32;
 
@@ -13,7 +13,8 @@ export async function loadMasterSecret(config: Config): Promise<Secret<Buffer>> 
   if (config.SVC_MASTER_SECRET) return new Secret(Buffer.from(config.SVC_MASTER_SECRET.reveal()));
   const file = join(config.dataDir, 'master.secret');
   const hasData = existsSync(join(config.dataDir, 'postgres'));
-  if (!config.DATABASE_URL && !hasData && !existsSync(file)) await makeSecret(file);
+  if (!config.DATABASE_URL && !hasData && !existsSync(file))
+    await writeOnce(file, randomBytes(32).toString('base64url'));
   const text = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (text.length >= lengthMin) return new Secret(Buffer.from(text));
   throw new ConfigurationError(config.DATABASE_URL ? notSet : lost(file));
@@ -26,16 +27,3 @@ const notSet =
 const lost = (file: string): string =>
   `${file} is missing or damaged, and there is data that was made with it: without it no API key works. Put it back ` +
   'from a backup (or set SVC_MASTER_SECRET to its content), or start with an empty SVC_DATA_DIR.';
-
-/** Whole or not at all, and never over another: two first starts at once end up with the same secret. */
-async function makeSecret(file: string): Promise<void> {
-  const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true });
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-}

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { ConfigurationError } from '../config.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { Secret } from '../platform/secret.ts';
+import { writeOnce } from '../platform/write-once.ts';
 import type { KeyRing } from './keys.ts';
 
 /** Where the vault's keys come from: a file of mode 0600, or a setting with the same content. */
@@ -69,7 +71,9 @@ export function fixedKeyStore(keys: Secret<string>): KeyStore {
 
 /** Keys from a file are read again as soon as it changed, so that a rotation reaches every process at once. */
 export async function fileKeyStore(path: string, options: { create: boolean }): Promise<KeyStore> {
-  if (options.create) await createIfMissing(path);
+  if (options.create && !existsSync(path)) {
+    await writeOnce(path, JSON.stringify({ sandbox: newRing(), live: newRing() }));
+  }
   let loaded = await load(path);
   return {
     async ring(mode) {
@@ -93,14 +97,6 @@ async function load(path: string): Promise<Record<Mode, KeyRing> & { identity: s
 async function identityOf(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path);
   return `${ino} ${size} ${mtimeMs}`;
-}
-
-async function createIfMissing(path: string): Promise<void> {
-  const text = JSON.stringify({ sandbox: newRing(), live: newRing() });
-  // Fails where the file exists: two first starts at once must end up with the same keys.
-  await writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true }).catch((error: unknown) => {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  });
 }
 
 async function writeNextKeys(path: string): Promise<void> {
