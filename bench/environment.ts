@@ -52,6 +52,7 @@ const withoutRateLimits = {
   SVC_RATE_LIMIT_GLOBAL: 'off',
   SVC_RATE_LIMIT_READ: 'off',
   SVC_RATE_LIMIT_WRITE: 'off',
+  SVC_RATE_LIMIT_CAPTURE: 'off',
 };
 
 export const defaultRateLimits = { SVC_RATE_LIMIT_GLOBAL: '', SVC_RATE_LIMIT_READ: '', SVC_RATE_LIMIT_WRITE: '' };

@@ -97,17 +97,17 @@ export async function lockCustomer(db: Queryable, companyId: string, id: string)
   return row;
 }
 
+/** `updated_at` stays: with it, seven indexes would be written for a column that none of them has. */
 export async function updateDefaultPaymentMethod(
   db: Queryable,
   companyId: string,
   id: string,
   paymentMethodId: string | null,
-  at: Date,
 ): Promise<void> {
   await db.query(
-    `UPDATE customers SET default_payment_method_id = $3, updated_at = $4
+    `UPDATE customers SET default_payment_method_id = $3
      WHERE company_id = $1 AND id = $2 AND default_payment_method_id IS DISTINCT FROM $3`,
-    [companyId, id, paymentMethodId, at],
+    [companyId, id, paymentMethodId],
   );
 }
 

@@ -168,6 +168,7 @@ export async function ensureActiveCustomer(
   options: { deletedToo?: boolean } = {},
 ): Promise<void> {
   const row = await findCustomer(db, company.id, id);
+  if (!row && !options.deletedToo && (await wasDeleted(db, company.id, id))) refuseDeleted();
   if (!row) throw notFound('customer', param);
   if (row.deleted_at && !options.deletedToo) refuseDeleted();
 }

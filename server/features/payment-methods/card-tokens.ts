@@ -5,6 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId, randomBase62 } from '../../platform/ids.ts';
 import { keyedHash } from '../../platform/secret.ts';
+import { ensureActiveCustomer } from '../customers/service.ts';
 import { type Card, type RawCard, readCard } from '../../vault/read-card.ts';
 import type { Vault } from '../../vault/vault.ts';
 import {
@@ -45,15 +46,20 @@ export async function vaultCard(
   context: RequestContext,
   { vault, clock }: CardDependencies,
   raw: RawCard,
+  customerId: string | null = null,
 ): Promise<VaultedCard> {
   const { company, nowMs, db } = context;
   const card = readOrRefuse(context, raw);
   const cardId = newId(nowMs);
   const graceMs = (limits.cardTokenSeconds + limits.unreferencedCardSeconds) * 1000;
-  const [fingerprint] = await Promise.all([
+  const [fingerprint, registered] = await Promise.all([
     vault.fingerprint(company.id, company.mode, card.number),
-    registerUnreferencedCard(db, company.id, cardId, new Date(clock.nowMs() + graceMs)),
+    registerUnreferencedCard(db, company.id, cardId, new Date(clock.nowMs() + graceMs), customerId),
   ]);
+  if (!registered && customerId) {
+    await ensureActiveCustomer(context, customerId, 'customer_id');
+    throw new ApiError('resource_in_use', 'The customer is being changed. Retry shortly.');
+  }
   await vault.store({ companyId: company.id, cardId, mode: company.mode, number: card.number });
   return {
     card_id: cardId,

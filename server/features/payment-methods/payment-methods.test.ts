@@ -242,6 +242,8 @@ describe('attaching a token', () => {
     await service.call('DELETE', `/v1/customers/${customer}`);
     assertRefused(await attach(customer, { card_token: await newToken() }), 400, 'invalid_request', 'customer_id');
     assertRefused(await attach(crypto.randomUUID(), { card_token: await newToken() }), 404, 'resource_not_found');
+    const captured = await service.call('POST', '/capture', { body: { customer_id: customer, card } });
+    assertRefused(captured, 400, 'invalid_request', 'customer_id');
   });
 
   it('has one winner in each race of 100, over two services', async () => {

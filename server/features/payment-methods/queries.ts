@@ -21,18 +21,25 @@ export interface TokenRow extends CardFacts {
   used_at: Date | null;
 }
 
-/** Before a card is stored: should the process die before a row names it, the worker removes the card. */
+/**
+ * Before a card is stored: should the process die before a row names it, the worker removes the card. False when the
+ * card is for a customer who is not there: then nothing is registered, and nothing must be stored.
+ */
 export async function registerUnreferencedCard(
   db: Queryable,
   companyId: string,
   cardId: string,
   dueAt: Date,
-): Promise<void> {
-  await db.query(`INSERT INTO unreferenced_cards (company_id, card_id, due_at) VALUES ($1, $2, $3)`, [
-    companyId,
-    cardId,
-    dueAt,
-  ]);
+  customerId: string | null,
+): Promise<boolean> {
+  const rows = await db.query(
+    `INSERT INTO unreferenced_cards (company_id, card_id, due_at) SELECT $1, $2, $3
+     WHERE $4::uuid IS NULL
+       OR EXISTS (SELECT 1 FROM customers WHERE company_id = $1 AND id = $4 AND deleted_at IS NULL)
+     RETURNING 1`,
+    [companyId, cardId, dueAt, customerId],
+  );
+  return rows.length === 1;
 }
 
 export async function insertToken(db: Queryable, tokenHash: Buffer, token: TokenRow): Promise<void> {

@@ -69,10 +69,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
         ...body,
         card: await hashableCard(context, dependencies, body.card),
       }),
-      prepare: async ({ context, body }) => {
-        await ensureActiveCustomer(context, body.customer_id, 'customer_id');
-        return vaultCard(context, dependencies, body.card);
-      },
+      prepare: ({ context, body }) => vaultCard(context, dependencies, body.card, body.customer_id),
       handle: ({ context, body, prepared }) => captureCard(context, references, body, prepared),
     }),
     defineRoute({

@@ -104,7 +104,7 @@ async function addCard(
     throw new ApiError('invalid_request', 'This card is no longer held. Capture it again.', { param: 'card_token' });
   }
   const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
-  if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id, new Date(nowMs));
+  if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
   if (options.update_subscriptions) await references.repoint(transaction, company.id, customer.id, row.id);
   return toWire({ ...row, is_default: isDefault });
 }
@@ -159,7 +159,7 @@ export async function detachCard(
     if (needed && !replacement) throw replacementRequired();
     if (replacement) await references.repoint(transaction, company.id, customerId, replacement.id, id);
     if (replacement || card.is_default) {
-      await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null, new Date(nowMs));
+      await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null);
     }
     await deletePaymentMethods(transaction, company.id, customerId, [id], new Date(nowMs));
     return { id, deleted: true, message: 'The payment method was deleted.' };
@@ -180,7 +180,7 @@ export async function releaseCards(
   now: Date,
   keepRows: boolean,
 ): Promise<void> {
-  await setDefaultPaymentMethod(db, companyId, customerId, null, now);
+  await setDefaultPaymentMethod(db, companyId, customerId, null);
   if (!keepRows) return forgetPaymentMethods(db, companyId, customerId);
   const cards = await findPaymentMethodsOf(db, companyId, [customerId]);
   await deletePaymentMethods(
