@@ -7,6 +7,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
 import { type CardDependencies, checkBilling, redeemToken, type VaultedCard } from './card-tokens.ts';
 import {
+  attachAtOnce,
   type CardFacts,
   deletePaymentMethods,
   findPaymentMethod,
@@ -72,10 +73,15 @@ export async function captureCard(
   input: CardCapture,
   { requiresBilling, ...card }: VaultedCard,
 ): Promise<PaymentMethod> {
+  const details = input.billing_details ?? null;
+  checkBilling(requiresBilling, details);
+  if (!input.update_subscriptions) {
+    const row = { ...card, id: newId(context.nowMs), customer_id: input.customer_id.toLowerCase(), billing_details: details };
+    const attached = await attachAtOnce(context.db, context.company.id, row, input.set_as_default ?? false);
+    if (attached) return toWire({ ...row, is_default: attached.isDefault });
+  }
   return context.db.transaction(async (transaction) => {
     const customer = await lockActiveCustomer(transaction, context.company.id, input.customer_id, 'customer_id');
-    const details = input.billing_details ?? null;
-    checkBilling(requiresBilling, details);
     return addCard(transaction, context, references, customer, card, details, input);
   });
 }
