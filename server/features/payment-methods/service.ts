@@ -76,7 +76,12 @@ export async function captureCard(
   const details = input.billing_details ?? null;
   checkBilling(requiresBilling, details);
   if (!input.update_subscriptions) {
-    const row = { ...card, id: newId(context.nowMs), customer_id: input.customer_id.toLowerCase(), billing_details: details };
+    const row = {
+      ...card,
+      id: newId(context.nowMs),
+      customer_id: input.customer_id.toLowerCase(),
+      billing_details: details,
+    };
     const attached = await attachAtOnce(context.db, context.company.id, row, input.set_as_default ?? false);
     if (attached) return toWire({ ...row, is_default: attached.isDefault });
   }
