@@ -699,8 +699,9 @@ describe('an answer of the service', () => {
   test('paying twice asks for one token', () =>
     during({}, async (one) => {
       const requests = countTokenRequests(one.page);
+      const looked = Promise.withResolvers<void>();
       await answerTokens(one.page, async (route) => {
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await looked.promise;
         await route.continue();
       });
       await one.typeCard();
@@ -708,6 +709,7 @@ describe('an answer of the service', () => {
       await one.page.click('#pay');
       assert.equal(await one.frame.locator('#form').getAttribute('aria-busy'), 'true');
       assert.equal(await one.frame.locator('#number').getAttribute('readonly'), '');
+      looked.resolve();
       await until(one.page, 'outcomes.length === 3');
       assert.equal(requests(), 1);
       assert.equal(await one.page.evaluate('new Set(outcomes.map(({ token }) => token.id)).size'), 1);
