@@ -1,0 +1,121 @@
+import type { CardNumber } from '../vault/card-number.ts';
+
+/**
+ * What charges cards. An adapter says what it knows and nothing else: an answer that was lost is `unknown`, and only
+ * `lookup` turns that into something known. Every operation carries our own reference, chosen and stored before the
+ * call; a processor executes a reference once, however often it is sent.
+ */
+export interface Processor {
+  charge(request: ChargeRequest): Promise<Outcome>;
+  /** `approved` means taken on; whether the money went back is known when it has settled. */
+  refund(request: RefundRequest): Promise<Outcome>;
+  /** Takes back a charge that has not settled. */
+  void(request: VoidRequest): Promise<Outcome>;
+  /** What became of a reference. Asking changes nothing. */
+  lookup(request: LookupRequest): Promise<Finding>;
+  /** How long after it was sent a request may still arrive: only then does "not found" mean "never happened". */
+  readonly requestLifeMs: number;
+}
+
+export interface Money {
+  readonly amount: number;
+  readonly currency: string;
+}
+
+export interface ProcessorCard {
+  readonly number: CardNumber;
+  readonly cardId: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+}
+
+export interface ChargeRequest extends Money {
+  readonly companyId: string;
+  readonly reference: string;
+  readonly card: ProcessorCard;
+}
+
+export interface RefundRequest extends Money {
+  readonly companyId: string;
+  readonly reference: string;
+  /** The reference of the charge that is given back. */
+  readonly chargeReference: string;
+}
+
+export interface VoidRequest {
+  readonly companyId: string;
+  readonly reference: string;
+  readonly chargeReference: string;
+}
+
+export interface LookupRequest {
+  readonly companyId: string;
+  readonly reference: string;
+  /** The card of a charge, where it is still held; a processor with books of its own does not need it. */
+  readonly card?: ProcessorCard;
+}
+
+/** As the API shows it on a transaction. */
+export interface ProcessorResponse {
+  readonly transaction_id: string | null;
+  readonly authorization_code: string | null;
+  readonly avs_result: string | null;
+  readonly cvv_result: string | null;
+  readonly response_code: string | null;
+  readonly response_text: string | null;
+}
+
+export type Outcome =
+  | {
+      readonly outcome: 'approved';
+      readonly response: ProcessorResponse;
+      /** A refund that is already final; a charge needs no such news. */
+      readonly settled?: boolean;
+      /** A sandbox charge that will be disputed. */
+      readonly chargebackAfterMs?: number;
+    }
+  | {
+      readonly outcome: 'declined';
+      readonly response: ProcessorResponse;
+      readonly failureCode: FailureCode;
+      readonly failureReason: string;
+    }
+  /** The processor certainly did not get it. */
+  | { readonly outcome: 'not_sent'; readonly reason: string }
+  /** It may have got it, and may have done it. */
+  | { readonly outcome: 'unknown'; readonly reason: string };
+
+export type Finding = Exclude<Outcome, { outcome: 'not_sent' }> | { readonly outcome: 'not_found' };
+
+/** Every reason for a decline, with the words a person reads. */
+export const failureReasons = {
+  insufficient_funds: 'The card does not have enough funds.',
+  do_not_honor: 'The bank declined the charge without giving a reason.',
+  card_limit_exceeded: 'The charge is above a limit of the card.',
+  processor_declined: 'The processor declined the charge.',
+  issuer_unavailable: 'The bank of the card could not be reached.',
+  unknown: 'The charge was declined for a reason that was not given.',
+  expired_card: 'The card has expired.',
+  incorrect_cvv: 'The security code of the card is wrong.',
+  invalid_account: 'The card or its account does not exist.',
+  blocked_card: 'The card is blocked.',
+  closed_card: 'The account of the card is closed.',
+  contact_bank: 'The cardholder must contact the bank.',
+  transaction_not_allowed: 'The card does not allow this kind of charge.',
+  lost_stolen_card: 'The card was reported lost or stolen.',
+  fraud_suspected: 'The charge was declined on suspicion of fraud.',
+  duplicate_transaction: 'The processor took the charge for a repetition of an earlier one.',
+  invalid_merchant_configuration: 'The processor refuses charges of this merchant as it is set up.',
+  validation_error: 'The processor rejected a field of the charge.',
+} as const;
+
+export type FailureCode = keyof typeof failureReasons;
+
+/** What a later attempt with the same card can hope for. */
+export const failureGroups = {
+  soft: ['insufficient_funds', 'do_not_honor', 'card_limit_exceeded', 'processor_declined', 'issuer_unavailable', 'unknown'],
+  card_data: ['expired_card', 'incorrect_cvv', 'invalid_account'],
+  account_status: ['blocked_card', 'closed_card', 'contact_bank', 'transaction_not_allowed'],
+  fraud: ['lost_stolen_card', 'fraud_suspected'],
+  configuration: ['duplicate_transaction', 'invalid_merchant_configuration', 'validation_error'],
+} as const satisfies Record<string, readonly FailureCode[]>;
