@@ -1,4 +1,4 @@
-import type { CardNumber } from '../vault/card-number.ts';
+import type { CardNumber } from '../card-number.ts';
 
 /**
  * What charges cards. An adapter says what it knows and nothing else: an answer that was lost is `unknown`, and only
