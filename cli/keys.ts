@@ -1,9 +1,10 @@
 import { createApiKey, InvalidKeyOption, listApiKeys, revokeApiKey } from '../server/features/api-keys/service.ts';
-import { type Company, findCompanies } from '../server/features/companies/service.ts';
+import type { Company } from '../server/features/companies/service.ts';
 import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { createdAt, isUuid } from '../server/platform/ids.ts';
+import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './svc.ts';
@@ -16,17 +17,6 @@ export async function keysCommand([action, id]: readonly string[], flags: Flags)
     if (action === 'revoke') return revokeKey(db, company, id, flags);
     throw new CommandError('Say what to do: keys create, keys list or keys revoke ID.');
   });
-}
-
-/** `demo` and `live` name the companies of the only merchant; with several merchants it takes the company's id. */
-async function chosenCompany(db: DatabasePool, wanted: string | undefined): Promise<Company> {
-  const companies = await findCompanies(db);
-  const mode = { demo: 'sandbox', sandbox: 'sandbox', live: 'live' }[wanted ?? ''];
-  const matching = companies.filter((company) => company.id === wanted || company.mode === mode);
-  const [company] = matching;
-  if (company && matching.length === 1) return company;
-  const known = companies.map(({ id, mode: kind, name }) => `  ${id}  ${kind}  ${name}`).join('\n');
-  throw new CommandError(`Name one company with --company demo, --company live or its id:\n${known || '  (none yet)'}`);
 }
 
 function chosenPermissions(text: string | undefined): Permission[] | undefined {

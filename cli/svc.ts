@@ -2,6 +2,9 @@ import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../server/config.ts';
 import { CommandError } from './command-error.ts';
 import { keysCommand } from './keys.ts';
+import { ordersCommand } from './orders.ts';
+import { processorsCommand } from './processors.ts';
+import { sandboxCommand } from './sandbox.ts';
 import { vaultCommand } from './vault.ts';
 
 /** `npm run svc -- <command>`: what an operator does from a shell. */
@@ -17,6 +20,15 @@ const usage = `Usage: npm run svc -- <command>
   keys list --company demo|live               show the keys of a company
   keys revoke ID --company demo|live          end a key at once
 
+  processors connect --url URL                who charges the cards of the live company; its secret is read
+                                              from the variable SVC_PROCESSOR_SECRET
+      --timeout-ms N                          default: 10000
+      --request-life-ms N                     default: 60000; after it, "not found" means it never arrived
+  processors disconnect                       new live orders are refused
+
+  orders void ID --company demo|live          take back a charge that has not settled
+  sandbox decline --number DIGITS --code CODE a further test card that declines; --code none ends it
+
   vault rotate                                new keys for the vault, and every card rewrapped with them
 
   --company also takes the id of a company. --json prints JSON.
@@ -30,11 +42,24 @@ const options = {
   permissions: { type: 'string' },
   'expires-in': { type: 'string' },
   'allow-ip': { type: 'string', multiple: true },
+  url: { type: 'string' },
+  'timeout-ms': { type: 'string' },
+  'request-life-ms': { type: 'string' },
+  number: { type: 'string' },
+  code: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
 
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
+
+const commands: Readonly<Record<string, (words: readonly string[], flags: Flags) => Promise<string>>> = {
+  keys: keysCommand,
+  processors: processorsCommand,
+  orders: ordersCommand,
+  sandbox: sandboxCommand,
+  vault: vaultCommand,
+};
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
@@ -43,7 +68,7 @@ async function main(): Promise<void> {
     process.stdout.write(usage);
     return;
   }
-  const run = { keys: keysCommand, vault: vaultCommand }[command];
+  const run = commands[command];
   if (!run) throw new CommandError(`There is no command "${command}".\n\n${usage}`);
   process.stdout.write(await run(rest, values));
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openKeyStore } from '../server/vault/open-key-store.ts';
+import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import { rotate } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
@@ -22,6 +23,7 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
       sandbox: await rotate(db, keys, 'sandbox', progress),
       live: await rotate(db, keys, 'live', progress),
     };
+    await rewrapConnections(db, keys);
     if (flags.json) return `${JSON.stringify(counts)}\n`;
     return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards are on the newest key. Keep a backup of the keys.\n`;
   });

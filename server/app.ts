@@ -11,8 +11,13 @@ import {
   paymentMethodsOf,
   releaseCards,
 } from './features/payment-methods/service.ts';
+import { orderRoutes } from './features/orders/routes.ts';
+import { hasOrders, type Orders, ordersById } from './features/orders/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { sandboxRoutes } from './features/sandbox/routes.ts';
+import { inDoubtStatistics } from './features/transactions/service.ts';
+import { transactionRoutes } from './features/transactions/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
 import { mountOperations } from './http/operations.ts';
@@ -43,6 +48,7 @@ export interface AppDependencies {
   readonly limiter: RateLimiter;
   readonly tracing: Tracing;
   readonly vault: Vault;
+  readonly orders: Orders;
   readonly references: References;
   /** Filled in once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
@@ -51,12 +57,12 @@ export interface AppDependencies {
 /** What features that are still to come hold against customers, products and cards. */
 export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
 
-/** Until orders, plans and subscriptions exist, nothing refers to a customer, a product or a card. */
+/** Until plans and subscriptions exist, only orders refer to a customer. */
 export const noReferences: References = {
   hasOpenSubscriptions: async () => false,
-  hasOrders: async () => false,
+  hasOrders,
   inActivePlans: async () => false,
-  hasOrdersOrArchivedPlans: async () => false,
+  inArchivedPlans: async () => false,
   inUse: async () => false,
   repoint: async () => undefined,
 };
@@ -68,11 +74,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
-  const routes = apiRoutes(references, links, cards);
+  const routes = apiRoutes(references, links, cards, dependencies.orders);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db);
+  const metrics = createMetrics(db, () => inDoubtStatistics(db));
   const app = await buildServer(
     routes,
     {
@@ -100,11 +106,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
-export function apiRoutes(references: References, links: ImageLinks, cards: CardDependencies): Route[] {
+export function apiRoutes(references: References, links: ImageLinks, cards: CardDependencies, orders: Orders): Route[] {
   return [
     ...customerRoutes({ ...references, releaseCards, paymentMethodsOf }),
     ...paymentMethodRoutes(cards, references),
     ...productRoutes(references, links),
+    ...orderRoutes(orders),
+    ...transactionRoutes(ordersById),
+    ...sandboxRoutes(orders),
   ];
 }
 

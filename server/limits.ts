@@ -30,6 +30,9 @@ export const limits = {
   pageSizeMax: 100,
 
   amountCentsMax: 99_999_999,
+  orderTotalCentsMax: 1_000_000_000_000,
+  orderItems: 100,
+  quantityMax: 9_999,
   inventoryMax: 2_147_483_647,
   returnWindowDaysMax: 365,
 

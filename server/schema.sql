@@ -51,10 +51,13 @@ CREATE TABLE companies (
   mode text NOT NULL,
   api_version text NOT NULL,
   clock_offset_ms bigint NOT NULL DEFAULT 0,
+  processor text,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
+  CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
-  CONSTRAINT companies_pkey PRIMARY KEY (id)
+  CONSTRAINT companies_pkey PRIMARY KEY (id),
+  CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text])))
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
 
@@ -92,6 +95,18 @@ END));
 CREATE INDEX customers_search ON public.customers USING gin (search) WITH (gin_pending_list_limit='256');
 CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, updated_at, id);
 
+CREATE TABLE events (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  type text NOT NULL,
+  object_id uuid NOT NULL,
+  sequence integer NOT NULL,
+  request_id text,
+  object json NOT NULL,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT events_pkey PRIMARY KEY (company_id, id)
+);
+
 CREATE TABLE idempotency_keys (
   company_id uuid NOT NULL,
   key text NOT NULL,
@@ -100,12 +115,100 @@ CREATE TABLE idempotency_keys (
   field_hashes jsonb NOT NULL,
   request_id text NOT NULL,
   api_version text NOT NULL,
-  status smallint NOT NULL,
-  body text NOT NULL,
+  status smallint,
+  body text,
   expires_at timestamp with time zone NOT NULL,
+  operation_id uuid,
+  CONSTRAINT idempotency_keys_check CHECK (((status IS NULL) = (body IS NULL))),
+  CONSTRAINT idempotency_keys_check1 CHECK (((status IS NOT NULL) OR (operation_id IS NOT NULL))),
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (company_id, key)
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
+
+CREATE TABLE open_transactions (
+  company_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  slot uuid NOT NULL,
+  id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  payment_method_id uuid NOT NULL,
+  type text NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  card_brand text NOT NULL,
+  card_last4 text NOT NULL,
+  processor_response json,
+  updated_at timestamp with time zone NOT NULL,
+  opened_at timestamp with time zone NOT NULL DEFAULT now(),
+  locked_until timestamp with time zone NOT NULL,
+  in_doubt boolean NOT NULL DEFAULT false,
+  checks integer NOT NULL DEFAULT 0,
+  next_check_at timestamp with time zone NOT NULL,
+  CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
+  CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
+  CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
+  CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
+  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text])))
+);
+CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
+
+CREATE TABLE orders (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  order_number text NOT NULL,
+  customer_id uuid NOT NULL,
+  payment_method_id uuid NOT NULL,
+  card_brand text NOT NULL,
+  card_last4 text NOT NULL,
+  status text NOT NULL,
+  items json NOT NULL,
+  currency text NOT NULL,
+  subtotal bigint NOT NULL,
+  discount_amount bigint NOT NULL,
+  total bigint NOT NULL,
+  refunded_amount bigint NOT NULL,
+  coupon json,
+  description text,
+  shipping json,
+  metadata json NOT NULL,
+  subscription_id uuid,
+  subscription_cycle integer,
+  attempt_count integer NOT NULL,
+  next_retry_at timestamp with time zone,
+  failure_code text,
+  failure_reason text,
+  request_id text,
+  sale_id uuid,
+  sequence integer NOT NULL,
+  answer_event_id uuid,
+  updated_at timestamp with time zone NOT NULL,
+  rare_status text DEFAULT 
+CASE
+    WHEN (status = ANY (ARRAY['pending'::text, 'succeeded'::text])) THEN NULL::text
+    ELSE status
+END,
+  CONSTRAINT orders_check CHECK ((total = (subtotal - discount_amount))),
+  CONSTRAINT orders_check1 CHECK (((status <> 'failed'::text) OR (failure_code IS NOT NULL))),
+  CONSTRAINT orders_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  CONSTRAINT orders_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
+  CONSTRAINT orders_discount_amount_check CHECK ((discount_amount >= 0)),
+  CONSTRAINT orders_number UNIQUE (company_id, order_number),
+  CONSTRAINT orders_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT orders_refunded_amount_check CHECK ((refunded_amount >= 0)),
+  CONSTRAINT orders_refunded_at_most_total CHECK ((refunded_amount <= total)),
+  CONSTRAINT orders_sale CHECK (
+CASE
+    WHEN (status = ANY (ARRAY['pending'::text, 'failed'::text])) THEN (sale_id IS NULL)
+    ELSE ((sale_id IS NOT NULL) OR (total = 0))
+END),
+  CONSTRAINT orders_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'succeeded'::text, 'failed'::text, 'voided'::text, 'partially_refunded'::text, 'refunded'::text, 'refund_failed'::text, 'chargeback'::text, 'chargeback_accepted'::text, 'chargeback_dismissed'::text]))),
+  CONSTRAINT orders_subtotal_check CHECK ((subtotal >= 0)),
+  CONSTRAINT orders_total_check CHECK (((total >= 0) AND (total <= '1000000000000'::bigint)))
+);
+CREATE INDEX orders_customer ON public.orders USING btree (company_id, customer_id, id);
+CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
+CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
 
 CREATE TABLE payment_methods (
   company_id uuid NOT NULL,
@@ -160,6 +263,7 @@ CREATE TABLE products (
   active boolean NOT NULL,
   updated_at timestamp with time zone NOT NULL,
   deleted_at timestamp with time zone,
+  ordered boolean NOT NULL DEFAULT false,
   CONSTRAINT products_amount_check CHECK ((amount >= 0)),
   CONSTRAINT products_availability_check CHECK ((availability = ANY (ARRAY['in_stock'::text, 'out_of_stock'::text, 'preorder'::text]))),
   CONSTRAINT products_check CHECK (((deleted_at IS NULL) OR (NOT active))),
@@ -183,6 +287,14 @@ CREATE TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE scheduled_chargebacks (
+  company_id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  due_at timestamp with time zone NOT NULL,
+  CONSTRAINT scheduled_chargebacks_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT scheduled_chargebacks_pkey PRIMARY KEY (company_id, order_id)
+);
+
 CREATE TABLE tombstones (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -190,6 +302,36 @@ CREATE TABLE tombstones (
   sort_values jsonb NOT NULL,
   CONSTRAINT tombstones_pkey PRIMARY KEY (company_id, id)
 );
+
+CREATE TABLE transactions (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  payment_method_id uuid NOT NULL,
+  type text NOT NULL,
+  status text NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  card_brand text NOT NULL,
+  card_last4 text NOT NULL,
+  processor_response json,
+  failure_code text,
+  failure_reason text,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT transactions_amount_check CHECK ((amount > 0)),
+  CONSTRAINT transactions_check CHECK (((status = 'failed'::text) = (failure_code IS NOT NULL))),
+  CONSTRAINT transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT transactions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'voided'::text, 'chargeback'::text]))),
+  CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'auth'::text])))
+);
+CREATE INDEX transactions_amount ON public.transactions USING btree (company_id, amount, id);
+CREATE INDEX transactions_customer ON public.transactions USING btree (company_id, customer_id, id);
+CREATE UNIQUE INDEX transactions_one_successful_sale ON public.transactions USING btree (company_id, order_id) WHERE ((type = 'sale'::text) AND (status <> 'failed'::text));
+CREATE INDEX transactions_order ON public.transactions USING btree (company_id, order_id, id);
+CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
+CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
 
 CREATE TABLE unreferenced_cards (
   company_id uuid NOT NULL,

@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp, fileStore, noReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
+import { openOrders } from './features/orders/service.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
@@ -96,6 +97,8 @@ async function start(
   const limiter = openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
+  const orders = openOrders({ db, vault, clock: systemClock, log });
+
   // Links name the port, so it is chosen before anything that makes links.
   const port = config.PORT || (await freePort(config.HOST));
   const baseUrl = baseUrlOf(config, port);
@@ -106,7 +109,7 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
-    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, vault, log });
+    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, vault, orders, log });
     cleanUp.push(() => worker.stop());
   }
   if (config.SVC_ROLES.includes('api')) {
@@ -120,6 +123,7 @@ async function start(
       limiter,
       tracing,
       vault,
+      orders,
       references: noReferences,
       cardFields,
     });
@@ -145,7 +149,7 @@ async function openVault(
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
   if (!config.SVC_ROLES.includes('vault')) return remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
   const db = openVaultDatabase();
-  const vault = localVault(db, await openKeyStore(config, db));
+  const vault = localVault(db, await openKeyStore(config, db), systemClock);
   if (SVC_VAULT_TOKEN) {
     const server = buildVaultServer(vault, SVC_VAULT_TOKEN);
     cleanUp.push(() => server.close());

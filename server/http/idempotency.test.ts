@@ -576,7 +576,16 @@ describe('the life of a key', () => {
   const never = () => undefined;
 
   function keyed(companyId: string, nowMs: number, key: string = randomUUID()): KeyedRequest {
-    return { companyId, key, method: 'POST', path: '/v1/things', fieldHashes: {}, requestId: 'req_test', nowMs };
+    return {
+      companyId,
+      key,
+      method: 'POST',
+      path: '/v1/things',
+      apiVersion: '2026-02-11',
+      fieldHashes: {},
+      requestId: 'req_test',
+      nowMs,
+    };
   }
 
   /** Work that leaves a trace in the database and a different answer each time. */

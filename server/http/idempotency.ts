@@ -22,20 +22,32 @@ export interface KeyedRequest {
   readonly path: string;
   readonly fieldHashes: Readonly<Record<string, string>>;
   readonly requestId: string;
+  readonly apiVersion: string;
   readonly nowMs: number;
 }
 
-interface StoredRow {
-  locked: boolean;
+/** A key as it is stored; without a method there is none. */
+export interface KeyRow {
   method: string | null;
   path: string;
   field_hashes: Record<string, string>;
   request_id: string;
-  status: number;
+  /** Null while the answer is still to come: the key stands for an operation then. */
+  status: number | null;
   api_version: string;
-  body: string;
+  body: string | null;
+  operation_id: string | null;
   expired: boolean;
 }
+
+interface StoredRow extends KeyRow {
+  locked: boolean;
+}
+
+/** For statements that read a key along with other things: `k` is the table, and the moment comes as SQL. */
+export const keyColumns = (now: string): string =>
+  `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.body, k.operation_id,
+   k.expires_at <= ${now} AS expired`;
 
 const keyPattern = new RegExp(`^[A-Za-z0-9_-]{1,${limits.idempotencyKeyLength}}$`);
 
@@ -81,7 +93,7 @@ export function hashFields(key: Buffer, companyId: string, body: unknown): Recor
 
 const claimStatement = `
   SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked,
-    k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.body, k.expires_at <= $3 AS expired
+    ${keyColumns('$3')}
   FROM (SELECT $1::uuid AS company_id, $2::text AS key) wanted
   LEFT JOIN idempotency_keys k USING (company_id, key)`;
 
@@ -93,8 +105,8 @@ const storeStatement = `
   ON CONFLICT (company_id, key) DO UPDATE SET
     method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
     request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
-    body = excluded.body, expires_at = excluded.expires_at
-  WHERE k.expires_at <= $11
+    body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
+  WHERE k.expires_at <= $11 AND k.status IS NOT NULL
   RETURNING 1`;
 
 class AnsweredElsewhere extends Error {}
@@ -105,16 +117,26 @@ async function findAnswer(transaction: Database, request: KeyedRequest): Promise
     request.key,
     new Date(request.nowMs),
   ]);
-  if (row && row.method !== null && !row.expired) return replay(row, request);
+  if (row && row.method !== null && !row.expired) {
+    checkSameRequest(row, request);
+    return storedAnswer(row);
+  }
   if (row?.locked) return undefined;
-  throw new ApiError('request_in_progress', 'A request with this idempotency key is under way. Repeat it shortly.', {
-    headers: { 'Retry-After': '1' },
-  });
+  throw inProgress();
 }
 
-function replay(row: StoredRow, request: KeyedRequest): Answer {
+export function inProgress(): ApiError {
+  const message = 'A request with this idempotency key is under way. Repeat it shortly.';
+  return new ApiError('request_in_progress', message, { headers: { 'Retry-After': '1' } });
+}
+
+function storedAnswer({ status, body, api_version }: KeyRow): Answer | undefined {
+  return status === null || body === null ? undefined : { status, body, apiVersion: api_version };
+}
+
+function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
   const difference = describeDifference(row, request);
-  if (!difference) return { status: row.status, body: row.body, apiVersion: row.api_version };
+  if (!difference) return;
   throw new ApiError(
     'idempotency_key_conflict',
     `This idempotency key was used by request ${row.request_id}, and ${difference}. Use a fresh key for a new operation.`,
@@ -122,7 +144,7 @@ function replay(row: StoredRow, request: KeyedRequest): Answer {
   );
 }
 
-function describeDifference(row: StoredRow, request: KeyedRequest): string | undefined {
+function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
   if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}`;
   const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
   const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).sort();
@@ -130,7 +152,7 @@ function describeDifference(row: StoredRow, request: KeyedRequest): string | und
 }
 
 async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
-  const expiresAt = new Date(request.nowMs + limits.idempotencyKeyHours * 3_600_000);
+  const expiresAt = keyExpiry(request);
   const rows = await db.query(storeStatement, [
     request.companyId,
     request.key,
@@ -145,6 +167,10 @@ async function store(db: Database, request: KeyedRequest, answer: Answer): Promi
     new Date(request.nowMs),
   ]);
   if (rows.length === 0) throw new AnsweredElsewhere();
+}
+
+export function keyExpiry(request: KeyedRequest): Date {
+  return new Date(request.nowMs + limits.idempotencyKeyHours * 3_600_000);
 }
 
 const attempts = 3;
@@ -201,14 +227,144 @@ async function attemptOnce(
 }
 
 /**
+ * Work that leaves the database on its way, such as a charge: the key is claimed together with the intent, stands for the
+ * operation while it runs, and gets its answer when the outcome is known. Repeating it continues that operation.
+ */
+export interface PhasedRequest {
+  readonly key: KeyedRequest | undefined;
+  /** In the version of the first request, where that was another. */
+  readonly answer: (result: unknown, apiVersion?: string) => Answer;
+  readonly refusal: (error: unknown) => Answer | undefined;
+}
+
+export interface Phases {
+  /** Where the key is read along with other things. `result` is an answer that is kept elsewhere. */
+  readonly find?: (request: KeyedRequest) => Promise<FoundKey>;
+  /** Does the work, having claimed the key together with its intent. Undefined: another request has the key by now. */
+  readonly begin: () => Promise<unknown>;
+  /** Continues an operation. Undefined: it never came about, and the key is free again. */
+  readonly resume: (operationId: string) => Promise<unknown>;
+  /** Whether the answer is kept under the key, rather than elsewhere. */
+  readonly keepAnswer: boolean;
+}
+
+interface FoundKey {
+  readonly row: KeyRow | undefined;
+  readonly result?: unknown;
+}
+const noKey: FoundKey = { row: undefined };
+
+type Answered = Answer & { readonly replayed: boolean };
+
+export async function runPhased(db: Database, request: PhasedRequest, phases: Phases): Promise<Answered> {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const answered = await attemptPhased(db, request, phases);
+    if (answered) return answered;
+  }
+  throw inProgress();
+}
+
+async function attemptPhased(
+  db: Database,
+  { key, answer, refusal }: PhasedRequest,
+  { find, begin, resume, keepAnswer }: Phases,
+): Promise<Answered | undefined> {
+  const { row, result: kept } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
+  if (key && row && row.method !== null) {
+    // One that stands for an operation does not expire before it has an answer.
+    const finished = storedAnswer(row) ?? (kept === undefined ? undefined : answer(kept, row.api_version));
+    if (finished && row.expired) {
+      await forgetKey(db, key);
+      return undefined;
+    }
+    checkSameRequest(row, key);
+    if (finished) return { ...finished, replayed: true };
+    const result = row.operation_id === null ? undefined : await resume(row.operation_id);
+    if (result === undefined) {
+      await forgetKey(db, key);
+      return undefined;
+    }
+    return finish(result, row.api_version);
+  }
+  try {
+    const result = await begin();
+    return result === undefined ? undefined : await finish(result);
+  } catch (error) {
+    const decided = key && refusal(error);
+    if (!decided) throw error;
+    try {
+      await store(db, key, decided);
+    } catch (failure) {
+      if (failure instanceof AnsweredElsewhere) return undefined;
+      throw failure;
+    }
+    return { ...decided, replayed: false };
+  }
+
+  async function finish(result: unknown, apiVersion?: string): Promise<Answered | undefined> {
+    const finished = answer(result, apiVersion);
+    if (key && keepAnswer) await finishKey(db, key, finished);
+    return { ...finished, replayed: false };
+  }
+}
+
+async function readKey(db: Database, request: KeyedRequest): Promise<FoundKey> {
+  const [row] = await db.query<KeyRow>(
+    `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
+    [request.companyId, request.key, new Date(request.nowMs)],
+  );
+  return { row };
+}
+
+/** In the transaction that records the intent. False when the key is taken. */
+export async function claimKey(transaction: Database, request: KeyedRequest, operationId: string): Promise<boolean> {
+  const rows = await transaction.query(
+    `INSERT INTO idempotency_keys
+       (company_id, key, method, path, field_hashes, request_id, api_version, operation_id, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING 1`,
+    [
+      request.companyId,
+      request.key,
+      request.method,
+      request.path,
+      JSON.stringify(request.fieldHashes),
+      request.requestId,
+      request.apiVersion,
+      operationId,
+      keyExpiry(request),
+    ],
+  );
+  return rows.length === 1;
+}
+
+async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
+  await db.query(
+    `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
+     WHERE company_id = $1 AND key = $2 AND status IS NULL`,
+    [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
+  );
+}
+
+async function forgetKey(db: Database, request: KeyedRequest): Promise<void> {
+  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2', [request.companyId, request.key]);
+}
+
+// A key whose operation is still open never expires.
+const notOpen = `NOT EXISTS (
+  SELECT 1 FROM open_transactions t
+  WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
+)`;
+
+/**
  * Removes keys that expired by their company's clock; several workers may do so side by side. No clock is behind
  * the real one, so for most companies that is one range of the index; the few with a clock ahead are asked one by one.
  */
 export async function reapIdempotencyKeys(db: Database, batch: number): Promise<number> {
   const byRealTime = await db.query(
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
-       SELECT company_id, key FROM idempotency_keys
-       WHERE expires_at <= now() ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       SELECT company_id, key FROM idempotency_keys k
+       WHERE expires_at <= now() AND (status IS NOT NULL OR ${notOpen})
+       ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING 1`,
     [batch],
   );
@@ -216,6 +372,7 @@ export async function reapIdempotencyKeys(db: Database, batch: number): Promise<
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
        SELECT k.company_id, k.key FROM companies c JOIN idempotency_keys k ON k.company_id = c.id
        WHERE c.clock_offset_ms > 0 AND k.expires_at <= now() + c.clock_offset_ms * interval '1 millisecond'
+         AND (k.status IS NOT NULL OR ${notOpen})
        LIMIT $1 FOR UPDATE OF k SKIP LOCKED
      ) RETURNING 1`,
     [batch],

@@ -45,7 +45,7 @@ let service: TestService;
 before(async () => {
   const inHistory = async (_db: unknown, _companyId: string, id: string) => withHistory.has(id);
   service = await startTestService({
-    references: { ...noReferences, hasOrders: inHistory, hasOrdersOrArchivedPlans: inHistory },
+    references: { ...noReferences, hasOrders: inHistory, inArchivedPlans: inHistory },
   });
 });
 after(() => service.stop());
@@ -110,6 +110,7 @@ const blankProduct = {
   material: null,
   weight: null,
   return_window: null,
+  ordered: false,
   inventory_quantity: null,
   metadata: {},
   deleted_at: null,

@@ -268,33 +268,37 @@ async function execute(
   const outside = { ...input, context: contextOn(db), prepared: undefined };
   const prepare = async (): Promise<unknown> => route.prepare?.(outside);
   const work = async (database: Database, prepared: unknown): Promise<Answer> => {
-    const result = await route.handle({ ...input, context: contextOn(database), prepared });
-    return { status: route.success.status, body: render(route, apiVersion, input, result), apiVersion };
+    return answerWith(await route.handle({ ...input, context: contextOn(database), prepared }));
   };
-  if (idempotencyKey === undefined) return work(db, await prepare());
   const fieldsToHash = async (): Promise<unknown> => {
     if (file) return { file: file.sha256 };
     return route.fieldsToHash ? route.fieldsToHash(outside) : input.body;
   };
 
-  const answer = await runOnce(
-    db,
-    {
-      companyId: company.id,
-      key: idempotencyKey,
-      method: request.method,
-      path: pathOf(route, input),
-      fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, await fieldsToHash()),
-      requestId: request.id,
-      nowMs,
-    },
-    { work, ...(route.prepare && { prepare }) },
-    (error) => {
-      if (!(error instanceof ApiError) || !error.stored) return undefined;
-      const rendered = renderError(apiVersion, route, error);
-      return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion };
-    },
-  );
+  const key = idempotencyKey !== undefined && {
+    companyId: company.id,
+    key: idempotencyKey,
+    method: request.method,
+    path: pathOf(route, input),
+    fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, await fieldsToHash()),
+    requestId: request.id,
+    apiVersion,
+    nowMs,
+  };
+  const refusal = (error: unknown): Answer | undefined => {
+    if (!(error instanceof ApiError) || !error.stored) return undefined;
+    const rendered = renderError(apiVersion, route, error);
+    return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion };
+  };
+  const answerWith = (result: unknown, version = apiVersion): Answer => ({
+    status: route.success.status,
+    body: render(route, version, input, result),
+    apiVersion: version,
+  });
+  let answer: Answer & { replayed: boolean };
+  if (route.phased) answer = await route.phased(outside, { key: key || undefined, answer: answerWith, refusal });
+  else if (!key) return work(db, await prepare());
+  else answer = await runOnce(db, key, { work, ...(route.prepare && { prepare }) }, refusal);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);

@@ -39,6 +39,19 @@ export function integerParameter(minimum: number, maximum: number, description: 
   } satisfies QueryParameter<number>;
 }
 
+/** Bounds of an amount: `<name>[gt]`, `[gte]`, `[lt]` and `[lte]`, in cents. */
+export function centsFilters<Name extends string>(name: Name) {
+  const bound = (words: string): QueryParameter<number> =>
+    integerParameter(0, Number.MAX_SAFE_INTEGER, `${words} this many cents.`);
+  const filters: Record<string, QueryParameter<number>> = {
+    [`${name}[gt]`]: bound('More than'),
+    [`${name}[gte]`]: bound('At least'),
+    [`${name}[lt]`]: bound('Less than'),
+    [`${name}[lte]`]: bound('At most'),
+  };
+  return filters as Record<`${Name}[${'gt' | 'gte' | 'lt' | 'lte'}]`, QueryParameter<number>>;
+}
+
 export function booleanParameter(description: string) {
   return {
     schema: Type.Boolean(),

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox';
 import type { ErrorCode } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
 import type { Company } from '../features/companies/service.ts';
+import type { Answer, PhasedRequest } from './idempotency.ts';
 import type { Permission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
 import type { ListDeclaration, Page } from './lists.ts';
@@ -70,6 +71,11 @@ export interface RouteBase {
 }
 
 export interface Route extends RouteBase {
+  /**
+   * Instead of `handle`, for work that calls others on its way: it claims and answers the idempotency key itself,
+   * through `runPhased`.
+   */
+  readonly phased?: (request: RouteRequest<unknown, unknown>, key: PhasedRequest) => Promise<PhasedAnswer>;
   /** What an idempotency key compares, where that is not the body as it came. */
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
   /** What must happen before the transaction of an idempotency key, because it takes long or calls others. */
@@ -77,12 +83,26 @@ export interface Route extends RouteBase {
   readonly handle: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
 }
 
+export type PhasedAnswer = Answer & { readonly replayed: boolean };
+
 type Typed<Body extends TSchema, Prepared> = Omit<RouteBase, 'list'> & {
   readonly body?: Body;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
   readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
   readonly handle: (request: RouteRequest<Static<Body>, undefined, Prepared>) => Promise<unknown>;
 };
+
+type TypedPhased<Body extends TSchema> = Omit<RouteBase, 'list'> & {
+  readonly body?: Body;
+  readonly phased: (request: RouteRequest<Static<Body>, undefined>, key: PhasedRequest) => Promise<PhasedAnswer>;
+};
+
+export function definePhased<Body extends TSchema = never>(route: TypedPhased<Body>): Route {
+  const handle = (): never => {
+    throw new Error(`${route.operationId} runs in phases`);
+  };
+  return { ...route, handle } as unknown as Route;
+}
 
 /** Ties the handler's types to the declaration; at run time it is the declaration itself. */
 export function defineRoute<Body extends TSchema = never, Prepared = undefined>(route: Typed<Body, Prepared>): Route {

@@ -1,5 +1,8 @@
+import { EventEmitter } from 'node:events';
 import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
+import { dueChannel } from '../features/transactions/service.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool } from '../platform/database.ts';
@@ -13,20 +16,30 @@ export interface WorkerDependencies {
   readonly clock: Clock;
   readonly files: FileStore;
   readonly vault: Vault;
+  readonly orders: Orders;
   readonly log: Logger;
 }
 
 interface Job {
   readonly name: string;
   readonly everyMs: number;
+  /** A channel of the database; a message there means that something is due. */
+  readonly wokenBy?: string;
   /** Does one batch and says how much it did; a full batch is followed by the next at once. */
   readonly run: (dependencies: WorkerDependencies) => Promise<number>;
 }
 
 const batch = 500;
 
-/** Clean-up. Every job may run in any number of processes at once. */
+/** What is done without being asked. Every job may run in any number of processes at once. */
 export const jobs: readonly Job[] = [
+  {
+    name: 'open transactions',
+    everyMs: 1_000,
+    wokenBy: dueChannel,
+    run: ({ orders }) => orders.checkOpenTransactions(batch),
+  },
+  { name: 'due chargebacks', everyMs: 500, run: ({ orders }) => orders.raiseDueChargebacks(batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
@@ -41,7 +54,10 @@ export const jobs: readonly Job[] = [
 
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const loops = jobs.map((job) => loop(job, dependencies, stopping.signal));
+  const loops = jobs.map((job) => {
+    const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, dependencies);
+    return loop(job, dependencies, stopping.signal, alarm);
+  });
   return {
     async stop() {
       stopping.abort();
@@ -50,21 +66,45 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
   };
 }
 
-async function loop(job: Job, dependencies: WorkerDependencies, stopped: AbortSignal): Promise<void> {
+/** Rings for each message of a channel. Without it the job still runs at its own pace. */
+function listenFor(channel: string, { db, log }: WorkerDependencies): EventEmitter {
+  const alarm = new EventEmitter();
+  const ring = (): boolean => alarm.emit('ring');
+  db.listen(channel, ring, ring).catch((error: unknown) => log.warn({ err: error, channel }, 'cannot listen'));
+  return alarm;
+}
+
+async function loop(
+  job: Job,
+  dependencies: WorkerDependencies,
+  stopped: AbortSignal,
+  alarm: EventEmitter | undefined,
+): Promise<void> {
+  let rung = false;
+  alarm?.on('ring', () => {
+    rung = true;
+  });
   while (!stopped.aborted) {
     let done = 0;
+    rung = false;
     try {
       done = await job.run(dependencies);
     } catch (error) {
       dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be tried again');
     }
-    if (done < batch && !stopped.aborted) await pause(job.everyMs, stopped);
+    if (done < batch && !rung && !stopped.aborted) await pause(job.everyMs, stopped, alarm);
   }
 }
 
-function pause(ms: number, stopped: AbortSignal): Promise<void> {
+function pause(ms: number, stopped: AbortSignal, alarm?: EventEmitter): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  stopped.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
+  const wake = (): void => resolve();
+  stopped.addEventListener('abort', wake, { once: true });
+  alarm?.once('ring', wake);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    stopped.removeEventListener('abort', wake);
+    alarm?.off('ring', wake);
+  });
 }

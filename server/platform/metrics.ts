@@ -6,7 +6,12 @@ export interface Metrics {
   observeRequest(method: string, route: string, status: number, seconds: number): void;
 }
 
-export function createMetrics(db: DatabasePool): Metrics {
+export interface InDoubt {
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+export function createMetrics(db: DatabasePool, inDoubt: () => Promise<InDoubt>): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
@@ -29,6 +34,23 @@ export function createMetrics(db: DatabasePool): Metrics {
       },
     });
   }
+  const oldest = new Gauge({
+    name: 'svc_transactions_in_doubt_oldest_seconds',
+    help: 'Age of the oldest operation at a processor whose outcome nobody knows.',
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'svc_transactions_in_doubt',
+    help: 'Operations at a processor whose outcome nobody knows yet.',
+    registers: [registry],
+    async collect() {
+      // A database that does not answer must not keep the other figures back.
+      const found = await inDoubt().catch(() => undefined);
+      if (!found) return;
+      this.set(found.count);
+      oldest.set(found.oldestSeconds);
+    },
+  });
   return {
     registry,
     observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),

@@ -29,12 +29,23 @@ export async function insertCard(
   );
 }
 
-export async function findCard(db: Queryable, companyId: string, id: string): Promise<SealedCard | undefined> {
-  const [row] = await db.query<CardRow>(
-    `SELECT company_id, id, key_version, wrapped_key, sealed FROM vault.cards WHERE company_id = $1 AND id = $2`,
-    [companyId, id],
+/** One for each that was asked for, in that order. */
+export async function findCards(
+  db: Queryable,
+  cards: readonly { readonly companyId: string; readonly cardId: string }[],
+): Promise<(SealedCard | undefined)[]> {
+  const rows = await db.query<CardRow & { place: number }>(
+    `SELECT wanted.place::integer, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed
+     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (company_id, id, place)
+     JOIN vault.cards c ON c.company_id = wanted.company_id AND c.id = wanted.id`,
+    [cards.map((card) => card.companyId), cards.map((card) => card.cardId)],
   );
-  return row && toSealed(row);
+  const found = new Map(rows.map((row) => [row.place, toSealed(row)]));
+  return cards.map((_, index) => found.get(index + 1));
+}
+
+export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<SealedCard | undefined> {
+  return (await findCards(db, [{ companyId, cardId }]))[0];
 }
 
 export async function deleteCards(db: Queryable, companyIds: readonly string[], ids: readonly string[]): Promise<void> {
@@ -75,6 +86,62 @@ export async function replaceWrapping(
      WHERE company_id = $1 AND id = $2 AND key_version = $3`,
     [companyId, id, from, card.keyVersion, card.wrappedKey],
   );
+}
+
+export interface ConnectionRow {
+  readonly companyId: string;
+  readonly url: string;
+  readonly timeoutMs: number;
+  readonly requestLifeMs: number;
+  readonly credential: SealedCard;
+}
+
+interface StoredConnection extends CardRow {
+  url: string;
+  timeout_ms: number;
+  request_life_ms: number;
+}
+
+const toConnection = (row: StoredConnection): ConnectionRow => ({
+  companyId: row.company_id,
+  url: row.url,
+  timeoutMs: row.timeout_ms,
+  requestLifeMs: row.request_life_ms,
+  credential: toSealed(row),
+});
+
+const connectionColumns = 'company_id, url, timeout_ms, request_life_ms, key_version, wrapped_key, sealed';
+
+export async function findConnection(db: Queryable, companyId: string): Promise<ConnectionRow | undefined> {
+  const [row] = await db.query<StoredConnection>(
+    `SELECT ${connectionColumns} FROM vault.processor_connections WHERE company_id = $1`,
+    [companyId],
+  );
+  return row && toConnection(row);
+}
+
+export async function findConnectionsToRewrap(db: Queryable, currentVersion: number): Promise<ConnectionRow[]> {
+  const rows = await db.query<StoredConnection>(
+    `SELECT ${connectionColumns} FROM vault.processor_connections
+     WHERE key_version < $1 ORDER BY company_id`,
+    [currentVersion],
+  );
+  return rows.map(toConnection);
+}
+
+export async function saveConnection(db: Queryable, connection: ConnectionRow): Promise<void> {
+  const { companyId, url, timeoutMs, requestLifeMs, credential } = connection;
+  await db.query(
+    `INSERT INTO vault.processor_connections (${connectionColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
+     ON CONFLICT (company_id) DO UPDATE SET url = excluded.url, timeout_ms = excluded.timeout_ms,
+       request_life_ms = excluded.request_life_ms, key_version = excluded.key_version,
+       wrapped_key = excluded.wrapped_key, sealed = excluded.sealed`,
+    [companyId, url, timeoutMs, requestLifeMs, credential.keyVersion, credential.wrappedKey, credential.sealed],
+  );
+}
+
+export async function deleteConnection(db: Queryable, companyId: string): Promise<void> {
+  await db.query('DELETE FROM vault.processor_connections WHERE company_id = $1', [companyId]);
 }
 
 export async function hasCards(db: Queryable): Promise<boolean> {

@@ -12,15 +12,49 @@ const mode = Type.Enum(['sandbox', 'live']);
 const id = Type.String({ format: 'uuid' });
 const number = Type.String({ pattern: '^\\d{12,19}$' });
 
+const text = Type.Union([Type.String(), Type.Null()]);
+const outcome = Type.Object({
+  outcome: Type.Enum(['approved', 'declined', 'not_sent', 'unknown', 'not_found']),
+  response: Type.Optional(
+    Type.Object({
+      transaction_id: text,
+      authorization_code: text,
+      avs_result: text,
+      cvv_result: text,
+      response_code: text,
+      response_text: text,
+    }),
+  ),
+});
+
 export const vaultAnswer = Compile(
-  Type.Object({ done: Type.Literal(true), fingerprint: Type.Optional(Type.String({ minLength: 1 })) }),
+  Type.Object({
+    done: Type.Literal(true),
+    fingerprint: Type.Optional(Type.String({ minLength: 1 })),
+    outcome: Type.Optional(outcome),
+  }),
 );
+
+const operation = { companyId: id, mode, reference: id };
+const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
+const card = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
 const vaultCalls = {
   store: Compile(Type.Object({ company_id: id, card_id: id, mode, number })),
   fingerprint: Compile(Type.Object({ company_id: id, mode, number })),
   remove: Compile(
     Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
+  ),
+  charge: Compile(Type.Object({ ...operation, ...money, card })),
+  refund: Compile(Type.Object({ ...operation, ...money, chargeReference: id })),
+  void: Compile(Type.Object({ ...operation, chargeReference: id })),
+  lookup: Compile(
+    Type.Object({
+      ...operation,
+      ageMs: Type.Number(),
+      card: Type.Optional(card),
+      chargeReference: Type.Optional(id),
+    }),
   ),
 };
 
@@ -66,5 +100,16 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
     await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
     return reply.send({ done: true });
   });
+  for (const [path, check, call] of [
+    ['/charge', vaultCalls.charge, vault.charge],
+    ['/refund', vaultCalls.refund, vault.refund],
+    ['/void', vaultCalls.void, vault.void],
+    ['/lookup', vaultCalls.lookup, vault.lookup],
+  ] as const) {
+    app.post(path, async (request, reply) => {
+      if (!check.Check(request.body)) return reply.code(400).send({ error: 'invalid' });
+      return reply.send({ done: true, outcome: await (call as (body: unknown) => Promise<object>)(request.body) });
+    });
+  }
   return app;
 }

@@ -1,8 +1,12 @@
+import { type Clock, systemClock } from '../platform/clock.ts';
 import { type Database, isUnavailable } from '../platform/database.ts';
+import { createLane } from '../platform/lane.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
-import { fingerprint, rewrap, seal } from './keys.ts';
-import { deleteCards, findCardsToRewrap, insertCard, replaceWrapping } from './queries.ts';
+import { fingerprint, open, rewrap, seal } from './keys.ts';
+import { connectedProcessors } from './processors/connections.ts';
+import type { Finding, Money, Outcome, Processor, ProcessorCard } from './processors/processor.ts';
+import { deleteCards, findCards, findCardsToRewrap, insertCard, replaceWrapping } from './queries.ts';
 
 /** What the rest of the service may ask of the vault. Nobody gets a number back. */
 export interface Vault {
@@ -10,6 +14,12 @@ export interface Vault {
   /** The same card of the same company has the same fingerprint. */
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
   remove(cards: readonly CardReference[]): Promise<void>;
+  /** Opens the card and has it charged. Never throws: what went wrong is an outcome. */
+  charge(charge: VaultCharge): Promise<Outcome>;
+  refund(refund: VaultRefund): Promise<Outcome>;
+  void(request: VaultOperation & { readonly chargeReference: string }): Promise<Outcome>;
+  /** What became of an operation. Not found counts only when it can no longer arrive. */
+  lookup(request: VaultLookup): Promise<Finding>;
   close?(): Promise<void>;
 }
 
@@ -23,8 +33,62 @@ export interface StoredCard extends CardReference {
   readonly number: CardNumber;
 }
 
+export interface VaultOperation {
+  readonly companyId: string;
+  readonly mode: Mode;
+  /** Ours, and stored before the call. */
+  readonly reference: string;
+}
+
+export interface ChargedCard {
+  readonly cardId: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+}
+
+export interface VaultCharge extends VaultOperation, Money {
+  readonly card: ChargedCard;
+}
+
+export interface VaultRefund extends VaultOperation, Money {
+  readonly chargeReference: string;
+}
+
+export interface VaultLookup extends VaultOperation {
+  /** How long ago the operation was sent. */
+  readonly ageMs: number;
+  readonly card?: ChargedCard;
+  readonly chargeReference?: string;
+}
+
+const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
+const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
+
 /** The vault in this process, on its own database role. */
-export function localVault(db: Database, keys: KeyStore): Vault {
+export function localVault(db: Database, keys: KeyStore, clock: Clock = systemClock): Vault {
+  const processors = connectedProcessors(db, keys, clock);
+  const findCard = createLane((wanted: readonly CardReference[]) => findCards(db, wanted));
+
+  async function openCard(
+    { companyId, mode }: VaultOperation,
+    { cardId, expMonth, expYear }: ChargedCard,
+  ): Promise<ProcessorCard | undefined> {
+    const sealed = await findCard({ companyId, cardId });
+    if (!sealed) return undefined;
+    const number = new CardNumber(open(await keys.ring(mode), companyId, cardId, sealed));
+    return { number, cardId, expMonth, expYear };
+  }
+
+  /** Hands an operation to the processor of its company. */
+  async function at(
+    { companyId, mode }: VaultOperation,
+    operate: (processor: Processor) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const processor = await processors(companyId, mode).catch(() => undefined);
+    if (!processor) return notSent('no processor is connected');
+    return operate(processor).catch(() => unknown('the processor failed'));
+  }
+
   return {
     async store({ companyId, cardId, mode, number }) {
       const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));
@@ -39,6 +103,31 @@ export function localVault(db: Database, keys: KeyStore): Vault {
         cards.map((card) => card.companyId),
         cards.map((card) => card.cardId),
       );
+    },
+    async charge(request) {
+      let card: ProcessorCard | undefined;
+      try {
+        card = await openCard(request, request.card);
+      } catch {
+        return notSent('the card could not be opened');
+      }
+      if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
+      const opened = card;
+      return at(request, (processor) => processor.charge({ ...request, card: opened }));
+    },
+    refund: (request) => at(request, (processor) => processor.refund(request)),
+    void: (request) => at(request, (processor) => processor.void(request)),
+    async lookup({ card, ageMs, ...request }) {
+      try {
+        const processor = await processors(request.companyId, request.mode);
+        if (!processor) return unknown('no processor is connected');
+        const opened = card && (await openCard(request, card));
+        const finding = await processor.lookup({ ...request, ...(opened && { card: opened }) });
+        const early = finding.outcome === 'not_found' && ageMs <= processor.requestLifeMs;
+        return early ? unknown('it may still arrive') : finding;
+      } catch {
+        return unknown('the vault could not ask');
+      }
     },
   };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { apiRoutes, noReferences } from '../../server/app.ts';
+import type { Orders } from '../../server/features/orders/service.ts';
 import { openApiDocument } from '../../server/http/openapi.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
@@ -11,9 +12,18 @@ import { systemClock } from '../../server/platform/clock.ts';
 type Json = Record<string, unknown>;
 
 const files = { put: async () => {}, delete: async () => {}, url: async () => '' };
-const vault = { store: async () => {}, fingerprint: async () => '', remove: async () => {} };
+const never = (): never => assert.fail('only the declarations of the routes are used');
+const vault = {
+  store: never,
+  fingerprint: never,
+  remove: never,
+  charge: never,
+  refund: never,
+  void: never,
+  lookup: never,
+};
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
-export const routes = apiRoutes(noReferences, { files, clock: systemClock }, cards);
+export const routes = apiRoutes(noReferences, { files, clock: systemClock }, cards, {} as Orders);
 export const document = openApiDocument(routes, 'http://service.test') as {
   paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
   components: { schemas: Json };

@@ -8,6 +8,7 @@ import { buildApp, noReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
 import { type Company, createCompanies } from '../../server/features/companies/service.ts';
+import { openOrders, type Orders } from '../../server/features/orders/service.ts';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
@@ -52,6 +53,7 @@ export interface TestService {
   readonly config: Config;
   readonly vault: Vault;
   readonly vaultDb: DatabasePool;
+  readonly orders: Orders;
   readonly keys: KeyStore;
   readonly pepper: Buffer;
   /** A secret key of the service's own sandbox company, used when a call names no other. */
@@ -104,19 +106,22 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   };
   const vaultDb = openPool(database.vaultUrl);
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
-  const vault = options.vault ?? localVault(vaultDb, keys);
+  const vault = options.vault ?? localVault(vaultDb, keys, clock);
   const pepper = deriveKey(masterSecret, 'api-keys');
+  const log = createLog('trace', { write: (line) => logLines.push(line) });
+  const orders = openOrders({ db: apiDb, vault, clock, log });
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
     baseUrl: 'http://service.test',
     db: apiDb,
     clock,
-    log: createLog('trace', { write: (line) => logLines.push(line) }),
+    log,
     masterSecret,
     limiter: createMemoryRateLimiter(),
     tracing: await startTracing({}),
     vault,
+    orders,
     cardFields: {},
     references: { ...noReferences, ...options.references },
   });
@@ -143,6 +148,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     config,
     vault,
     vaultDb,
+    orders,
     keys,
     pepper,
     key: merchant.key,

@@ -1,7 +1,7 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { type Company, type CompanyRow, findCompanies, insertCompany, toCompany } from './queries.ts';
+import { type Company, type CompanyRow, findCompanies, insertCompany, toCompany, updateProcessor } from './queries.ts';
 
 /** A merchant has two companies: the live one, and the demo company that is its sandbox. */
 export async function createCompanies(
@@ -17,6 +17,7 @@ export async function createCompanies(
     mode,
     apiVersion: latestVersion,
     clockOffsetMs: 0,
+    processor: mode === 'sandbox' ? 'sandbox' : null,
   });
   const pair = { live: company('live', name), sandbox: company('sandbox', `${name} (demo)`) };
   await db.transaction(async (transaction) => {
@@ -26,4 +27,4 @@ export async function createCompanies(
   return pair;
 }
 
-export { type Company, type CompanyRow, findCompanies, toCompany };
+export { type Company, type CompanyRow, findCompanies, toCompany, updateProcessor };

@@ -89,6 +89,13 @@ export async function findCustomer(db: Queryable, companyId: string, id: string)
   return row;
 }
 
+export async function findCustomers(db: Queryable, companyId: string, ids: readonly string[]): Promise<CustomerRow[]> {
+  return db.query<CustomerRow>(`SELECT ${columns} FROM customers WHERE company_id = $1 AND id = ANY($2::uuid[])`, [
+    companyId,
+    ids,
+  ]);
+}
+
 export async function lockCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {
   const [row] = await db.query<CustomerRow>(
     `SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2 FOR UPDATE`,

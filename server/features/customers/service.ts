@@ -9,6 +9,7 @@ import {
   type CustomerKeys,
   type CustomerRow,
   findCustomer,
+  findCustomers,
   hardDeleteCustomer,
   insertCustomer,
   listCustomers,
@@ -184,6 +185,15 @@ export async function findCustomerByEmail(
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
   const [row] = (await listCustomers(db, company.id, filters, page)).items;
   return row && toWire(row);
+}
+
+/** For what is expanded with its customer; deleted ones too. */
+export async function customersById(
+  { db, company }: RequestContext,
+  ids: readonly string[],
+): Promise<Map<string, Customer>> {
+  const rows = await findCustomers(db, company.id, [...new Set(ids)]);
+  return new Map(rows.map((row) => [row.id, toWire(row)]));
 }
 
 export async function getCustomers(

@@ -31,7 +31,7 @@ const withHistory = new Set<string>();
 let service: TestService;
 before(async () => {
   service = await startTestService({
-    references: { ...noReferences, hasOrdersOrArchivedPlans: async (_db, _companyId, id) => withHistory.has(id) },
+    references: { ...noReferences, inArchivedPlans: async (_db, _companyId, id) => withHistory.has(id) },
   });
 });
 after(() => service.stop());

@@ -20,7 +20,7 @@ before(async () => {
     references: {
       ...noReferences,
       inActivePlans: async (_db, _companyId, id) => inActivePlans.has(id),
-      hasOrdersOrArchivedPlans: async (_db, _companyId, id) => withHistory.has(id),
+      inArchivedPlans: async (_db, _companyId, id) => withHistory.has(id),
     },
   });
 });

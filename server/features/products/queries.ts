@@ -23,6 +23,8 @@ export interface ProductRow {
   inventory_quantity: number | null;
   metadata: Metadata;
   active: boolean;
+  /** Whether an order ever named it; such a product is never removed for good. */
+  ordered: boolean;
   updated_at: Date;
   deleted_at: Date | null;
 }
@@ -44,6 +46,7 @@ const columnNames = [
   'inventory_quantity',
   'metadata',
   'active',
+  'ordered',
   'updated_at',
   'deleted_at',
 ] as const;
@@ -77,6 +80,18 @@ export async function lockProduct(db: Queryable, companyId: string, id: string):
     [companyId, id],
   );
   return row;
+}
+
+/** Says how many of them are still there to be ordered. */
+export async function markOrdered(db: Queryable, companyId: string, ids: readonly string[]): Promise<number> {
+  const rows = await db.query(
+    `UPDATE products SET ordered = true WHERE company_id = $1 AND id IN (
+       SELECT id FROM products WHERE company_id = $1 AND id = ANY($2::uuid[]) AND deleted_at IS NULL
+       ORDER BY id FOR NO KEY UPDATE
+     ) RETURNING 1`,
+    [companyId, ids],
+  );
+  return rows.length;
 }
 
 /** `updated_at` stays: a list walk that stands on this object must find its place again. */

@@ -11,6 +11,7 @@ import {
   insertProduct,
   listProducts,
   lockProduct,
+  markOrdered,
   type ProductFilters,
   type ProductRow,
   softDeleteProduct,
@@ -18,12 +19,12 @@ import {
 } from './queries.ts';
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 
-export type { ImageLinks };
+export { type ImageLinks, markOrdered };
 
 /** What other features hold against a product. They answer inside the transaction that deletes. */
 export interface ProductReferences {
   inActivePlans(db: Database, companyId: string, productId: string): Promise<boolean>;
-  hasOrdersOrArchivedPlans(db: Database, companyId: string, productId: string): Promise<boolean>;
+  inArchivedPlans(db: Database, companyId: string, productId: string): Promise<boolean>;
 }
 
 export function toWire(row: ProductRow): Product {
@@ -75,6 +76,7 @@ export async function createProduct({ db, company, nowMs }: RequestContext, inpu
     inventory_quantity: input.inventory_quantity ?? null,
     metadata: input.metadata ?? {},
     active: true,
+    ordered: false,
     updated_at: new Date(nowMs),
     deleted_at: null,
   };
@@ -157,7 +159,7 @@ export async function deleteProduct(
     if (await references.inActivePlans(transaction, company.id, id)) {
       throw new ApiError('product_in_active_plans', 'The product is part of an active plan. Archive the plan first.');
     }
-    if (await references.hasOrdersOrArchivedPlans(transaction, company.id, id)) {
+    if (row.ordered || (await references.inArchivedPlans(transaction, company.id, id))) {
       await softDeleteProduct(transaction, company.id, id, new Date(nowMs));
       return deleted(id, 'The product was deleted. Its order history is kept.');
     }

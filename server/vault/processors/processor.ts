@@ -3,7 +3,8 @@ import type { CardNumber } from '../card-number.ts';
 /**
  * What charges cards. An adapter says what it knows and nothing else: an answer that was lost is `unknown`, and only
  * `lookup` turns that into something known. Every operation carries our own reference, chosen and stored before the
- * call; a processor executes a reference once, however often it is sent.
+ * call; a processor executes a reference once, however often it is sent. What an adapter answers speaks of this one
+ * sending: after an `unknown`, only `lookup` may close the matter.
  */
 export interface Processor {
   charge(request: ChargeRequest): Promise<Outcome>;
@@ -53,6 +54,8 @@ export interface LookupRequest {
   readonly reference: string;
   /** The card of a charge, where it is still held; a processor with books of its own does not need it. */
   readonly card?: ProcessorCard;
+  /** The charge that a refund or a void was for. */
+  readonly chargeReference?: string;
 }
 
 /** As the API shows it on a transaction. */
@@ -69,7 +72,7 @@ export type Outcome =
   | {
       readonly outcome: 'approved';
       readonly response: ProcessorResponse;
-      /** A refund that is already final; a charge needs no such news. */
+      /** Whether the money has moved for good, where the processor says so. */
       readonly settled?: boolean;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
@@ -81,7 +84,7 @@ export type Outcome =
       readonly failureReason: string;
     }
   /** The processor certainly did not get it. */
-  | { readonly outcome: 'not_sent'; readonly reason: string }
+  | { readonly outcome: 'not_sent'; readonly reason: string; readonly failureCode?: FailureCode }
   /** It may have got it, and may have done it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
@@ -90,30 +93,37 @@ export type Finding = Exclude<Outcome, { outcome: 'not_sent' }> | { readonly out
 /** Every reason for a decline, with the words a person reads. */
 export const failureReasons = {
   insufficient_funds: 'The card does not have enough funds.',
-  do_not_honor: 'The bank declined the charge without giving a reason.',
-  card_limit_exceeded: 'The charge is above a limit of the card.',
-  processor_declined: 'The processor declined the charge.',
+  do_not_honor: 'The bank declined it without giving a reason.',
+  card_limit_exceeded: 'The amount is above a limit of the card.',
+  processor_declined: 'The processor declined it.',
   issuer_unavailable: 'The bank of the card could not be reached.',
-  unknown: 'The charge was declined for a reason that was not given.',
+  unknown: 'It was declined for a reason that was not given.',
   expired_card: 'The card has expired.',
   incorrect_cvv: 'The security code of the card is wrong.',
   invalid_account: 'The card or its account does not exist.',
   blocked_card: 'The card is blocked.',
   closed_card: 'The account of the card is closed.',
   contact_bank: 'The cardholder must contact the bank.',
-  transaction_not_allowed: 'The card does not allow this kind of charge.',
+  transaction_not_allowed: 'The card or the account does not allow this.',
   lost_stolen_card: 'The card was reported lost or stolen.',
-  fraud_suspected: 'The charge was declined on suspicion of fraud.',
-  duplicate_transaction: 'The processor took the charge for a repetition of an earlier one.',
-  invalid_merchant_configuration: 'The processor refuses charges of this merchant as it is set up.',
-  validation_error: 'The processor rejected a field of the charge.',
+  fraud_suspected: 'It was declined on suspicion of fraud.',
+  duplicate_transaction: 'The processor took it for a repetition of an earlier transaction.',
+  invalid_merchant_configuration: 'The processor refuses this merchant as it is set up.',
+  validation_error: 'The processor rejected a field that was sent.',
 } as const;
 
 export type FailureCode = keyof typeof failureReasons;
 
 /** What a later attempt with the same card can hope for. */
 export const failureGroups = {
-  soft: ['insufficient_funds', 'do_not_honor', 'card_limit_exceeded', 'processor_declined', 'issuer_unavailable', 'unknown'],
+  soft: [
+    'insufficient_funds',
+    'do_not_honor',
+    'card_limit_exceeded',
+    'processor_declined',
+    'issuer_unavailable',
+    'unknown',
+  ],
   card_data: ['expired_card', 'incorrect_cvv', 'invalid_account'],
   account_status: ['blocked_card', 'closed_card', 'contact_bank', 'transaction_not_allowed'],
   fraud: ['lost_stolen_card', 'fraud_suspected'],

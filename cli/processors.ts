@@ -1,0 +1,53 @@
+import { updateProcessor } from '../server/features/companies/service.ts';
+import { Secret } from '../server/platform/secret.ts';
+import { openKeyStore } from '../server/vault/open-key-store.ts';
+import { connectProcessor, disconnectProcessor } from '../server/vault/processors/connections.ts';
+import { chosenCompany } from './chosen-company.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
+
+/** `processors connect|disconnect`: who charges the cards of a live company. */
+export async function processorsCommand([action]: readonly string[], flags: Flags): Promise<string> {
+  return withDatabase(async ({ db, config }) => {
+    const company = await chosenCompany(db, flags.company ?? 'live');
+    if (company.mode !== 'live')
+      throw new CommandError('Only a live company is connected; the sandbox charges itself.');
+    if (action === 'disconnect') {
+      await updateProcessor(db, company.id, null);
+      await disconnectProcessor(db, company.id);
+      return 'Disconnected. New orders of this company are refused from now on.\n';
+    }
+    if (action !== 'connect') throw new CommandError('Say what to do: processors connect or processors disconnect.');
+    const secret = process.env.SVC_PROCESSOR_SECRET;
+    if (!secret) throw new CommandError('Put the secret of the acquirer into the variable SVC_PROCESSOR_SECRET.');
+    const connection = {
+      url: checkedUrl(flags.url),
+      secret: new Secret(secret),
+      timeoutMs: milliseconds(flags['timeout-ms'], '--timeout-ms', defaults.timeoutMs),
+      requestLifeMs: milliseconds(flags['request-life-ms'], '--request-life-ms', defaults.requestLifeMs),
+    };
+    if (connection.requestLifeMs <= connection.timeoutMs) {
+      throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
+    }
+    await connectProcessor(db, await openKeyStore(config, db), company.id, connection);
+    await updateProcessor(db, company.id, 'acquirer');
+    return `${company.name} is connected to ${connection.url}.\n`;
+  });
+}
+
+function checkedUrl(text: string | undefined): string {
+  const url = text && URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new CommandError('--url is the http or https URL of the acquirer.');
+  return url.href;
+}
+
+function milliseconds(text: string | undefined, flag: string, fallback: number): number {
+  if (text === undefined) return fallback;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new CommandError(`${flag} is a whole number of milliseconds.`);
+  return value;
+}

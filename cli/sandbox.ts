@@ -1,0 +1,32 @@
+import { CardNumber } from '../server/vault/card-number.ts';
+import { openKeyStore } from '../server/vault/open-key-store.ts';
+import { type FailureCode, failureReasons } from '../server/vault/processors/processor.ts';
+import { setDecline } from '../server/vault/processors/sandbox/queries.ts';
+import { localVault } from '../server/vault/vault.ts';
+import { chosenCompany } from './chosen-company.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
+
+/** `sandbox decline --number N --code C`: a further card number that declines, for one company. */
+export async function sandboxCommand([action]: readonly string[], flags: Flags): Promise<string> {
+  if (action !== 'decline') throw new CommandError('Say what to do: sandbox decline --number DIGITS --code CODE.');
+  const digits = flags.number ?? '';
+  if (!/^\d{12,19}$/.test(digits)) throw new CommandError('--number is a card number of 12 to 19 digits.');
+  const code = flags.code ?? '';
+  if (code !== 'none' && !isFailureCode(code)) {
+    throw new CommandError(`--code is none or one of ${Object.keys(failureReasons).join(', ')}.`);
+  }
+  return withDatabase(async ({ db, config }) => {
+    const company = await chosenCompany(db, flags.company ?? 'demo');
+    if (company.mode !== 'sandbox') throw new CommandError('Only a sandbox company has numbers of its own.');
+    const vault = localVault(db, await openKeyStore(config, db));
+    const fingerprint = await vault.fingerprint(company.id, 'sandbox', new CardNumber(digits));
+    await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
+    return code === 'none'
+      ? 'The number has no rule of its own any more.\n'
+      : `The number declines with ${code} from now on.\n`;
+  });
+}

@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type DatabasePool, isUnavailable } from '../../platform/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Vault } from '../../vault/vault.ts';
+import type { Facts, Intent, Question, Settlement } from './charge-queries.ts';
+
+/** What moving money needs. */
+export interface MoneyDependencies {
+  readonly db: DatabasePool;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The statements of a new charge, shared by all requests that arrive together. */
+export interface ChargeLanes {
+  readonly read: (question: Question) => Promise<Facts>;
+  readonly intend: (intent: Intent) => Promise<boolean>;
+  readonly settle: (settlement: Settlement) => Promise<boolean>;
+}
+
+export type Charging = MoneyDependencies & ChargeLanes;
+
+/** How long an operation is left to the process that began it; longer than its processor may take to answer. */
+export const lockMs = { sandbox: 5_000, live: 30_000 } as const;
+
+/** After these times since it came into doubt an operation is asked about; then daily. */
+const checksAfterMs = [5, 15, 60, 300, 1_800, 7_200].map((seconds) => seconds * 1_000);
+const dayMs = 86_400_000;
+export const firstCheckMs = checksAfterMs[0] ?? dayMs;
+export const checkDelaysMs = [
+  ...checksAfterMs.slice(1).map((after, index) => after - (checksAfterMs[index] ?? 0)),
+  dayMs,
+];
+
+export function gatewayError(what: string): ApiError {
+  const message = `The processor did not answer, so it is not known yet whether the ${what} happened. Repeat the request with the same idempotency key; nothing is done twice.`;
+  return new ApiError('gateway_error', message);
+}
+
+export function notSentError(what: string): ApiError {
+  return new ApiError(
+    'gateway_error',
+    `The processor cannot be reached; the ${what} did not happen. Repeat the request.`,
+  );
+}
+
+const retryDelaysMs = [100, 400, 1_500, 3_000];
+
+/** For what must be written down because money has moved: a database that restarts is waited for. */
+export async function insist<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (const delayMs of retryDelaysMs) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await sleep(delayMs);
+    }
+  }
+  return work();
+}

@@ -1,0 +1,123 @@
+import type { Metadata } from '../../http/schemas.ts';
+import { createdAt } from '../../platform/ids.ts';
+import type { ChargedCard } from '../../vault/vault.ts';
+import type { CouponSnapshot, Order, OrderItem, OrderTransaction, Shipping } from './schemas.ts';
+import type { OrderStatus, TransactionStatus } from './transitions.ts';
+
+/** An order as the program holds it, with its transactions, and how the API shows it. */
+
+export interface OrderRow {
+  company_id: string;
+  id: string;
+  order_number: string;
+  customer_id: string;
+  payment_method_id: string;
+  card_brand: string;
+  card_last4: string;
+  status: OrderStatus;
+  items: readonly OrderItem[];
+  currency: string;
+  subtotal: number;
+  discount_amount: number;
+  total: number;
+  refunded_amount: number;
+  coupon: CouponSnapshot | null;
+  description: string | null;
+  shipping: Shipping | null;
+  metadata: Metadata;
+  subscription_id: string | null;
+  subscription_cycle: number | null;
+  attempt_count: number;
+  next_retry_at: Date | null;
+  failure_code: string | null;
+  failure_reason: string | null;
+  request_id: string | null;
+  sale_id: string | null;
+  sequence: number;
+  updated_at: Date;
+}
+
+export interface TransactionSummary {
+  readonly id: string;
+  readonly type: 'sale' | 'refund' | 'auth';
+  readonly status: TransactionStatus;
+  readonly amount: number;
+  readonly currency: string;
+  readonly processor_transaction_id: string | null;
+  readonly failure_code: string | null;
+  readonly failure_reason: string | null;
+}
+
+/** Everything that a decision about an order needs. */
+export interface OrderState {
+  readonly order: OrderRow;
+  readonly transactions: readonly TransactionSummary[];
+  readonly livemode: boolean;
+  readonly clockOffsetMs: number;
+  /** Null when the card was deleted. */
+  readonly card: ChargedCard | null;
+  readonly customerDeleted: boolean;
+}
+
+function transactionToWire(transaction: TransactionSummary): OrderTransaction {
+  const { id, type, status, amount, currency, processor_transaction_id, failure_code, failure_reason } = transaction;
+  return {
+    id,
+    type,
+    status,
+    amount,
+    currency,
+    processor_transaction_id,
+    failure_code,
+    failure_reason,
+    created_at: createdAt(id),
+  };
+}
+
+export function toWire({
+  order,
+  transactions,
+  livemode,
+}: Pick<OrderState, 'order' | 'transactions' | 'livemode'>): Order {
+  return {
+    id: order.id,
+    order_number: order.order_number,
+    status: order.status,
+    customer_id: order.customer_id,
+    payment_method: {
+      id: order.payment_method_id,
+      card_last_four: order.card_last4,
+      card_brand: order.card_brand,
+    },
+    items: [...order.items],
+    currency: order.currency,
+    subtotal: order.subtotal,
+    discount_amount: order.discount_amount,
+    total: order.total,
+    amount: order.total,
+    refunded_amount: order.refunded_amount,
+    coupon: order.coupon,
+    transactions: transactions.map(transactionToWire),
+    subscription_id: order.subscription_id,
+    subscription_cycle: order.subscription_cycle,
+    attempt_count: order.attempt_count,
+    next_retry_at: order.next_retry_at?.toISOString() ?? null,
+    failure_code: order.failure_code,
+    failure_reason: order.failure_reason,
+    description: order.description,
+    shipping: order.shipping,
+    metadata: order.metadata,
+    request_id: order.request_id,
+    livemode,
+    created_at: createdAt(order.id),
+    updated_at: order.updated_at.toISOString(),
+  };
+}
+
+export function withTransaction(
+  transactions: readonly TransactionSummary[],
+  changed: TransactionSummary,
+): TransactionSummary[] {
+  const others = transactions.filter(({ id }) => id !== changed.id);
+  return [...others, changed].sort((left, right) => (left.id < right.id ? -1 : 1));
+}

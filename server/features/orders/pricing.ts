@@ -1,0 +1,56 @@
+import { invalidField, notFound } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { ProductFacts } from './charge-queries.ts';
+import type { OrderCreate, OrderItem } from './schemas.ts';
+
+export interface Priced {
+  readonly items: OrderItem[];
+  readonly currency: string;
+  readonly subtotal: number;
+}
+
+/** The same product twice is one item. */
+export function mergeItems(items: OrderCreate['items']): { productId: string; quantity: number; index: number }[] {
+  const merged = new Map<string, { productId: string; quantity: number; index: number }>();
+  items.forEach(({ product_id, quantity }, index) => {
+    const productId = product_id.toLowerCase();
+    const known = merged.get(productId);
+    merged.set(productId, { productId, quantity: quantity + (known?.quantity ?? 0), index: known?.index ?? index });
+  });
+  return [...merged.values()];
+}
+
+/** Prices are the catalog's, in whole cents; nothing here can leave the safe integers. */
+export function priceItems(input: OrderCreate, products: readonly ProductFacts[]): Priced {
+  const byId = new Map(products.map((product) => [product.id, product]));
+  const lines = mergeItems(input.items).map(({ productId, quantity, index }) => {
+    const product = byId.get(productId);
+    if (!product) throw notFound('product', `items[${index}].product_id`);
+    if (!product.active) throw invalidField(`items[${index}].product_id`, 'names a product that is archived');
+    if (quantity > limits.quantityMax) {
+      throw invalidField(`items[${index}].quantity`, `must be at most ${limits.quantityMax} for one product in all`);
+    }
+    return { product, quantity };
+  });
+  const currencies = new Set(lines.map(({ product }) => product.currency));
+  const [currency = ''] = currencies;
+  if (currencies.size > 1) {
+    throw invalidField('currency', `must be one: the products have ${[...currencies].sort().join(', ')}`);
+  }
+  if (input.currency && input.currency !== currency) {
+    throw invalidField('currency', `must be ${currency}, the currency of the products, or be left out`);
+  }
+  const items = lines.map(({ product, quantity }) => ({
+    product_id: product.id,
+    quantity,
+    name: product.name,
+    sku: product.sku,
+    unit_price: product.amount,
+    total: product.amount * quantity,
+  }));
+  const subtotal = items.reduce((sum, item) => sum + item.total, 0);
+  if (subtotal > limits.orderTotalCentsMax) {
+    throw invalidField('items', `must not cost more than ${limits.orderTotalCentsMax} in all`);
+  }
+  return { items, currency, subtotal };
+}

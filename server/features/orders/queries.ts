@@ -1,0 +1,165 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import { joinSql, type Sql, sql } from '../../platform/sql.ts';
+import { type EventRow, insertEvents } from '../events/service.ts';
+import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
+
+export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
+  currency, subtotal, discount_amount, total, refunded_amount, coupon, description, shipping, metadata, subscription_id,
+  subscription_cycle, attempt_count, next_retry_at, failure_code, failure_reason, request_id, sale_id, sequence,
+  updated_at`;
+
+interface StateRow extends OrderRow {
+  transactions: TransactionSummary[] | null;
+  mode: string;
+  clock_offset_ms: number;
+  card_id: string | null;
+  exp_month: number;
+  exp_year: number;
+  customer_deleted: boolean;
+}
+
+const inlineTransactions = `(
+  SELECT json_agg(json_build_object('id', t.id, 'type', t.type, 'status', t.status, 'amount', t.amount,
+    'currency', t.currency, 'processor_transaction_id', t.processor_response->>'transaction_id',
+    'failure_code', t.failure_code, 'failure_reason', t.failure_reason) ORDER BY t.id)
+  FROM all_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id) AS transactions`;
+
+const stateStatement = `
+  SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
+    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, c.deleted_at IS NOT NULL AS customer_deleted
+  FROM orders
+  JOIN companies ON companies.id = orders.company_id
+  JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id
+  LEFT JOIN payment_methods m ON m.company_id = orders.company_id AND m.id = orders.payment_method_id
+    AND m.deleted_at IS NULL
+  WHERE orders.company_id = $1 AND orders.id = $2`;
+
+export async function findOrder(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
+  const [row] = await db.query<StateRow>(stateStatement, [companyId, id]);
+  if (!row) return undefined;
+  const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, ...order } = row;
+  return {
+    order,
+    transactions: transactions ?? [],
+    livemode: mode === 'live',
+    clockOffsetMs: clock_offset_ms,
+    card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year },
+    customerDeleted: customer_deleted,
+  };
+}
+
+/** The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. */
+export async function lockOrder(db: Database, companyId: string, id: string): Promise<OrderState | undefined> {
+  await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND id = $2 FOR UPDATE', [companyId, id]);
+  return findOrder(db, companyId, id);
+}
+
+export async function hasOrders(db: Queryable, companyId: string, customerId: string): Promise<boolean> {
+  const rows = await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND customer_id = $2 LIMIT 1', [
+    companyId,
+    customerId,
+  ]);
+  return rows.length > 0;
+}
+
+export interface OrderMove {
+  readonly from: OrderRow;
+  readonly to: OrderRow;
+  readonly events: readonly EventRow[];
+}
+
+/** A single change of an order, with its events. False when the order is no longer what it was. */
+export async function moveOrder(db: Queryable, { from, to, events }: OrderMove): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE orders SET status = $5, sequence = $6, refunded_amount = $7, updated_at = $8
+     WHERE company_id = $1 AND id = $2 AND status = $3 AND sequence = $4 RETURNING 1`,
+    [from.company_id, from.id, from.status, from.sequence, to.status, to.sequence, to.refunded_amount, to.updated_at],
+  );
+  if (rows.length === 0) return false;
+  if (events.length > 0) await insertEvents(db, events);
+  return true;
+}
+
+/** The order as its first charge left it, which is what its idempotency key is answered with. */
+export async function findAnswer(db: Queryable, companyId: string, orderId: string): Promise<object | undefined> {
+  const [row] = await db.query<{ object: object }>(
+    `SELECT e.object FROM orders o JOIN events e ON e.company_id = o.company_id AND e.id = o.answer_event_id
+     WHERE o.company_id = $1 AND o.id = $2`,
+    [companyId, orderId],
+  );
+  return row?.object;
+}
+
+/** Each is taken by one process; a chargeback that cannot be raised is not tried again. */
+export async function takeDueChargebacks(
+  db: Queryable,
+  batch: number,
+): Promise<{ companyId: string; orderId: string }[]> {
+  const rows = await db.query<{ company_id: string; order_id: string }>(
+    `DELETE FROM scheduled_chargebacks WHERE (company_id, order_id) IN (
+       SELECT s.company_id, s.order_id FROM scheduled_chargebacks s JOIN companies c ON c.id = s.company_id
+       WHERE s.due_at <= now() + c.clock_offset_ms * interval '1 ms' LIMIT $1 FOR UPDATE OF s SKIP LOCKED
+     ) RETURNING company_id, order_id`,
+    [batch],
+  );
+  return rows.map((row) => ({ companyId: row.company_id, orderId: row.order_id }));
+}
+
+export type ListedOrder = OrderRow & { readonly transactions: TransactionSummary[] | null };
+
+const listColumns = `${orderColumns}, ${inlineTransactions}`;
+
+const source: ListSource = {
+  table: 'orders',
+  objectType: 'order',
+  columns: listColumns,
+  sorts: { total: { column: 'total', type: 'bigint' } },
+};
+
+export interface OrderFilters extends QueryValues<typeof createdAtFilters> {
+  readonly customer_id?: string;
+  readonly status?: readonly string[];
+  readonly 'total[gt]'?: number;
+  readonly 'total[gte]'?: number;
+  readonly 'total[lt]'?: number;
+  readonly 'total[lte]'?: number;
+}
+
+/**
+ * Rare statuses have an index, and an order that is pending has an open transaction. Succeeded orders are most of them:
+ * the first page is near in any order.
+ */
+function hasStatus(companyId: string, statuses: readonly string[]): Sql {
+  if (statuses.includes('succeeded')) return sql`status = ANY(${statuses}::text[])`;
+  const rare = sql`rare_status = ANY(${statuses}::text[])`;
+  if (!statuses.includes('pending')) return rare;
+  const pending = sql`(status = 'pending' AND id = ANY(ARRAY(
+    SELECT order_id FROM open_transactions WHERE company_id = ${companyId})))`;
+  return joinSql([sql`(${rare}`, sql`${pending})`], ' OR ');
+}
+
+export async function listOrders(
+  db: Queryable,
+  companyId: string,
+  filters: OrderFilters,
+  page: PageRequest,
+): Promise<Page<ListedOrder>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
+  if (filters.status) where.push(hasStatus(companyId, filters.status));
+  if (filters['total[gt]'] !== undefined) where.push(sql`total > ${filters['total[gt]']}`);
+  if (filters['total[gte]'] !== undefined) where.push(sql`total >= ${filters['total[gte]']}`);
+  if (filters['total[lt]'] !== undefined) where.push(sql`total < ${filters['total[lt]']}`);
+  if (filters['total[lte]'] !== undefined) where.push(sql`total <= ${filters['total[lte]']}`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+export async function findOrders(db: Queryable, companyId: string, ids: readonly string[]): Promise<ListedOrder[]> {
+  return db.query<ListedOrder>(`SELECT ${listColumns} FROM orders WHERE company_id = $1 AND id = ANY($2::uuid[])`, [
+    companyId,
+    ids,
+  ]);
+}

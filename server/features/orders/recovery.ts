@@ -1,0 +1,46 @@
+import { failpoint } from '../../platform/failpoints.ts';
+import { claimDue, type OpenTransaction } from '../transactions/service.ts';
+import { type Charging, checkDelaysMs } from './dependencies.ts';
+import { findOrder } from './queries.ts';
+import { concludeRefund, settleRefund } from './refunds.ts';
+import { settlementOf } from './sales.ts';
+import { concludeVoid } from './voids.ts';
+
+/**
+ * Asks the processor, by our own reference, what became of an operation, and does what the answer says. Nothing is
+ * guessed: without an answer everything stays as it is.
+ */
+export async function lookAt(charging: Charging, open: OpenTransaction): Promise<void> {
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return;
+  const { order, card, livemode, clockOffsetMs } = state;
+  const finding = await charging.vault.lookup({
+    companyId: open.company_id,
+    mode: livemode ? 'live' : 'sandbox',
+    reference: open.id,
+    ageMs: open.age_ms,
+    ...(open.type === 'sale' && card && { card }),
+    ...(open.type !== 'sale' && order.sale_id && { chargeReference: order.sale_id }),
+  });
+  failpoint('recovery.after_lookup');
+  if (finding.outcome === 'unknown') return;
+  if (open.type === 'void') return concludeVoid(charging, open, finding);
+  if (open.type === 'refund') {
+    return open.accepted ? settleRefund(charging, open, finding) : concludeRefund(charging, open, finding);
+  }
+  await charging.settle(settlementOf(state, open, finding, charging.clock.nowMs() + clockOffsetMs));
+}
+
+/** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled. */
+export async function checkOpenTransactions(charging: Charging, batch: number): Promise<number> {
+  const due = await claimDue(charging.db, batch, checkDelaysMs);
+  await Promise.all(
+    due.map((open) =>
+      lookAt(charging, open).catch((error: unknown) => {
+        const { company_id, order_id, id } = open;
+        charging.log.error({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
+      }),
+    ),
+  );
+  return due.length;
+}

@@ -1,0 +1,241 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { claimKey, type KeyedRequest, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { Database } from '../../platform/database.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Finding, Outcome } from '../../vault/processors/processor.ts';
+import { type EventType, newEvent } from '../events/service.ts';
+import {
+  acceptOpen,
+  closeOpen,
+  discardOpen,
+  findOpenOf,
+  insertOpen,
+  markInDoubt,
+  type OpenTransaction,
+} from '../transactions/service.ts';
+import { type Charging, firstCheckMs, gatewayError, insist, lockMs, notSentError } from './dependencies.ts';
+import { type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
+import { findOrder, lockOrder, moveOrder } from './queries.ts';
+import { decide } from './sales.ts';
+import type { Order, OrderRefund } from './schemas.ts';
+import { nextOrderStatus, refundable } from './transitions.ts';
+
+export interface Refund {
+  readonly company_id: string;
+  readonly order_id: string;
+  readonly id: string;
+  readonly amount: number;
+}
+
+export async function refundOrder(
+  charging: Charging,
+  context: RequestContext,
+  orderId: string,
+  input: OrderRefund,
+  phased: PhasedRequest,
+): Promise<PhasedAnswer> {
+  return runPhased(context.db, phased, {
+    keepAnswer: true,
+    begin: async () => {
+      failpoint('refund.before_intent');
+      const begun = await charging.db.transaction(async (transaction) => {
+        const state = await lockOrder(transaction, context.company.id, orderId);
+        if (!state) throw notFound('order');
+        const { order } = state;
+        if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
+        await refuseUndecided(transaction, order);
+        return openRefund(transaction, context, state, amountOf(order, input), phased.key);
+      });
+      return begun && refund(charging, begun.state, begun.refund);
+    },
+    resume: (refundId) => resumeRefund(charging, context.company.id, orderId, refundId),
+  });
+}
+
+function notRefundable(order: OrderRow): ApiError {
+  const why = order.total === 0 ? 'nothing was charged for it' : `it is ${order.status}`;
+  return new ApiError(
+    'invalid_state_transition',
+    `This order cannot be refunded: ${why}. Only orders that are succeeded or partially_refunded can.`,
+    { param: 'id' },
+  );
+}
+
+export async function refuseUndecided(transaction: Database, order: OrderRow): Promise<void> {
+  const open = await findOpenOf(transaction, order.company_id, order.id);
+  if (open.some(({ accepted }) => !accepted)) {
+    throw new ApiError('resource_in_use', 'Another operation on this order is under way. Retry shortly.', {
+      param: 'id',
+      headers: { 'Retry-After': '1' },
+    });
+  }
+}
+
+function amountOf(order: OrderRow, { amount }: OrderRefund): number {
+  const left = order.total - order.refunded_amount;
+  if (amount && amount > left) {
+    throw invalidField('amount', `must be at most ${left}, which is what is left of this order`);
+  }
+  return amount ?? left;
+}
+
+/** Undefined when another request has the key by now. */
+export async function openRefund(
+  transaction: Database,
+  { nowMs, company }: RequestContext,
+  state: OrderState,
+  amount: number,
+  key: KeyedRequest | undefined,
+): Promise<{ state: OrderState; refund: Refund } | undefined> {
+  const { order } = state;
+  const refund = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount };
+  if (key && !(await claimKey(transaction, key, refund.id))) return undefined;
+  await insertOpen(
+    transaction,
+    {
+      ...refund,
+      type: 'refund',
+      customer_id: order.customer_id,
+      payment_method_id: order.payment_method_id,
+      currency: order.currency,
+      card_brand: order.card_brand,
+      card_last4: order.card_last4,
+      updated_at: new Date(nowMs),
+    },
+    lockMs[company.mode],
+  );
+  return { state, refund };
+}
+
+/** Hands a refund to the processor. The intent is already recorded. */
+export async function refund(charging: Charging, { order, livemode }: OrderState, intent: Refund): Promise<Order> {
+  failpoint('refund.after_intent');
+  const outcome: Outcome = order.sale_id
+    ? await charging.vault.refund({
+        companyId: order.company_id,
+        mode: livemode ? 'live' : 'sandbox',
+        reference: intent.id,
+        chargeReference: order.sale_id,
+        amount: intent.amount,
+        currency: order.currency,
+      })
+    : { outcome: 'not_sent', reason: 'there is no sale' };
+  failpoint('refund.after_processor');
+  if (outcome.outcome === 'unknown') {
+    await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
+    throw gatewayError('refund');
+  }
+  if (outcome.outcome === 'not_sent') {
+    await insist(() => discardOpen(charging.db, intent));
+    throw notSentError('refund');
+  }
+  await insist(() => concludeRefund(charging, intent, outcome));
+  failpoint('refund.after_accept');
+  return currentOrder(charging, intent);
+}
+
+async function currentOrder({ db }: Charging, { company_id, order_id }: Refund): Promise<Order> {
+  const state = await findOrder(db, company_id, order_id);
+  if (!state) throw new Error('an order is gone');
+  return toWire(state);
+}
+
+async function resumeRefund(
+  charging: Charging,
+  companyId: string,
+  orderId: string,
+  refundId: string,
+): Promise<Order | undefined> {
+  await decide(charging, companyId, orderId, (open) => open.id === refundId);
+  const state = await findOrder(charging.db, companyId, orderId);
+  return state?.transactions.some(({ id }) => id === refundId) ? toWire(state) : undefined;
+}
+
+type Taken = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
+
+/** What the processor says about a refund that was undecided: it took it on, or refused it, or never got it. */
+export async function concludeRefund(charging: Charging, intent: Refund, taken: Taken): Promise<void> {
+  if (taken.outcome === 'not_found') {
+    await discardOpen(charging.db, intent);
+    return;
+  }
+  if (taken.outcome === 'declined') return endRefund(charging, intent, taken, 0);
+  await charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, intent.company_id, intent.order_id);
+    if (!state || !(await acceptOpen(transaction, intent, taken.response))) return;
+    const { order } = state;
+    const refunded = order.refunded_amount + intent.amount;
+    const trigger = refunded === order.total ? 'refund_accepted_in_full' : 'refund_accepted_in_part';
+    const to = {
+      ...order,
+      // Under dispute an order keeps its status; the money went back all the same.
+      status: nextOrderStatus(order.status, trigger) ?? order.status,
+      refunded_amount: refunded,
+      updated_at: new Date(charging.clock.nowMs() + state.clockOffsetMs),
+    };
+    if (!(await moveOrder(transaction, { from: order, to, events: [] }))) throw new Error('a locked order has moved');
+  });
+}
+
+/** What the processor says about a refund it took on: it has settled, or was rejected after all, or neither yet. */
+export async function settleRefund(charging: Charging, open: OpenTransaction, finding: Finding): Promise<void> {
+  if (finding.outcome === 'approved' && finding.settled) await endRefund(charging, open, finding, 0);
+  if (finding.outcome === 'declined') await endRefund(charging, open, finding, open.amount);
+}
+
+async function endRefund(
+  charging: Charging,
+  intent: Refund,
+  taken: Extract<Outcome | Finding, { outcome: 'approved' | 'declined' }>,
+  givenBack: number,
+): Promise<void> {
+  failpoint('refund.before_settlement');
+  await charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, intent.company_id, intent.order_id);
+    if (!state) return;
+    const { order } = state;
+    const succeeded = taken.outcome === 'approved';
+    const at = new Date(charging.clock.nowMs() + state.clockOffsetMs);
+    const failure = {
+      failure_code: taken.outcome === 'declined' ? taken.failureCode : null,
+      failure_reason: taken.outcome === 'declined' ? taken.failureReason : null,
+    };
+    const closed = await closeOpen(transaction, intent, {
+      status: succeeded ? 'succeeded' : 'failed',
+      response: taken.response,
+      failureCode: failure.failure_code,
+      failureReason: failure.failure_reason,
+      at,
+    });
+    if (!closed) return;
+    const transactions = withTransaction(state.transactions, {
+      id: intent.id,
+      type: 'refund',
+      status: succeeded ? 'succeeded' : 'failed',
+      amount: intent.amount,
+      currency: order.currency,
+      processor_transaction_id: taken.response.transaction_id,
+      ...failure,
+    });
+    const to = {
+      ...order,
+      status: (succeeded ? undefined : nextOrderStatus(order.status, 'refund_rejected')) ?? order.status,
+      refunded_amount: order.refunded_amount - givenBack,
+      sequence: order.sequence + 1,
+      updated_at: at,
+    };
+    const settledInAll = transactions
+      .filter(({ type, status }) => type === 'refund' && status === 'succeeded')
+      .reduce((sum, { amount }) => sum + amount, 0);
+    const whole = settledInAll === order.total ? 'order.refunded' : 'order.partially_refunded';
+    const type: EventType = succeeded ? whole : 'order.refund_failed';
+    const object = toWire({ ...state, order: to, transactions });
+    const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, order.request_id);
+    if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
+      throw new Error('a locked order has moved');
+    }
+  });
+  failpoint('refund.after_settlement');
+}

@@ -1,0 +1,121 @@
+import { ApiError, notFound } from '../../errors.ts';
+import { claimKey, type KeyedRequest, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { Database } from '../../platform/database.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import { newId } from '../../platform/ids.ts';
+import { insertOpen } from '../transactions/service.ts';
+import { type Charging, lockMs } from './dependencies.ts';
+import { type OrderState, toWire } from './order.ts';
+import { findOrder, lockOrder } from './queries.ts';
+import { openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
+import { charge, decide } from './sales.ts';
+import type { Order } from './schemas.ts';
+import { retryable } from './transitions.ts';
+
+type Begun =
+  | {
+      readonly kind: 'sale';
+      readonly state: OrderState;
+      readonly sale: { readonly id: string; readonly amount: number };
+    }
+  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: Refund };
+
+/** Tries again what failed last: the charge of an order, or the refund that the processor rejected. */
+export async function retryOrder(
+  charging: Charging,
+  context: RequestContext,
+  orderId: string,
+  phased: PhasedRequest,
+): Promise<PhasedAnswer> {
+  return runPhased(context.db, phased, {
+    keepAnswer: true,
+    begin: async () => {
+      failpoint('retry.before_intent');
+      const begun = await charging.db.transaction(async (transaction): Promise<Begun | undefined> => {
+        const state = await lockOrder(transaction, context.company.id, orderId);
+        if (!state) throw notFound('order');
+        if (!retryable.includes(state.order.status)) throw notRetryable(state);
+        await refuseUndecided(transaction, state.order);
+        return state.order.status === 'failed'
+          ? openSale(transaction, context, state, phased.key)
+          : openRefundAgain(transaction, context, state, phased.key);
+      });
+      if (!begun) return undefined;
+      return begun.kind === 'sale'
+        ? charge(charging, begun.state, begun.sale, 'retry')
+        : refund(charging, begun.state, begun.refund);
+    },
+    resume: (transactionId) => resumeRetry(charging, context.company.id, orderId, transactionId),
+  });
+}
+
+function notRetryable({ order }: OrderState): ApiError {
+  const message = `This order is ${order.status}. Only orders that are failed or refund_failed can be retried.`;
+  return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+async function openSale(
+  transaction: Database,
+  { nowMs, company }: RequestContext,
+  state: OrderState,
+  key: KeyedRequest | undefined,
+): Promise<Begun | undefined> {
+  const { order } = state;
+  if (!company.processor) {
+    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
+  }
+  if (state.customerDeleted) {
+    throw new ApiError('invalid_request', 'The customer of this order was deleted.', { param: 'customer_id' });
+  }
+  if (!state.card) {
+    const message = 'The card of this order was deleted. Create a new order with another card.';
+    throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
+  }
+  const sale = { id: newId(nowMs), amount: order.total };
+  if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
+  const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
+  await insertOpen(
+    transaction,
+    {
+      company_id,
+      order_id: id,
+      id: sale.id,
+      type: 'sale',
+      customer_id,
+      payment_method_id,
+      amount: sale.amount,
+      currency,
+      card_brand,
+      card_last4,
+      updated_at: new Date(nowMs),
+    },
+    lockMs[company.mode],
+  );
+  return { kind: 'sale', state, sale };
+}
+
+async function openRefundAgain(
+  transaction: Database,
+  context: RequestContext,
+  state: OrderState,
+  key: KeyedRequest | undefined,
+): Promise<Begun | undefined> {
+  const { order, transactions } = state;
+  const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
+  if (!rejected) throw new Error('an order is refund_failed without a failed refund');
+  const amount = Math.min(rejected.amount, order.total - order.refunded_amount);
+  const begun = await openRefund(transaction, context, state, amount, key);
+  return begun && { kind: 'refund', ...begun };
+}
+
+async function resumeRetry(
+  charging: Charging,
+  companyId: string,
+  orderId: string,
+  transactionId: string,
+): Promise<Order | undefined> {
+  await decide(charging, companyId, orderId, (open) => open.id === transactionId);
+  const state = await findOrder(charging.db, companyId, orderId);
+  return state?.transactions.some(({ id }) => id === transactionId) ? toWire(state) : undefined;
+}

@@ -1,0 +1,129 @@
+import { inProgress } from '../../http/idempotency.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
+import { newEvent } from '../events/service.ts';
+import { findOpenOf, markInDoubt, type OpenTransaction } from '../transactions/service.ts';
+import { type Charging, firstCheckMs, gatewayError, insist } from './dependencies.ts';
+import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
+import type { Settlement } from './charge-queries.ts';
+import { findAnswer, findOrder } from './queries.ts';
+import { lookAt } from './recovery.ts';
+import type { Order } from './schemas.ts';
+import { nextOrderStatus } from './transitions.ts';
+
+/** What becomes of an order when its sale is decided, by the processor's answer or by what it says later. */
+
+export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' }>;
+
+export function settlementOf(
+  state: OrderState,
+  sale: { readonly id: string; readonly amount: number },
+  decided: Decided,
+  nowMs: number,
+): Settlement {
+  const { order, livemode } = state;
+  const approved = decided.outcome === 'approved';
+  const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
+  if (!status) throw new Error(`a sale of an order that is ${order.status} cannot end`);
+  const failure = approved ? { code: null, reason: null } : failureOf(decided);
+  const response = 'response' in decided ? decided.response : null;
+  const transaction: TransactionSummary = {
+    id: sale.id,
+    type: 'sale',
+    status: approved ? 'succeeded' : 'failed',
+    amount: sale.amount,
+    currency: order.currency,
+    processor_transaction_id: response?.transaction_id ?? null,
+    failure_code: failure.code,
+    failure_reason: failure.reason,
+  };
+  const settled: OrderRow = {
+    ...order,
+    status,
+    sequence: order.sequence + 1,
+    attempt_count: order.attempt_count + (approved ? 0 : 1),
+    failure_code: failure.code,
+    failure_reason: failure.reason,
+    sale_id: approved ? sale.id : null,
+    updated_at: new Date(nowMs),
+  };
+  const object = toWire({
+    order: settled,
+    transactions: withTransaction(state.transactions, transaction),
+    livemode,
+  });
+  const type = approved ? 'order.succeeded' : 'order.failed';
+  const chargebackAfterMs = decided.outcome === 'approved' ? decided.chargebackAfterMs : undefined;
+  return {
+    order: settled,
+    expected: order,
+    transaction,
+    response,
+    event: newEvent(order.company_id, nowMs, type, object, settled.sequence, order.request_id),
+    chargebackAt: chargebackAfterMs === undefined ? null : new Date(nowMs + chargebackAfterMs),
+  };
+}
+
+/** A charge that never reached the processor failed for want of a bank to answer it. */
+function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: string; reason: string } {
+  if (decided.outcome === 'declined') return { code: decided.failureCode, reason: decided.failureReason };
+  const code = (decided.outcome === 'not_sent' && decided.failureCode) || 'issuer_unavailable';
+  return { code, reason: failureReasons[code] };
+}
+
+/** Has the card charged and writes down what came of it. The intent is already recorded. */
+export async function charge(
+  charging: Charging,
+  state: OrderState,
+  sale: { readonly id: string; readonly amount: number },
+  path: 'charge' | 'retry',
+): Promise<Order> {
+  const { order, card, livemode } = state;
+  failpoint(`${path}.after_intent`);
+  const outcome: Outcome = card
+    ? await charging.vault.charge({
+        companyId: order.company_id,
+        mode: livemode ? 'live' : 'sandbox',
+        reference: sale.id,
+        card,
+        amount: sale.amount,
+        currency: order.currency,
+      })
+    : { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' };
+  failpoint(`${path}.after_processor`);
+  if (outcome.outcome === 'unknown') {
+    const { company_id } = order;
+    await insist(() => markInDoubt(charging.db, { company_id, order_id: order.id, id: sale.id }, firstCheckMs));
+    throw gatewayError('charge');
+  }
+  const settlement = settlementOf(state, sale, outcome, charging.clock.nowMs() + state.clockOffsetMs);
+  const settled = await insist(() => charging.settle(settlement));
+  failpoint(`${path}.after_settle`);
+  if (settled) return settlement.event.object as Order;
+  // Recovery was faster. It asked the same processor about the same reference, so it knows what happened.
+  const now = await findOrder(charging.db, order.company_id, order.id);
+  if (!now) throw new Error('an order is gone');
+  return toWire(now);
+}
+
+/** What a repeated idempotency key of a new order is answered with. Undefined when the order never came about. */
+export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
+  await decide(charging, companyId, orderId, (open) => open.type === 'sale');
+  return findAnswer(charging.db, companyId, orderId);
+}
+
+/** Asks about an undecided operation, and fails as long as nothing is known about it. */
+export async function decide(
+  charging: Charging,
+  companyId: string,
+  orderId: string,
+  isIt: (open: OpenTransaction) => boolean,
+): Promise<void> {
+  const undecided = async (): Promise<OpenTransaction | undefined> =>
+    (await findOpenOf(charging.db, companyId, orderId)).find((open) => !open.accepted && isIt(open));
+  const open = await undecided();
+  if (!open) return;
+  if (open.locked && !open.in_doubt) throw inProgress();
+  await lookAt(charging, open);
+  if (await undecided()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+}

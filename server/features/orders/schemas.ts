@@ -1,0 +1,212 @@
+import Type, { type Static } from 'typebox';
+import { metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { customer } from '../customers/schemas.ts';
+import { orderStatuses, transactionStatuses } from './transitions.ts';
+
+export { orderStatuses, transactionStatuses };
+
+const line = nullable(Type.String({ maxLength: limits.textLength }));
+const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
+const cents = (description: string) => Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax, description });
+
+const shippingInput = Type.Object(
+  {
+    name: Type.Optional(line),
+    line1: Type.Optional(line),
+    line2: Type.Optional(line),
+    city: Type.Optional(line),
+    state: Type.Optional(line),
+    postal_code: Type.Optional(line),
+    country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
+    phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+  },
+  { additionalProperties: false },
+);
+export type ShippingInput = Static<typeof shippingInput>;
+
+const shipping = Type.Object(
+  {
+    name: line,
+    line1: line,
+    line2: line,
+    city: line,
+    state: line,
+    postal_code: line,
+    country: line,
+    phone: line,
+  },
+  { title: 'Shipping' },
+);
+export type Shipping = Static<typeof shipping>;
+
+export const orderCreate = Type.Object(
+  {
+    customer_id: uuid(),
+    payment_method_id: Type.Optional(nullable(uuid({ description: 'Default: the default card of the customer.' }))),
+    items: Type.Array(
+      Type.Object(
+        {
+          product_id: uuid(),
+          quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }),
+        },
+        { additionalProperties: false },
+      ),
+      {
+        minItems: 1,
+        maxItems: limits.orderItems,
+        description: 'Prices come from the catalog. The same product twice is one item with both quantities.',
+      },
+    ),
+    currency: Type.Optional(nullable(currency)),
+    coupon_code: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: limits.textLength }))),
+    description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
+    shipping: Type.Optional(nullable(shippingInput)),
+    metadata: Type.Optional(metadataInput),
+  },
+  { additionalProperties: false, title: 'OrderCreate' },
+);
+export type OrderCreate = Static<typeof orderCreate>;
+
+export const orderRefund = Type.Object(
+  {
+    amount: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: limits.orderTotalCentsMax,
+          description: 'Cents. Default: all that is left.',
+        }),
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'OrderRefund' },
+);
+export type OrderRefund = Static<typeof orderRefund>;
+
+const orderItem = Type.Object({
+  product_id: uuid(),
+  quantity: Type.Integer(),
+  name: Type.String(),
+  sku: Type.String(),
+  unit_price: nullable(Type.Integer({ description: 'Cents, as it was when it was bought.' })),
+  total: nullable(Type.Integer()),
+});
+export type OrderItem = Static<typeof orderItem>;
+
+const orderTransaction = Type.Object({
+  id: uuid(),
+  type: Type.Enum(['sale', 'refund', 'auth']),
+  status: Type.Enum([...transactionStatuses]),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  processor_transaction_id: nullable(Type.String({ description: 'For reconciliation with the processor.' })),
+  failure_code: nullable(Type.String()),
+  failure_reason: nullable(Type.String()),
+  created_at: timestamp(),
+});
+export type OrderTransaction = Static<typeof orderTransaction>;
+
+const couponSnapshot = Type.Object({
+  id: uuid(),
+  code: Type.String(),
+  name: nullable(Type.String()),
+  kind: Type.String(),
+  percentage: nullable(Type.Number()),
+  amount: nullable(Type.Integer()),
+  currency: nullable(Type.String()),
+  duration: Type.String(),
+  duration_in_cycles: nullable(Type.Integer()),
+  max_discount_amount: nullable(Type.Integer()),
+  discount_amount: Type.Integer(),
+});
+export type CouponSnapshot = Static<typeof couponSnapshot>;
+
+export const order = Type.Object(
+  {
+    id: uuid(),
+    order_number: Type.String({ description: 'A short reference for people, unique per merchant.' }),
+    status: Type.Enum([...orderStatuses]),
+    customer_id: uuid(),
+    customer: Type.Optional(customer),
+    payment_method: Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() }),
+    items: Type.Array(orderItem),
+    currency: Type.String(),
+    subtotal: cents('Before the discount.'),
+    discount_amount: cents('What the coupon took off.'),
+    total: cents('What is charged.'),
+    amount: cents('The same as `total`.'),
+    refunded_amount: cents('What was given back, refunds that still settle included.'),
+    coupon: nullable(couponSnapshot),
+    transactions: Type.Array(orderTransaction),
+    subscription_id: nullable(uuid()),
+    subscription_cycle: nullable(Type.Integer()),
+    attempt_count: Type.Integer({ description: 'How many charges of this order were declined.' }),
+    next_retry_at: nullable(timestamp()),
+    failure_code: nullable(Type.String({ description: 'Why the charge was declined; only while it is `failed`.' })),
+    failure_reason: nullable(Type.String()),
+    description: nullable(Type.String()),
+    shipping: nullable(shipping),
+    metadata,
+    request_id: nullable(Type.String()),
+    livemode: Type.Boolean(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Order',
+    examples: [
+      {
+        id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
+        order_number: 'K7M2QX4R',
+        status: 'succeeded',
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        payment_method: { id: '019c4c20-1a2b-7c3d-8e4f-5a6b7c8d9e0f', card_last_four: '4242', card_brand: 'visa' },
+        items: [
+          {
+            product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718',
+            quantity: 2,
+            name: 'Tea pot',
+            sku: 'tea-pot-6',
+            unit_price: 4900,
+            total: 9800,
+          },
+        ],
+        currency: 'usd',
+        subtotal: 9800,
+        discount_amount: 0,
+        total: 9800,
+        amount: 9800,
+        refunded_amount: 0,
+        coupon: null,
+        transactions: [
+          {
+            id: '019c4c21-4a00-7e12-8c3d-7e6f5a4b3c2d',
+            type: 'sale',
+            status: 'succeeded',
+            amount: 9800,
+            currency: 'usd',
+            processor_transaction_id: 'sbx_019c4c214a007e128c3d7e6f5a4b3c2d',
+            failure_code: null,
+            failure_reason: null,
+            created_at: '2026-02-11T09:33:00.000Z',
+          },
+        ],
+        subscription_id: null,
+        subscription_cycle: null,
+        attempt_count: 0,
+        next_retry_at: null,
+        failure_code: null,
+        failure_reason: null,
+        description: null,
+        shipping: null,
+        metadata: {},
+        request_id: 'req_3k7q2m5x9w4t6y8p2r5v7n3b',
+        livemode: false,
+        created_at: '2026-02-11T09:33:00.000Z',
+        updated_at: '2026-02-11T09:33:00.020Z',
+      },
+    ],
+  },
+);
+export type Order = Static<typeof order>;

@@ -1,0 +1,121 @@
+import { notFound } from '../../errors.ts';
+import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
+import { createLane } from '../../platform/lane.ts';
+import { customersById } from '../customers/service.ts';
+import { findOpenOf } from '../transactions/service.ts';
+import { raiseChargeback, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
+import { readFacts, recordIntents, settle } from './charge-queries.ts';
+import { createOrder } from './create-order.ts';
+import type { Charging, MoneyDependencies } from './dependencies.ts';
+import { toWire } from './order.ts';
+import { findOrder, findOrders, hasOrders, type ListedOrder, listOrders, type OrderFilters } from './queries.ts';
+import { checkOpenTransactions, lookAt } from './recovery.ts';
+import { refundOrder } from './refunds.ts';
+import { retryOrder } from './retry.ts';
+import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
+import { voidOrder } from './voids.ts';
+
+export { hasOrders };
+
+/** Everything that can be done with orders. */
+export interface Orders {
+  create(context: RequestContext, input: OrderCreate, key: PhasedRequest): Promise<PhasedAnswer>;
+  refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
+  retry(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
+  void(context: RequestContext, id: string): Promise<Order>;
+  raiseChargeback(context: RequestContext, id: string): Promise<Order>;
+  resolveChargeback(context: RequestContext, id: string, outcome: 'accepted' | 'dismissed'): Promise<Order>;
+  get(context: RequestContext, id: string, expand: ReadonlySet<string>): Promise<Order>;
+  list(
+    context: RequestContext,
+    filters: OrderFilters,
+    page: PageRequest,
+    expand: ReadonlySet<string>,
+  ): Promise<Page<Order>>;
+  /** Jobs: one batch, and how much it did. */
+  checkOpenTransactions(batch: number): Promise<number>;
+  raiseDueChargebacks(batch: number): Promise<number>;
+}
+
+export function openOrders(dependencies: MoneyDependencies): Orders {
+  const { db } = dependencies;
+  const charging: Charging = {
+    ...dependencies,
+    read: createLane((questions) => readFacts(db, questions)),
+    intend: createLane((intents) => recordIntents(db, intents)),
+    settle: createLane((settlements) => settle(db, settlements)),
+  };
+  return {
+    create: (context, input, key) => createOrder(charging, context, input, key),
+    refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
+    retry: (context, id, key) => retryOrder(charging, context, id, key),
+    void: (context, id) => voidOrder(charging, context, id),
+    raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
+    resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
+    get: (context, id, expand) => getOrder(charging, context, id, expand),
+    list: getOrders,
+    checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
+    raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
+  };
+}
+
+async function getOrder(
+  charging: Charging,
+  context: RequestContext,
+  id: string,
+  expand: ReadonlySet<string>,
+): Promise<Order> {
+  const state = await findOrder(context.db, context.company.id, id);
+  if (!state) throw notFound('order');
+  if (state.transactions.some(({ status }) => status === 'in_progress')) void lookAgain(charging, context, id);
+  const [order] = await expanded(context, [toWire(state)], expand);
+  return order ?? toWire(state);
+}
+
+/** Somebody waits to know: what is open is asked about without waiting for its time. The next read shows the answer. */
+async function lookAgain(charging: Charging, { company }: RequestContext, orderId: string): Promise<void> {
+  try {
+    const open = await findOpenOf(charging.db, company.id, orderId);
+    for (const operation of open) if (operation.in_doubt || !operation.locked) await lookAt(charging, operation);
+  } catch (error) {
+    charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be asked about');
+  }
+}
+
+function listedToWire({ company }: RequestContext, { transactions, ...order }: ListedOrder): Order {
+  return toWire({ order, transactions: transactions ?? [], livemode: company.mode === 'live' });
+}
+
+async function getOrders(
+  context: RequestContext,
+  filters: OrderFilters,
+  page: PageRequest,
+  expand: ReadonlySet<string>,
+): Promise<Page<Order>> {
+  const found = await listOrders(context.db, context.company.id, filters, page);
+  const orders = found.items.map((row) => listedToWire(context, row));
+  return { ...found, items: await expanded(context, orders, expand) };
+}
+
+async function expanded(
+  context: RequestContext,
+  orders: readonly Order[],
+  expand: ReadonlySet<string>,
+): Promise<Order[]> {
+  if (!expand.has('customer')) return [...orders];
+  const customers = await customersById(
+    context,
+    orders.map(({ customer_id }) => customer_id),
+  );
+  return orders.map((order) => {
+    const customer = customers.get(order.customer_id);
+    return { ...order, ...(customer && { customer }) };
+  });
+}
+
+export async function ordersById(context: RequestContext, ids: readonly string[]): Promise<Map<string, Order>> {
+  const rows = await findOrders(context.db, context.company.id, [...new Set(ids)]);
+  return new Map(rows.map((row) => [row.id, listedToWire(context, row)]));
+}

@@ -1,0 +1,84 @@
+/** How an order moves: from, because of, to. What is not here does not happen. */
+
+export const orderStatuses = [
+  'pending',
+  'succeeded',
+  'failed',
+  'voided',
+  'partially_refunded',
+  'refunded',
+  'refund_failed',
+  'chargeback',
+  'chargeback_accepted',
+  'chargeback_dismissed',
+] as const;
+export type OrderStatus = (typeof orderStatuses)[number];
+
+export const orderTriggers = [
+  'charge_approved',
+  'charge_declined',
+  'refund_accepted_in_full',
+  'refund_accepted_in_part',
+  'refund_rejected',
+  'void_approved',
+  'chargeback_raised',
+  'chargeback_accepted',
+  'chargeback_dismissed',
+] as const;
+export type OrderTrigger = (typeof orderTriggers)[number];
+
+type Transition = readonly [from: OrderStatus, because: OrderTrigger, to: OrderStatus];
+
+export const orderTransitions: readonly Transition[] = [
+  ['pending', 'charge_approved', 'succeeded'],
+  ['pending', 'charge_declined', 'failed'],
+  ['failed', 'charge_approved', 'succeeded'],
+  ['failed', 'charge_declined', 'failed'],
+  ['succeeded', 'refund_accepted_in_full', 'refunded'],
+  ['succeeded', 'refund_accepted_in_part', 'partially_refunded'],
+  ['partially_refunded', 'refund_accepted_in_full', 'refunded'],
+  ['partially_refunded', 'refund_accepted_in_part', 'partially_refunded'],
+  ['refund_failed', 'refund_accepted_in_full', 'refunded'],
+  ['refund_failed', 'refund_accepted_in_part', 'partially_refunded'],
+  ['succeeded', 'refund_rejected', 'refund_failed'],
+  ['partially_refunded', 'refund_rejected', 'refund_failed'],
+  ['refunded', 'refund_rejected', 'refund_failed'],
+  ['refund_failed', 'refund_rejected', 'refund_failed'],
+  ['succeeded', 'void_approved', 'voided'],
+  ['succeeded', 'chargeback_raised', 'chargeback'],
+  ['partially_refunded', 'chargeback_raised', 'chargeback'],
+  ['chargeback', 'chargeback_accepted', 'chargeback_accepted'],
+  ['chargeback', 'chargeback_dismissed', 'chargeback_dismissed'],
+];
+
+export function nextOrderStatus(from: OrderStatus, because: OrderTrigger): OrderStatus | undefined {
+  return orderTransitions.find(([start, trigger]) => start === from && trigger === because)?.[2];
+}
+
+/** What a merchant may ask for. */
+export const refundable: readonly OrderStatus[] = ['succeeded', 'partially_refunded'];
+export const retryable: readonly OrderStatus[] = ['failed', 'refund_failed'];
+
+export type TransactionStatus = 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
+
+export const transactionStatuses: readonly TransactionStatus[] = [
+  'pending',
+  'in_progress',
+  'succeeded',
+  'failed',
+  'voided',
+  'chargeback',
+];
+
+/** A transaction begins handed to the processor; `pending` is one that still waits for that. */
+export const transactionTransitions: readonly (readonly [TransactionStatus, TransactionStatus])[] = [
+  ['pending', 'in_progress'],
+  ['in_progress', 'succeeded'],
+  ['in_progress', 'failed'],
+  ['succeeded', 'voided'],
+  ['succeeded', 'chargeback'],
+];
+
+export function transactionMayBecome(from: TransactionStatus, to: TransactionStatus): boolean {
+  return transactionTransitions.some(([start, end]) => start === from && end === to);
+}

@@ -1,0 +1,49 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { centsFilters, listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { transactionStatuses } from '../orders/schemas.ts';
+import { transaction } from './schemas.ts';
+import { getTransaction, getTransactions, type OrdersById } from './service.ts';
+
+const common = { tag: 'Transactions', resource: 'transaction', permission: 'transactions:read' } as const;
+const fields = { name: 'transactions', schema: transaction };
+const expand = ['customer', 'order'];
+
+export function transactionRoutes(ordersById: OrdersById): Route[] {
+  return [
+    defineList({
+      ...common,
+      path: '/v1/transactions',
+      operationId: 'listTransactions',
+      summary: 'List transactions',
+      fields,
+      expand,
+      sorts: ['amount'],
+      filters: {
+        customer_id: uuidParameter('Those of this customer.'),
+        order_id: uuidParameter('Those of this order.'),
+        status: listParameter(oneOf(transactionStatuses), 'One or more statuses, separated by commas.'),
+        type: listParameter(oneOf(['sale', 'refund', 'auth']), 'One or more types, separated by commas.'),
+        ...centsFilters('amount'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('TransactionList', transaction, '/v1/transactions'), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page, expand: wanted }) => getTransactions(context, ordersById, query, page, wanted),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/transactions/:id',
+      operationId: 'getTransaction',
+      summary: 'Retrieve a transaction',
+      category: 'read',
+      idempotency: 'none',
+      fields,
+      expand,
+      success: { status: 200, schema: transaction, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params, expand: wanted }) => getTransaction(context, ordersById, params.id ?? '', wanted),
+    }),
+  ];
+}

@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+import { metadata, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { customer } from '../customers/schemas.ts';
+import { order } from '../orders/schemas.ts';
+
+const text = nullable(Type.String());
+
+export const transaction = Type.Object(
+  {
+    id: uuid(),
+    type: Type.Enum(['sale', 'refund', 'auth']),
+    status: Type.Enum(['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback']),
+    amount: Type.Integer({ description: 'Cents.' }),
+    currency: Type.String(),
+    customer_id: uuid(),
+    customer: Type.Optional(customer),
+    order_id: nullable(uuid()),
+    order: Type.Optional(order),
+    payment_method: nullable(Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() })),
+    processor_response: nullable(
+      Type.Object({
+        transaction_id: text,
+        authorization_code: text,
+        avs_result: text,
+        cvv_result: text,
+        response_code: text,
+        response_text: text,
+      }),
+    ),
+    failure_reason: nullable(Type.String({ description: 'Only of a transaction that failed.' })),
+    failure_code: text,
+    description: nullable(Type.String({ description: 'That of the order.' })),
+    metadata,
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Transaction',
+    examples: [
+      {
+        id: '019c4c21-4a00-7e12-8c3d-7e6f5a4b3c2d',
+        type: 'sale',
+        status: 'succeeded',
+        amount: 9800,
+        currency: 'usd',
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        order_id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
+        payment_method: { id: '019c4c20-1a2b-7c3d-8e4f-5a6b7c8d9e0f', card_last_four: '4242', card_brand: 'visa' },
+        processor_response: {
+          transaction_id: 'sbx_019c4c214a007e128c3d7e6f5a4b3c2d',
+          authorization_code: '4B3C2D',
+          avs_result: 'Y',
+          cvv_result: 'M',
+          response_code: '00',
+          response_text: 'Approved',
+        },
+        failure_reason: null,
+        failure_code: null,
+        description: null,
+        metadata: {},
+        created_at: '2026-02-11T09:33:00.000Z',
+        updated_at: '2026-02-11T09:33:00.020Z',
+      },
+    ],
+  },
+);
+export type Transaction = Static<typeof transaction>;

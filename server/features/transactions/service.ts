@@ -1,0 +1,97 @@
+import { notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { createdAt } from '../../platform/ids.ts';
+import { customersById } from '../customers/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { findTransaction, listTransactions, type TransactionFilters, type TransactionRow } from './queries.ts';
+import type { Transaction } from './schemas.ts';
+
+/** Single operations at the processor. Orders write them; everybody else reads them. */
+
+export {
+  acceptOpen,
+  claimDue,
+  closeOpen,
+  type Closing,
+  discardOpen,
+  dueChannel,
+  findOpenOf,
+  inDoubtStatistics,
+  insertOpen,
+  markInDoubt,
+  type OpenTransaction,
+  reclassify,
+  undecided,
+} from './queries.ts';
+
+/** Gives the orders that transactions are expanded with. */
+export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;
+
+export function toWire(row: TransactionRow): Transaction {
+  return {
+    id: row.id,
+    type: row.type,
+    status: row.status,
+    amount: row.amount,
+    currency: row.currency,
+    customer_id: row.customer_id,
+    order_id: row.order_id,
+    payment_method: { id: row.payment_method_id, card_last_four: row.card_last4, card_brand: row.card_brand },
+    processor_response: row.processor_response,
+    failure_reason: row.failure_reason,
+    failure_code: row.failure_code,
+    description: row.description,
+    metadata: row.metadata ?? {},
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+async function expanded(
+  context: RequestContext,
+  ordersById: OrdersById,
+  transactions: readonly Transaction[],
+  expand: ReadonlySet<string>,
+): Promise<Transaction[]> {
+  const customers = expand.has('customer')
+    ? await customersById(
+        context,
+        transactions.map(({ customer_id }) => customer_id),
+      )
+    : undefined;
+  const orders = expand.has('order')
+    ? await ordersById(
+        context,
+        transactions.map(({ order_id }) => order_id ?? ''),
+      )
+    : undefined;
+  return transactions.map((transaction) => {
+    const customer = customers?.get(transaction.customer_id);
+    const order = orders?.get(transaction.order_id ?? '');
+    return { ...transaction, ...(customer && { customer }), ...(order && { order }) };
+  });
+}
+
+export async function getTransaction(
+  context: RequestContext,
+  ordersById: OrdersById,
+  id: string,
+  expand: ReadonlySet<string>,
+): Promise<Transaction> {
+  const row = await findTransaction(context.db, context.company.id, id);
+  if (!row) throw notFound('transaction');
+  const [transaction] = await expanded(context, ordersById, [toWire(row)], expand);
+  return transaction ?? toWire(row);
+}
+
+export async function getTransactions(
+  context: RequestContext,
+  ordersById: OrdersById,
+  filters: TransactionFilters,
+  page: PageRequest,
+  expand: ReadonlySet<string>,
+): Promise<Page<Transaction>> {
+  const found = await listTransactions(context.db, context.company.id, filters, page);
+  return { ...found, items: await expanded(context, ordersById, found.items.map(toWire), expand) };
+}

@@ -1,0 +1,31 @@
+/**
+ * Named moments on the path of money at which a test can kill the process: `SVC_FAILPOINT=name` ends it there with
+ * SIGKILL, as a power cut would. Without the variable a failpoint is nothing.
+ */
+export const failpoints = [
+  'charge.before_intent',
+  'charge.after_intent',
+  'charge.after_processor',
+  'charge.after_settle',
+  'refund.before_intent',
+  'refund.after_intent',
+  'refund.after_processor',
+  'refund.after_accept',
+  'refund.before_settlement',
+  'refund.after_settlement',
+  'retry.before_intent',
+  'retry.after_intent',
+  'retry.after_processor',
+  'retry.after_settle',
+  'void.after_intent',
+  'void.after_processor',
+  'recovery.after_lookup',
+] as const;
+
+export type Failpoint = (typeof failpoints)[number];
+
+const armed = process.env.SVC_FAILPOINT;
+
+export function failpoint(name: Failpoint): void {
+  if (armed === name) process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,53 @@
+/**
+ * Work that costs as much for sixty-four as for one: what arrives while a batch runs goes together into the next. A free
+ * lane starts at once, so nobody waits for company, and there is no timer.
+ *
+ * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that.
+ */
+export interface LaneOptions {
+  readonly batchMax: number;
+  /** How many batches may run at once. */
+  readonly width: number;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createLane<Item, Result>(
+  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  { batchMax, width }: LaneOptions = { batchMax: 64, width: 1 },
+): (item: Item) => Promise<Result> {
+  const queue: Waiting<Item, Result>[] = [];
+  let running = 0;
+
+  async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await work(batch.map(({ item }) => item));
+      if (results.length !== batch.length) throw new Error('a lane gave another number of results than it got items');
+      batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    } catch (error) {
+      if (batch.length === 1) batch[0]?.reject(error);
+      else for (const waiting of batch) await runBatch([waiting]);
+    }
+  }
+
+  function start(): void {
+    while (running < width && queue.length > 0) {
+      running += 1;
+      void runBatch(queue.splice(0, batchMax)).finally(() => {
+        running -= 1;
+        start();
+      });
+    }
+  }
+
+  return (item) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    queue.push({ item, resolve, reject });
+    start();
+    return promise;
+  };
+}

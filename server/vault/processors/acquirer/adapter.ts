@@ -1,0 +1,292 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import { systemClock } from '../../../platform/clock.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { CardNumber } from '../../card-number.ts';
+import {
+  type FailureCode,
+  type Finding,
+  failureReasons,
+  type LookupRequest,
+  type Outcome,
+  type Processor,
+  type ProcessorResponse,
+} from '../processor.ts';
+import { type DeclineCode, defaultRequestLifeMs, type OperationKind, operationKinds } from './protocol.ts';
+
+export interface AcquirerOptions {
+  readonly url: string;
+  readonly secret: Secret<string>;
+  readonly timeoutMs?: number;
+  readonly requestLifeMs?: number;
+  readonly clock?: { nowMs(): number };
+}
+
+const answerBytesMax = 64 * 1024;
+/** Less than any server keeps an idle connection: what is written to one that closes just then is in doubt. */
+const idleConnectionMs = 4_000;
+
+export const failureCodes: Readonly<Record<DeclineCode, FailureCode>> = {
+  '01': 'contact_bank',
+  '03': 'invalid_merchant_configuration',
+  '05': 'do_not_honor',
+  '06': 'processor_declined',
+  '12': 'transaction_not_allowed',
+  '13': 'validation_error',
+  '14': 'invalid_account',
+  '21': 'processor_declined',
+  '25': 'validation_error',
+  '30': 'validation_error',
+  '41': 'lost_stolen_card',
+  '43': 'lost_stolen_card',
+  '46': 'closed_card',
+  '51': 'insufficient_funds',
+  '54': 'expired_card',
+  '57': 'transaction_not_allowed',
+  '59': 'fraud_suspected',
+  '61': 'card_limit_exceeded',
+  '62': 'blocked_card',
+  '65': 'card_limit_exceeded',
+  '82': 'incorrect_cvv',
+  '91': 'issuer_unavailable',
+  '94': 'duplicate_transaction',
+};
+
+const nullable = Type.Union([Type.String(), Type.Null()]);
+const toldOperation = Type.Object({
+  kind: Type.Enum([...operationKinds]),
+  reference: Type.String(),
+  charge_reference: nullable,
+  amount: Type.Union([Type.Integer(), Type.Null()]),
+  currency: nullable,
+  last4: nullable,
+  status: Type.Enum(['approved', 'declined', 'rejected']),
+  settled: Type.Boolean(),
+  response_code: Type.String(),
+  response_text: Type.String(),
+  transaction_id: Type.String(),
+  authorization_code: nullable,
+});
+type ToldOperation = Type.Static<typeof toldOperation>;
+
+const operationAnswer = Compile(toldOperation);
+const conflictAnswer = Compile(Type.Object({ error: Type.Literal('reference_used'), operation: toldOperation }));
+const errorAnswer = Compile(Type.Object({ error: Type.String(), reference: Type.Optional(Type.String()) }));
+
+type Answer = { readonly status: number; readonly body: unknown };
+type Silence = { readonly mayHaveArrived: boolean; readonly reason: string };
+
+/** What an answer has to speak of to be an answer to us: a connection out of step can bring that of another. */
+interface Asked {
+  readonly kind: OperationKind;
+  readonly reference: string;
+  readonly chargeReference: string | null;
+  readonly money?: { readonly amount: number; readonly currency: string };
+  readonly last4: string | null;
+}
+
+function speaksOf(operation: ToldOperation, asked: Asked): boolean {
+  return (
+    operation.kind === asked.kind &&
+    operation.reference === asked.reference &&
+    operation.charge_reference === asked.chargeReference &&
+    operation.last4 === asked.last4 &&
+    (!asked.money || (operation.amount === asked.money.amount && operation.currency === asked.money.currency))
+  );
+}
+
+const unknown = (reason: string): Extract<Outcome, { outcome: 'unknown' }> => ({ outcome: 'unknown', reason });
+
+const noResponse: ProcessorResponse = {
+  transaction_id: null,
+  authorization_code: null,
+  avs_result: null,
+  cvv_result: null,
+  response_code: null,
+  response_text: null,
+};
+
+function declined(
+  failureCode: FailureCode,
+  response: Partial<ProcessorResponse>,
+): Extract<Outcome, { outcome: 'declined' }> {
+  const failureReason = failureReasons[failureCode];
+  return { outcome: 'declined', response: { ...noResponse, ...response }, failureCode, failureReason };
+}
+
+function becameOf(operation: ToldOperation): Exclude<Finding, { outcome: 'not_found' }> {
+  const { transaction_id, authorization_code, response_code, response_text } = operation;
+  const response = { ...noResponse, transaction_id, authorization_code, response_code, response_text };
+  if (operation.status === 'approved') return { outcome: 'approved', response, settled: operation.settled };
+  // A code that is not ours to read: the charge was declined, and why is not known.
+  return declined((failureCodes as Record<string, FailureCode>)[response_code] ?? 'unknown', response);
+}
+
+function outcomeOf(answer: Answer | Silence, asked: Asked): Outcome {
+  if ('reason' in answer) {
+    return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
+  }
+  const { status, body } = answer;
+  if (status === 200 && operationAnswer.Check(body) && speaksOf(body, asked)) return becameOf(body);
+  if (status === 409 && conflictAnswer.Check(body) && body.operation.reference === asked.reference) {
+    // Our reference is held by something whose content is not what we sent now. If it moves our money on our card,
+    // it is our own operation, sent before the card got another expiry: what became of that is the truth, and
+    // calling it declined would lose a charge. If not, what we asked was not done, and never will be under this
+    // reference. Neither is in doubt, so neither is `unknown`.
+    return speaksOf(body.operation, asked)
+      ? becameOf(body.operation)
+      : declined('duplicate_transaction', { response_text: 'The reference is in use by another operation.' });
+  }
+  if (errorAnswer.Check(body)) {
+    const { error, reference } = body;
+    if (status === 401 && error === 'unauthorized') {
+      return declined('invalid_merchant_configuration', { response_text: 'The secret of the acquirer is wrong.' });
+    }
+    if (status === 400 && error === 'invalid' && reference === asked.reference) {
+      return declined('validation_error', { response_text: 'A field of the request is not valid.' });
+    }
+    if (status === 400 && error === 'expired' && reference === asked.reference) {
+      return { outcome: 'not_sent', reason: 'it arrived too late to be taken' };
+    }
+  }
+  return unknown(`the answer, of status ${status}, does not say what became of it`);
+}
+
+function findingOf(answer: Answer | Silence, { reference, chargeReference, card }: LookupRequest): Finding {
+  if ('reason' in answer) return unknown(answer.reason);
+  const { status, body } = answer;
+  if (status === 200 && operationAnswer.Check(body) && body.reference === reference) {
+    const isOurs =
+      (chargeReference === undefined || chargeReference === body.charge_reference) &&
+      (card === undefined || card.number.last4 === body.last4);
+    return isOurs ? becameOf(body) : unknown('the reference is in use by another operation');
+  }
+  const isNotFound = status === 404 && errorAnswer.Check(body) && body.error === 'not_found';
+  if (isNotFound && body.reference === reference) return { outcome: 'not_found' };
+  return unknown(`the answer, of status ${status}, does not say what became of it`);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
+
+/** A processor that speaks the protocol of docs/acquirer.md. It sends each request once and never repeats one. */
+export function acquirerProcessor(options: AcquirerOptions): Processor {
+  const { secret, timeoutMs = 10_000, requestLifeMs = defaultRequestLifeMs, clock = systemClock } = options;
+  // Else a request that we have given up could arrive after "not found" was taken for "never happened".
+  if (requestLifeMs <= timeoutMs) throw new RangeError('requestLifeMs must be more than timeoutMs');
+  const base = new URL(options.url);
+  const isSecure = base.protocol === 'https:';
+  const client = isSecure ? https : http;
+  const agent = new client.Agent({ keepAlive: true, timeout: idleConnectionMs });
+
+  function send(method: 'GET' | 'POST', path: readonly string[], body: object | undefined): Promise<Answer | Silence> {
+    const text = body && JSON.stringify(body);
+    const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
+    const request = client.request(new URL(pathname, base), {
+      method,
+      agent,
+      headers: {
+        authorization: `Bearer ${secret.reveal()}`,
+        ...(text && {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+          'x-valid-until-ms': clock.nowMs() + requestLifeMs,
+        }),
+      },
+    });
+    return new Promise((resolve) => {
+      let mayHaveArrived = false;
+      let answered: http.IncomingMessage | undefined;
+      const end = (result: Answer | Silence): void => {
+        clearTimeout(deadline);
+        resolve(result);
+      };
+      const giveUp = (reason: string): void => {
+        end({ mayHaveArrived, reason });
+        request.destroy();
+      };
+      const deadline = setTimeout(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+
+      request.on('socket', (socket) => {
+        // Nothing is written before a new connection stands. On one that was used before, it is written at once.
+        if (!socket.connecting) mayHaveArrived = true;
+        else socket.once(isSecure ? 'secureConnect' : 'connect', () => (mayHaveArrived = true));
+      });
+      request.on('error', (error) => {
+        // Bytes after a whole answer break the connection, not the answer.
+        if (!answered?.complete) giveUp(`the connection failed: ${errorCode(error)}`);
+      });
+      request.on('response', (response) => {
+        answered = response;
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > answerBytesMax) giveUp(`the answer is longer than ${answerBytesMax} bytes`);
+          else chunks.push(chunk);
+        });
+        response.on('error', (error) => giveUp(`the answer broke off: ${errorCode(error)}`));
+        response.on('end', () =>
+          end({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks).toString('utf8')) }),
+        );
+      });
+      request.end(text);
+    });
+  }
+
+  async function exchange(method: 'GET' | 'POST', path: readonly string[], body?: object): Promise<Answer | Silence> {
+    try {
+      return await send(method, path, body);
+    } catch (error) {
+      return { mayHaveArrived: false, reason: `the request could not be made: ${errorCode(error)}` };
+    }
+  }
+
+  return {
+    requestLifeMs,
+    async charge({ reference, amount, currency, card }) {
+      const answer = await exchange('POST', ['charges'], {
+        reference,
+        amount,
+        currency,
+        card: { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear },
+      });
+      const { last4 } = card.number;
+      return outcomeOf(answer, {
+        kind: 'charge',
+        reference,
+        chargeReference: null,
+        money: { amount, currency },
+        last4,
+      });
+    },
+    async refund({ reference, chargeReference, amount, currency }) {
+      const body = { reference, charge_reference: chargeReference, amount, currency };
+      const answer = await exchange('POST', ['refunds'], body);
+      return outcomeOf(answer, {
+        kind: 'refund',
+        reference,
+        chargeReference,
+        money: { amount, currency },
+        last4: null,
+      });
+    },
+    async void({ reference, chargeReference }) {
+      const answer = await exchange('POST', ['voids'], { reference, charge_reference: chargeReference });
+      return outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
+    },
+    async lookup(request) {
+      return findingOf(await exchange('GET', ['operations', request.reference]), request);
+    },
+  };
+}

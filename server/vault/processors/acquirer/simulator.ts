@@ -1,0 +1,243 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { type Entry, type Order, openBooks, sameContent } from './books.ts';
+import { type Fault, isControl, openFaults } from './faults.ts';
+import { openJournal } from './journal.ts';
+import type { OperationKind } from './protocol.ts';
+
+/**
+ * An acquirer for tests and for trying things out: it executes each reference once, answers only what is in its own
+ * fsynced journal, and lies on command. docs/acquirer.md is its protocol. It never writes a card number anywhere.
+ */
+
+export interface SimulatorOptions {
+  readonly journalFile: string;
+  readonly secret: Secret<string>;
+  readonly clock: Clock;
+  /** Undefined: 1 to 3 business days. */
+  readonly settleAfterMs?: number | undefined;
+  /** No operation is taken later than this after its request arrived. */
+  readonly requestLifeMs: number;
+}
+
+const bodyBytesMax = 64 * 1024;
+const dayMs = 24 * 60 * 60 * 1000;
+
+const kindOfPath = new Map<string, OperationKind>([
+  ['charges', 'charge'],
+  ['refunds', 'refund'],
+  ['voids', 'void'],
+]);
+
+/** Weekends do not count; holidays do. */
+export function businessDaysLater(fromMs: number, days: number): number {
+  let ms = fromMs;
+  for (let left = days; left > 0; ) {
+    ms += dayMs;
+    const weekday = new Date(ms).getUTCDay();
+    if (weekday !== 0 && weekday !== 6) left -= 1;
+  }
+  return ms;
+}
+
+/** Undefined when the body is too long, broken off or not JSON. Why is not said: an error would quote what was sent. */
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bodyBytesMax) return undefined;
+      chunks.push(chunk);
+    }
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+const isReference = (value: unknown): value is string => typeof value === 'string' && /^[\w.:-]{1,100}$/.test(value);
+const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+const isCurrency = (value: unknown): value is string => typeof value === 'string' && /^[a-z]{3}$/i.test(value);
+const isIntegerIn = (value: unknown, lowest: number, highest: number): value is number =>
+  Number.isInteger(value) && Number(value) >= lowest && Number(value) <= highest;
+
+/** Undefined when a field is missing or cannot be right. */
+function readOrder(kind: OperationKind, body: unknown): Order | undefined {
+  if (!isFields(body) || !isReference(body.reference)) return undefined;
+  const order = { kind, reference: body.reference, charge_reference: null, amount: null, currency: null };
+  const noCard = { last4: null, exp_month: null, exp_year: null };
+  if (kind === 'void') {
+    return isReference(body.charge_reference)
+      ? { ...order, ...noCard, charge_reference: body.charge_reference }
+      : undefined;
+  }
+  if (!isAmount(body.amount) || !isCurrency(body.currency)) return undefined;
+  const money = { amount: body.amount, currency: body.currency };
+  if (kind === 'refund') {
+    return isReference(body.charge_reference)
+      ? { ...order, ...noCard, ...money, charge_reference: body.charge_reference }
+      : undefined;
+  }
+  if (!isFields(body.card)) return undefined;
+  const { number, exp_month, exp_year } = body.card;
+  if (typeof number !== 'string' || !/^\d{12,19}$/.test(number)) return undefined;
+  if (!isIntegerIn(exp_month, 1, 12) || !isIntegerIn(exp_year, 2000, 2999)) return undefined;
+  return { ...order, ...money, last4: number.slice(-4), exp_month, exp_year };
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+/** The answer, the same answer once more, and bytes that are no answer at all. */
+function answerTwice(response: ServerResponse, body: object): void {
+  const { socket } = response;
+  const text = JSON.stringify(body);
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`;
+  response.on('finish', () => socket?.write(`${head}${text}\0not HTTP`));
+  answer(response, 200, body);
+}
+
+/** The parts of a path, empty when they cannot be decoded. */
+function pathParts(url = '/'): string[] {
+  try {
+    return url.replace(/\?.*$/, '').split('/').slice(1).map(decodeURIComponent);
+  } catch {
+    return [];
+  }
+}
+
+export async function openSimulator(options: SimulatorOptions): Promise<Server> {
+  const { clock, requestLifeMs } = options;
+  const books = openBooks();
+  const faults = openFaults();
+  const journal = await openJournal(options.journalFile, (line) => books.restore(line as Entry));
+  let settleAfterMs = options.settleAfterMs;
+
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const expected = digest(`Bearer ${options.secret.reveal()}`);
+  const isAuthorized = (request: IncomingMessage): boolean =>
+    timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
+
+  const show = (entry: Entry): object => books.show(entry, clock.nowMs());
+
+  const settlesAtMs = (nowMs: number): number =>
+    settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
+
+  /** The entry of this reference, new or old; undefined when the moment for taking it has passed. */
+  function take(order: Order, validUntilMs: number, fault: Fault | undefined): Entry | undefined {
+    const held = books.find(order.reference);
+    if (held) return held;
+    const nowMs = clock.nowMs();
+    if (nowMs >= validUntilMs) return undefined;
+    const entry = books.take(order, {
+      nowMs,
+      settlesAtMs: settlesAtMs(nowMs),
+      declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined,
+      rejectAtSettlement: fault === 'reject_refund',
+    });
+    void journal.append(entry);
+    return entry;
+  }
+
+  function takeLater(order: Order, arrivedAtMs: number, validUntilMs: number): void {
+    const delayMs = (validUntilMs - arrivedAtMs) * (0.1 + 0.7 * faults.random());
+    setTimeout(() => take(order, validUntilMs, undefined), delayMs);
+  }
+
+  const fail = (response: ServerResponse): void =>
+    answer(response, faults.random() < 0.5 ? 500 : 503, { error: 'unavailable' });
+
+  async function operate(kind: OperationKind, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const arrivedAtMs = clock.nowMs();
+    const body = await readJson(request);
+    const order = readOrder(kind, body);
+    const saidUntilMs = Number(request.headers['x-valid-until-ms'] ?? Number.POSITIVE_INFINITY);
+    if (!order || Number.isNaN(saidUntilMs)) {
+      return answer(response, 400, { error: 'invalid', reference: isFields(body) ? body.reference : undefined });
+    }
+    const { reference } = order;
+    const validUntilMs = Math.min(arrivedAtMs + requestLifeMs, saidUntilMs);
+
+    const fault = faults.pick(kind);
+    if (fault === 'timeout_before') return;
+    if (fault === 'error_before') return fail(response);
+    if (fault === 'reset_before') {
+      request.socket.resetAndDestroy();
+      return;
+    }
+    if (fault === 'late') {
+      request.socket.destroy();
+      takeLater(order, arrivedAtMs, validUntilMs);
+      return;
+    }
+
+    const entry = take(order, validUntilMs, fault);
+    await journal.durable();
+    if (fault === 'timeout_after') return;
+    if (fault === 'error_after') return fail(response);
+    if (fault === 'reset_after') {
+      request.socket.resetAndDestroy();
+      return;
+    }
+    if (!entry) return answer(response, 400, { error: 'expired', reference });
+    if (!sameContent(entry, order)) {
+      return answer(response, 409, { error: 'reference_used', reference, operation: show(entry) });
+    }
+    if (fault === 'duplicate') answerTwice(response, books.firstResult(entry));
+    else answer(response, 200, books.firstResult(entry));
+  }
+
+  async function lookUp(reference: string, response: ServerResponse): Promise<void> {
+    const fault = faults.pick('lookup');
+    if (fault === 'lookup_timeout') return;
+    if (fault === 'lookup_error') return fail(response);
+    const entry = books.find(reference);
+    // What could still be lost in a crash is not told.
+    await journal.durable();
+    if (entry) answer(response, 200, show(entry));
+    else answer(response, 404, { error: 'not_found', reference });
+  }
+
+  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readJson(request);
+    if (!isControl(body)) return answer(response, 400, { error: 'invalid' });
+    faults.set(body);
+    if (body.settle_after_ms !== undefined) settleAfterMs = body.settle_after_ms ?? undefined;
+    answer(response, 200, { done: true });
+  }
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [resource = '', name = ''] = pathParts(request.url);
+    const route = `${request.method} ${resource}`;
+    if (route === 'GET healthz') {
+      return answer(response, 200, { status: 'ok', operations: books.size, fsyncs: journal.fsyncs });
+    }
+    if (!isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' });
+    const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
+    if (kind) return operate(kind, request, response);
+    if (route === 'GET operations') return lookUp(decodeURIComponent(name), response);
+    if (route === 'POST control') return control(request, response);
+    if (route === 'GET journal') {
+      await journal.durable();
+      return answer(response, 200, { operations: Array.from(books.all(), show) });
+    }
+    return answer(response, 404, { error: 'no_such_path' });
+  }
+
+  const server = createServer((request, response) => {
+    // Nothing here is expected to fail but the journal, and an acquirer without one has to end, as it then does.
+    void handle(request, response);
+  });
+  // Longer than clients keep a connection: one that is closed while a request is on its way leaves a doubt.
+  server.keepAliveTimeout = 75_000;
+  return server;
+}

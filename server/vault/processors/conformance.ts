@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { inspect } from 'node:util';
+import { CardNumber } from '../card-number.ts';
+import {
+  type ChargeRequest,
+  type FailureCode,
+  type Finding,
+  failureReasons,
+  type Outcome,
+  type Processor,
+  type ProcessorCard,
+} from './processor.ts';
+
+/** What every processor keeps to, whoever is behind it. */
+
+export interface ConformanceSubject {
+  readonly processor: Processor;
+  readonly companyId?: string;
+  /** A card whose charges are approved. */
+  approvedCard(): Promise<ProcessorCard>;
+  /** A card whose next charge is declined, and why. */
+  declinedCard(): Promise<{ card: ProcessorCard; failureCode: FailureCode }>;
+  /** Lets what follows settle at once, where that would take days. */
+  settleAtOnce?(): Promise<void>;
+  /** How often this reference was executed, as the books of the processor say. */
+  executions?(reference: string): Promise<number>;
+}
+
+export interface ConformanceOptions {
+  /** Whether the processor itself adds up what was refunded and voided, instead of leaving that to our ledger. */
+  readonly keepsBooks?: boolean;
+  /** The same processor when nobody answers, where it is not in this process. */
+  readonly unreachable?: () => Promise<Processor>;
+}
+
+type Approved = Extract<Outcome, { outcome: 'approved' }>;
+
+function assertApproved(outcome: Outcome | Finding): asserts outcome is Approved {
+  assert.equal(outcome.outcome, 'approved', inspect(outcome));
+}
+
+function assertDeclined(outcome: Outcome | Finding, failureCode?: FailureCode): void {
+  assert.ok(outcome.outcome === 'declined', inspect(outcome));
+  if (failureCode) assert.equal(outcome.failureCode, failureCode);
+  assert.equal(outcome.failureReason, failureReasons[outcome.failureCode], 'the reason a person reads');
+}
+
+/** The processor, and every outcome it gives checked for the number of the card. */
+function watched(processor: Processor, numbers: readonly CardNumber[]): Processor {
+  async function check<Result extends Outcome | Finding>(result: Promise<Result>): Promise<Result> {
+    const outcome = await result;
+    const shown = JSON.stringify(outcome) + inspect(outcome, { depth: 9 });
+    for (const number of numbers) assert.ok(!shown.includes(CardNumber.open(number)), 'a card number in an outcome');
+    return outcome;
+  }
+  return {
+    requestLifeMs: processor.requestLifeMs,
+    charge: (request) => check(processor.charge(request)),
+    refund: (request) => check(processor.refund(request)),
+    void: (request) => check(processor.void(request)),
+    lookup: (request) => check(processor.lookup(request)),
+  };
+}
+
+export function processorConformance(
+  name: string,
+  open: (t: TestContext) => Promise<ConformanceSubject>,
+  { keepsBooks = false, unreachable }: ConformanceOptions = {},
+): void {
+  async function begin(t: TestContext) {
+    const subject = await open(t);
+    const card = await subject.approvedCard();
+    const companyId = subject.companyId ?? randomUUID();
+    const numbers = [card.number];
+    const processor = watched(subject.processor, numbers);
+    const newCharge = (): ChargeRequest => ({
+      companyId,
+      reference: randomUUID(),
+      card,
+      amount: 4900,
+      currency: 'usd',
+    });
+    const charged = async (): Promise<ChargeRequest> => {
+      const request = newCharge();
+      assertApproved(await processor.charge(request));
+      return request;
+    };
+    const refund = (charge: ChargeRequest, amount: number, reference: string = randomUUID()): Promise<Outcome> =>
+      processor.refund({ companyId, reference, chargeReference: charge.reference, amount, currency: 'usd' });
+    const takeBack = (charge: ChargeRequest, reference: string = randomUUID()): Promise<Outcome> =>
+      processor.void({ companyId, reference, chargeReference: charge.reference });
+    return { subject, processor, companyId, numbers, newCharge, charged, refund, takeBack };
+  }
+
+  describe(`${name} as a processor`, () => {
+    it('approves a charge and names it', async (t) => {
+      const { processor, newCharge } = await begin(t);
+      const outcome = await processor.charge(newCharge());
+      assertApproved(outcome);
+      assert.ok(outcome.response.transaction_id);
+      assert.ok(outcome.response.authorization_code);
+    });
+
+    it('declines a charge with a code and a reason, and a lookup says the same', async (t) => {
+      const { subject, processor, numbers, newCharge } = await begin(t);
+      const { card, failureCode } = await subject.declinedCard();
+      numbers.push(card.number);
+      const request = { ...newCharge(), card };
+      assertDeclined(await processor.charge(request), failureCode);
+      assertDeclined(await processor.lookup(request), failureCode);
+    });
+
+    it('executes a reference once, however often it is sent', async (t) => {
+      const { subject, processor, newCharge } = await begin(t);
+      const request = newCharge();
+      const first = await processor.charge(request);
+      assert.deepEqual(await processor.charge(request), first);
+      if (subject.executions) assert.equal(await subject.executions(request.reference), 1);
+    });
+
+    it('executes a reference once when it is sent many times at once', async (t) => {
+      const { subject, processor, newCharge } = await begin(t);
+      const request = newCharge();
+      const outcomes = await Promise.all(Array.from({ length: 20 }, () => processor.charge(request)));
+      for (const outcome of outcomes) {
+        assertApproved(outcome);
+        assert.deepEqual(outcome.response, (outcomes[0] as Approved).response);
+      }
+      if (subject.executions) assert.equal(await subject.executions(request.reference), 1);
+    });
+
+    it('does not find what was never sent', async (t) => {
+      const { processor, companyId } = await begin(t);
+      assert.deepEqual(await processor.lookup({ companyId, reference: randomUUID() }), { outcome: 'not_found' });
+    });
+
+    it('finds a charge as it was answered', async (t) => {
+      const { processor, newCharge } = await begin(t);
+      const request = newCharge();
+      const outcome = await processor.charge(request);
+      assertApproved(outcome);
+      const found = await processor.lookup(request);
+      assertApproved(found);
+      assert.deepEqual(found.response, outcome.response);
+    });
+
+    it('takes a refund on, and says when it has settled', async (t) => {
+      const { subject, processor, companyId, charged, refund } = await begin(t);
+      const charge = await charged();
+      await subject.settleAtOnce?.();
+      const reference = randomUUID();
+      const outcome = await refund(charge, 4900, reference);
+      assertApproved(outcome);
+      const found = await processor.lookup({ companyId, reference, chargeReference: charge.reference });
+      assertApproved(found);
+      assert.equal(found.settled, true);
+      assert.deepEqual(found.response, outcome.response);
+    });
+
+    it('executes a refund once, however often it is sent', async (t) => {
+      const { subject, charged, refund } = await begin(t);
+      const charge = await charged();
+      const reference = randomUUID();
+      const first = await refund(charge, 4900, reference);
+      assertApproved(first);
+      assert.deepEqual(await refund(charge, 4900, reference), first);
+      if (subject.executions) assert.equal(await subject.executions(reference), 1);
+    });
+
+    it('voids a fresh charge, and a repeated void changes nothing', async (t) => {
+      const { subject, processor, companyId, charged, takeBack } = await begin(t);
+      const charge = await charged();
+      const reference = randomUUID();
+      const first = await takeBack(charge, reference);
+      assertApproved(first);
+      assert.deepEqual(await takeBack(charge, reference), first);
+      if (subject.executions) assert.equal(await subject.executions(reference), 1);
+      assertApproved(await processor.lookup({ companyId, reference, chargeReference: charge.reference }));
+    });
+
+    it('throws at nothing: what cannot be is an outcome too', async (t) => {
+      const { processor, newCharge, refund, takeBack } = await begin(t);
+      const known = ['approved', 'declined', 'not_sent', 'unknown'];
+      for (const amount of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
+        const { outcome } = await processor.charge({ ...newCharge(), amount });
+        assert.ok(known.includes(outcome), outcome);
+      }
+      const charge = newCharge();
+      for (const { outcome } of [await refund(charge, 1), await takeBack(charge)]) {
+        assert.ok(known.includes(outcome), outcome);
+      }
+    });
+
+    if (unreachable) {
+      it('says "not sent" when nobody answers, and that nothing is known', async (t) => {
+        const { companyId, numbers, newCharge } = await begin(t);
+        const processor = watched(await unreachable(), numbers);
+        const charge = newCharge();
+        const reference = randomUUID();
+        const about = { companyId, reference, chargeReference: charge.reference };
+        const outcomes = [
+          await processor.charge(charge),
+          await processor.refund({ ...about, amount: 1, currency: 'usd' }),
+          await processor.void(about),
+        ];
+        assert.deepEqual(new Set(outcomes.map(({ outcome }) => outcome)), new Set(['not_sent']));
+        assert.equal((await processor.lookup(about)).outcome, 'unknown');
+      });
+    }
+
+    if (!keepsBooks) return;
+
+    it('refunds no more than the charge', async (t) => {
+      const { charged, refund } = await begin(t);
+      const charge = await charged();
+      assertDeclined(await refund(charge, 4901));
+      assertApproved(await refund(charge, 4900));
+    });
+
+    it('refunds no more than what is left', async (t) => {
+      const { charged, refund } = await begin(t);
+      const charge = await charged();
+      assertApproved(await refund(charge, 3000));
+      assertDeclined(await refund(charge, 1901));
+      assertApproved(await refund(charge, 1900));
+      assertDeclined(await refund(charge, 1));
+    });
+
+    it('refunds no more than the charge in a race', async (t) => {
+      const { charged, refund } = await begin(t);
+      const charge = await charged();
+      const outcomes = await Promise.all(Array.from({ length: 10 }, () => refund(charge, 1000)));
+      assert.equal(outcomes.filter(({ outcome }) => outcome === 'approved').length, 4);
+      assert.equal(outcomes.filter(({ outcome }) => outcome === 'declined').length, 6);
+    });
+
+    it('neither refunds nor voids a charge that it does not have', async (t) => {
+      const { newCharge, refund, takeBack } = await begin(t);
+      assertDeclined(await refund(newCharge(), 1));
+      assertDeclined(await takeBack(newCharge()));
+    });
+
+    it('voids a charge once, and refunds nothing of it afterwards', async (t) => {
+      const { charged, refund, takeBack } = await begin(t);
+      const charge = await charged();
+      assertApproved(await takeBack(charge));
+      assertDeclined(await takeBack(charge));
+      assertDeclined(await refund(charge, 1));
+    });
+
+    it('does not void a charge of which a part was refunded', async (t) => {
+      const { charged, refund, takeBack } = await begin(t);
+      const charge = await charged();
+      assertApproved(await refund(charge, 1));
+      assertDeclined(await takeBack(charge));
+    });
+
+    it('does not void a charge that has settled', async (t) => {
+      const { subject, charged, takeBack } = await begin(t);
+      await subject.settleAtOnce?.();
+      assertDeclined(await takeBack(await charged()));
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { KeyStore, Mode } from '../key-store.ts';
+import { open, rewrap, seal } from '../keys.ts';
+import { deleteConnection, findConnection, findConnectionsToRewrap, saveConnection } from '../queries.ts';
+import { acquirerProcessor } from './acquirer/adapter.ts';
+import type { Processor } from './processor.ts';
+import { sandboxProcessor } from './sandbox/sandbox.ts';
+
+/** Which processor charges the cards of a company: the sandbox, or the acquirer its live company is connected to. */
+
+const sealedPart = 'processor';
+const cacheMs = 2_000;
+
+export function connectedProcessors(
+  db: Database,
+  keys: KeyStore,
+  clock: Clock,
+): (companyId: string, mode: Mode) => Promise<Processor | undefined> {
+  const sandbox = sandboxProcessor(db, keys, clock);
+  const found = new Map<string, { untilMs: number; processor: Promise<Processor | undefined> }>();
+  // Kept as long as the program runs, since an adapter keeps its connections open.
+  const adapters = new Map<string, Processor>();
+
+  async function connect(companyId: string): Promise<Processor | undefined> {
+    const connection = await findConnection(db, companyId);
+    if (!connection) return undefined;
+    const secret = open(await keys.ring('live'), companyId, sealedPart, connection.credential);
+    const { url, timeoutMs, requestLifeMs } = connection;
+    const identity = `${url} ${timeoutMs} ${requestLifeMs} ${secret}`;
+    const adapter =
+      adapters.get(identity) ?? acquirerProcessor({ url, secret: new Secret(secret), timeoutMs, requestLifeMs });
+    adapters.set(identity, adapter);
+    return adapter;
+  }
+
+  return async (companyId, mode) => {
+    if (mode === 'sandbox') return sandbox;
+    const known = found.get(companyId);
+    if (known && clock.nowMs() < known.untilMs) return known.processor;
+    const processor = connect(companyId);
+    found.set(companyId, { untilMs: clock.nowMs() + cacheMs, processor });
+    processor.catch(() => found.delete(companyId));
+    return processor;
+  };
+}
+
+export interface ProcessorConnection {
+  readonly url: string;
+  readonly secret: Secret<string>;
+  readonly timeoutMs: number;
+  readonly requestLifeMs: number;
+}
+
+export async function connectProcessor(
+  db: Database,
+  keys: KeyStore,
+  companyId: string,
+  { secret, ...connection }: ProcessorConnection,
+): Promise<void> {
+  const credential = seal(await keys.ring('live'), companyId, sealedPart, secret.reveal());
+  await saveConnection(db, { companyId, ...connection, credential });
+}
+
+export const disconnectProcessor = deleteConnection;
+
+/** With the cards, when the keys of the vault are rotated. */
+export async function rewrapConnections(db: Database, keys: KeyStore): Promise<number> {
+  const ring = await keys.ring('live');
+  const connections = await findConnectionsToRewrap(db, ring.current);
+  for (const connection of connections) {
+    const credential = rewrap(ring, connection.companyId, sealedPart, connection.credential);
+    await saveConnection(db, { ...connection, credential });
+  }
+  return connections.length;
+}

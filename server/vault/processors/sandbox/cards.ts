@@ -1,0 +1,34 @@
+import type { FailureCode } from '../processor.ts';
+
+/** What the sandbox does with a card, by its number. A number that is not here is charged successfully. */
+export type Behaviour =
+  | { readonly kind: 'decline'; readonly failureCode: FailureCode; readonly responseText?: string }
+  | { readonly kind: 'chargeback' }
+  /** These depend on what the card was used for before, so the sandbox keeps a record of them. */
+  | { readonly kind: 'refund_rejected_once' }
+  | { readonly kind: 'declines_after_first'; readonly failureCode: FailureCode }
+  | { readonly kind: 'declines_first'; readonly failureCode: FailureCode }
+  | { readonly kind: 'answer_lost' }
+  | { readonly kind: 'never_arrives' };
+
+const byLastFour: Readonly<Record<string, Behaviour>> = {
+  '0002': { kind: 'decline', failureCode: 'processor_declined' },
+  '5100': { kind: 'decline', failureCode: 'processor_declined' },
+  '9995': { kind: 'decline', failureCode: 'insufficient_funds' },
+  '0069': { kind: 'decline', failureCode: 'expired_card' },
+  '0119': { kind: 'decline', failureCode: 'processor_declined', responseText: 'Processing error' },
+  '0127': { kind: 'decline', failureCode: 'incorrect_cvv' },
+  '0259': { kind: 'chargeback' },
+};
+
+const byNumber: Readonly<Record<string, Behaviour>> = {
+  '4000009999005126': { kind: 'refund_rejected_once' },
+  '4000009999000341': { kind: 'declines_after_first', failureCode: 'insufficient_funds' },
+  '4000009999003220': { kind: 'declines_first', failureCode: 'do_not_honor' },
+  '4000009999007070': { kind: 'answer_lost' },
+  '4000009999007071': { kind: 'never_arrives' },
+};
+
+export function behaviourOf(digits: string): Behaviour | undefined {
+  return byNumber[digits] ?? byLastFour[digits.slice(-4)];
+}

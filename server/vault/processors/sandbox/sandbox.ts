@@ -1,0 +1,159 @@
+import type { Database } from '../../../platform/database.ts';
+import { CardNumber } from '../../card-number.ts';
+import type { KeyStore } from '../../key-store.ts';
+import { fingerprint } from '../../keys.ts';
+import {
+  type ChargeRequest,
+  type FailureCode,
+  failureReasons,
+  type Finding,
+  type LookupRequest,
+  type Outcome,
+  type Processor,
+  type ProcessorResponse,
+} from '../processor.ts';
+import { type Behaviour, behaviourOf } from './cards.ts';
+import { findCharge, findDeclines, findOperation, type Operation, recordOperation } from './queries.ts';
+
+/**
+ * The processor of sandbox companies. Most cards always do the same, so the number alone says what became of a charge,
+ * also after a crash; only the few that remember are written down.
+ */
+
+const responseCodes: Partial<Record<FailureCode, string>> = {
+  insufficient_funds: '51',
+  expired_card: '54',
+  incorrect_cvv: 'N7',
+  do_not_honor: '05',
+};
+
+function response(reference: string, code: string, text: string, cvv = 'M'): ProcessorResponse {
+  const digits = reference.replaceAll('-', '');
+  const authorized = code === '00';
+  return {
+    transaction_id: `sbx_${digits}`,
+    authorization_code: authorized ? digits.slice(-6).toUpperCase() : null,
+    avs_result: 'Y',
+    cvv_result: cvv,
+    response_code: code,
+    response_text: text,
+  };
+}
+
+function declined(reference: string, failureCode: FailureCode, text?: string): Outcome & Finding {
+  const code = responseCodes[failureCode] ?? '05';
+  return {
+    outcome: 'declined',
+    response: response(reference, code, text ?? 'Declined', failureCode === 'incorrect_cvv' ? 'N' : 'M'),
+    failureCode,
+    failureReason: failureReasons[failureCode],
+  };
+}
+
+function approved(reference: string, more: { settled?: boolean; chargebackAfterMs?: number } = {}): Outcome & Finding {
+  return { outcome: 'approved', response: response(reference, '00', 'Approved'), ...more };
+}
+
+const fromRecord = (reference: string, operation: Operation): Outcome & Finding =>
+  operation.approved
+    ? approved(reference, { settled: true })
+    : declined(reference, operation.failure_code ?? 'processor_declined');
+
+const remembering = new Set<Behaviour['kind']>([
+  'refund_rejected_once',
+  'declines_after_first',
+  'declines_first',
+  'answer_lost',
+]);
+
+function decide(behaviour: Behaviour, earlierCharges: number): FailureCode | null {
+  if (behaviour.kind === 'declines_after_first') return earlierCharges > 0 ? behaviour.failureCode : null;
+  if (behaviour.kind === 'declines_first') return earlierCharges === 0 ? behaviour.failureCode : null;
+  return null;
+}
+
+const chargebackAfterMs = 1_000;
+
+export function sandboxProcessor(db: Database, keys: KeyStore, clock: { nowMs(): number }): Processor {
+  const furtherDeclines = cachedDeclines(db, clock);
+
+  async function behaviour({
+    companyId,
+    card,
+  }: Pick<ChargeRequest, 'companyId' | 'card'>): Promise<Behaviour | undefined> {
+    const digits = CardNumber.open(card.number);
+    const further = await furtherDeclines();
+    if (further.size > 0) {
+      const failureCode = further.get(`${companyId} ${fingerprint(await keys.ring('sandbox'), companyId, digits)}`);
+      if (failureCode) return { kind: 'decline', failureCode };
+    }
+    return behaviourOf(digits);
+  }
+
+  /** What a card that does not remember always answers. */
+  function always(reference: string, card: Behaviour | undefined): Outcome & Finding {
+    if (card?.kind === 'decline') return declined(reference, card.failureCode, card.responseText);
+    return approved(reference, card?.kind === 'chargeback' ? { chargebackAfterMs } : {});
+  }
+
+  return {
+    requestLifeMs: 2_000,
+
+    async charge(request) {
+      const { companyId, reference, card } = request;
+      const kind = await behaviour(request);
+      if (kind?.kind === 'never_arrives') return { outcome: 'unknown', reason: 'no answer' };
+      if (!kind || !remembering.has(kind.kind)) return always(reference, kind);
+      const operation = await recordOperation(
+        db,
+        { companyId, reference, kind: 'charge', behaviour: kind.kind, cardId: card.cardId, chargeReference: null },
+        (earlier) => decide(kind, earlier),
+      );
+      return kind.kind === 'answer_lost'
+        ? { outcome: 'unknown', reason: 'no answer' }
+        : fromRecord(reference, operation);
+    },
+
+    async refund({ companyId, reference, chargeReference }) {
+      const charge = await findCharge(db, companyId, chargeReference);
+      if (charge?.behaviour === 'refund_rejected_once') {
+        await recordOperation(db, { companyId, reference, kind: 'refund', ...charge, chargeReference }, (earlier) =>
+          earlier === 0 ? 'processor_declined' : null,
+        );
+      }
+      return approved(reference);
+    },
+
+    void: async ({ reference }) => approved(reference),
+
+    async lookup(request: LookupRequest) {
+      const { companyId, reference, card, chargeReference } = request;
+      const known = await findOperation(db, companyId, reference);
+      if (known) return fromRecord(reference, known);
+      if (chargeReference) return approved(reference, { settled: true });
+      if (!card) return { outcome: 'not_found' };
+      const kind = await behaviour({ companyId, card });
+      return kind && (remembering.has(kind.kind) || kind.kind === 'never_arrives')
+        ? { outcome: 'not_found' }
+        : always(reference, kind);
+    },
+  };
+}
+
+const cacheMs = 2_000;
+
+/** Nearly no company has any, so they are not looked up for each charge. */
+function cachedDeclines(db: Database, clock: { nowMs(): number }): () => Promise<Map<string, FailureCode>> {
+  let loaded: Promise<Map<string, FailureCode>> | undefined;
+  let loadedAtMs = 0;
+  return () => {
+    if (!loaded || clock.nowMs() - loadedAtMs > cacheMs) {
+      loadedAtMs = clock.nowMs();
+      loaded = findDeclines(db);
+      loaded.catch(() => {
+        loaded = undefined;
+      });
+    }
+    return loaded;
+  };
+}
