@@ -1,5 +1,16 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type CallOptions, type Reply, someCustomer, someProduct, type TestService } from './service.ts';
+import type { RequestContext } from '../../server/http/route.ts';
+import type { Vault } from '../../server/vault/vault.ts';
+import {
+  type CallOptions,
+  type Reply,
+  someCustomer,
+  someProduct,
+  startTestService,
+  type TestOptions,
+  type TestService,
+} from './service.ts';
 
 /** A shop to order from: a customer with a card, and products. */
 
@@ -50,3 +61,137 @@ export async function order(
     ...options,
   });
 }
+
+export async function succeeded(service: TestService, shop: Shop, options: CallOptions = {}): Promise<Reply['body']> {
+  const reply = await order(service, shop, {}, options);
+  assert.deepEqual([reply.status, reply.body.status], [201, 'succeeded'], reply.text);
+  return reply.body;
+}
+
+export const refund = (service: TestService, id: string, amount?: number, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/orders/${id}/refund`, { body: amount === undefined ? {} : { amount }, ...options });
+
+export const retry = (service: TestService, id: string, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/orders/${id}/retry`, options);
+
+export async function readOrder(service: TestService, id: string, options: CallOptions = {}): Promise<Reply['body']> {
+  const reply = await service.call('GET', `/v1/orders/${id}`, options);
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+export function assertRefused(reply: Reply, status: number, code: string, param?: string): void {
+  assert.deepEqual([reply.status, reply.body.error?.code], [status, code], reply.text);
+  if (param !== undefined) assert.equal(reply.body.error.param, param, reply.text);
+}
+
+export function assertInvalid(reply: Reply, ...fields: string[]): void {
+  assertRefused(reply, 400, 'validation_error', fields[0]);
+  const named = reply.body.error.field_errors.map(({ field, code }: Record<string, string>) => [field, code]);
+  assert.deepEqual(
+    named,
+    fields.map((field) => [field, 'invalid_value']),
+  );
+}
+
+export interface OrderEvent {
+  readonly type: string;
+  readonly sequence: number;
+  readonly object: Record<string, any>;
+}
+
+export async function eventsOf(service: TestService, orderId: string): Promise<OrderEvent[]> {
+  return service.db.query<OrderEvent>(
+    'SELECT type, sequence, object FROM events WHERE object_id = $1 ORDER BY sequence, inserted_at',
+    [orderId],
+  );
+}
+
+export async function eventTypes(service: TestService, orderId: string): Promise<string[]> {
+  const events = await eventsOf(service, orderId);
+  assert.deepEqual(
+    events.map(({ sequence }) => sequence),
+    events.map((_, index) => index + 1),
+    'the sequence counts the events of an order',
+  );
+  return events.map(({ type }) => type);
+}
+
+/** The job that asks the processor, as if every operation had been open for long. */
+export async function checkAllOpen(service: TestService): Promise<void> {
+  await service.db.query(
+    `UPDATE open_transactions SET next_check_at = now(), locked_until = now(), opened_at = now() - interval '1 minute'`,
+  );
+  await service.orders.checkOpenTransactions(1000);
+}
+
+/** As the dashboard will ask for what has no API call. */
+export function contextOf(service: TestService, company = service.company): RequestContext {
+  return { requestId: 'req_test', company, nowMs: service.clock.nowMs(), db: service.db };
+}
+
+export async function countOf(service: TestService, table: string, where: string, values: unknown[]): Promise<number> {
+  const [row] = await service.db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM ${table} WHERE ${where}`,
+    values,
+  );
+  return row?.count ?? -1;
+}
+
+export async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = Date.now() + 5_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadlineMs, `still not so: ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** What a test makes of the processor; without it the sandbox answers. */
+export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup']?: Vault[Name] };
+
+export interface FaultyService {
+  readonly service: TestService;
+  readonly faults: Faults;
+  stop(): Promise<void>;
+}
+
+/** A service whose processor can be made to answer as a test likes. */
+export async function startFaultyService(options: TestOptions = {}): Promise<FaultyService> {
+  const base = await startTestService(options);
+  const faults: Faults = {};
+  const vault: Vault = {
+    ...base.vault,
+    charge: (request) => (faults.charge ?? base.vault.charge)(request),
+    refund: (request) => (faults.refund ?? base.vault.refund)(request),
+    void: (request) => (faults.void ?? base.vault.void)(request),
+    lookup: (request) => (faults.lookup ?? base.vault.lookup)(request),
+  };
+  const service = await startTestService({ ...options, database: base.database, vault });
+  return {
+    service,
+    faults,
+    async stop() {
+      await service.stop();
+      await base.stop();
+    },
+  };
+}
+
+export const unknownOutcome = async (): Promise<{ outcome: 'unknown'; reason: string }> => ({
+  outcome: 'unknown',
+  reason: 'no answer',
+});
+
+const response = {
+  transaction_id: 'test_1',
+  authorization_code: null,
+  avs_result: null,
+  cvv_result: null,
+  response_code: null,
+  response_text: null,
+};
+
+export const approvedOutcome = async () => ({ outcome: 'approved', response, settled: true }) as const;
+
+export const declinedOutcome = async () =>
+  ({ outcome: 'declined', response, failureCode: 'do_not_honor', failureReason: 'No.' }) as const;

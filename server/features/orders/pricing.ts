@@ -1,4 +1,4 @@
-import { invalidField, notFound } from '../../errors.ts';
+import { type FieldError, notFound, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { ProductFacts } from './charge-queries.ts';
 import type { OrderCreate, OrderItem } from './schemas.ts';
@@ -22,23 +22,24 @@ export function mergeItems(items: OrderCreate['items']): { productId: string; qu
 
 /** Prices are the catalog's, in whole cents; nothing here can leave the safe integers. */
 export function priceItems(input: OrderCreate, products: readonly ProductFacts[]): Priced {
+  const problems: FieldError[] = [];
+  const refuse = (field: string, message: string) => problems.push({ field, code: 'invalid_value', message });
   const byId = new Map(products.map((product) => [product.id, product]));
   const lines = mergeItems(input.items).map(({ productId, quantity, index }) => {
     const product = byId.get(productId);
     if (!product) throw notFound('product', `items[${index}].product_id`);
-    if (!product.active) throw invalidField(`items[${index}].product_id`, 'names a product that is archived');
+    if (!product.active) refuse(`items[${index}].product_id`, 'names a product that is archived');
     if (quantity > limits.quantityMax) {
-      throw invalidField(`items[${index}].quantity`, `must be at most ${limits.quantityMax} for one product in all`);
+      refuse(`items[${index}].quantity`, `must be at most ${limits.quantityMax} for one product in all`);
     }
     return { product, quantity };
   });
   const currencies = new Set(lines.map(({ product }) => product.currency));
   const [currency = ''] = currencies;
   if (currencies.size > 1) {
-    throw invalidField('currency', `must be one: the products have ${[...currencies].sort().join(', ')}`);
-  }
-  if (input.currency && input.currency !== currency) {
-    throw invalidField('currency', `must be ${currency}, the currency of the products, or be left out`);
+    refuse('currency', `must be one: the products have ${[...currencies].sort().join(', ')}`);
+  } else if (input.currency && input.currency !== currency) {
+    refuse('currency', `must be ${currency}, the currency of the products, or be left out`);
   }
   const items = lines.map(({ product, quantity }) => ({
     product_id: product.id,
@@ -50,7 +51,8 @@ export function priceItems(input: OrderCreate, products: readonly ProductFacts[]
   }));
   const subtotal = items.reduce((sum, item) => sum + item.total, 0);
   if (subtotal > limits.orderTotalCentsMax) {
-    throw invalidField('items', `must not cost more than ${limits.orderTotalCentsMax} in all`);
+    refuse('items', `must not cost more than ${limits.orderTotalCentsMax} in all`);
   }
+  if (problems.length > 0) throw validationError(problems);
   return { items, currency, subtotal };
 }
