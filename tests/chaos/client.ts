@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from './random.ts';
+
+/**
+ * A shop's server: it orders, refunds and retries, repeats each request with the same key at either API process until
+ * it has an answer, and writes down what it was told.
+ */
+
+export type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
+
+/** An answer with which a client is content: what it says has to be true ever after. */
+export interface Told {
+  readonly kind: RequestKind;
+  readonly orderId: string;
+  readonly status: string;
+  readonly key: string;
+}
+
+export interface Diary {
+  readonly told: Told[];
+  /** Decided refusals, by their code. */
+  readonly refusals: Map<string, number>;
+  /** Answers that only say "repeat it", by status or kind of failure. */
+  readonly passing: Map<string, number>;
+  /** What no client may ever see. */
+  readonly wrong: string[];
+  unanswered: number;
+}
+
+export function newDiary(): Diary {
+  return { told: [], refusals: new Map(), passing: new Map(), wrong: [], unanswered: 0 };
+}
+
+export interface Goods {
+  readonly productId: string;
+  readonly amount: number;
+}
+
+export interface ClientOptions {
+  readonly urls: readonly string[];
+  readonly apiKey: string;
+  readonly customerId: string;
+  /** The first is what most order. */
+  readonly goods: readonly Goods[];
+  readonly random: Random;
+  readonly diary: Diary;
+  readonly thinkMs: number;
+  /** No new work from then on. */
+  readonly stopped: AbortSignal;
+  /** Given up from then on. */
+  readonly abandoned: AbortSignal;
+}
+
+interface KnownOrder {
+  readonly id: string;
+  readonly key: string;
+  readonly body: object;
+  readonly firstStatus: string;
+  status: string;
+  total: number;
+  left: number;
+  busy: boolean;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body: Record<string, any>;
+}
+
+const count = (counts: Map<string, number>, name: string): void => {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+};
+
+const passingCodes = new Set(['request_in_progress', 'resource_in_use', 'gateway_error', 'service_unavailable']);
+const expectedRefusals = new Set(['invalid_state_transition', 'validation_error']);
+/** After this the client goes on with other work, and repeats the request beside it. */
+const patienceMs = 3_000;
+const besideMax = 4;
+const rememberedOrders = 30;
+
+export async function runClient(options: ClientOptions): Promise<void> {
+  const { random, diary, stopped, thinkMs } = options;
+  const orders: KnownOrder[] = [];
+  const beside = new Set<Promise<void>>();
+
+  while (!stopped.aborted) {
+    const work = act()
+      .catch((error: Error) => void diary.wrong.push(`a client failed: ${error.stack}`))
+      .finally(() => beside.delete(work));
+    beside.add(work);
+    await Promise.race([work, sleep(patienceMs)]);
+    if (beside.size >= besideMax) await Promise.race(beside);
+    await sleep(random.next() * thinkMs);
+  }
+  await Promise.all(beside);
+
+  function act(): Promise<void> {
+    const draw = random.next();
+    const idle = orders.filter(({ busy }) => !busy);
+    const failed = idle.filter(({ status }) => status === 'failed' || status === 'refund_failed');
+    const refundable = idle.filter(({ status, left }) => /^(succeeded|partially_refunded)$/.test(status) && left > 0);
+    if (failed.length > 0 && draw < 0.4) return retry(random.pick(failed));
+    if (refundable.length > 0 && draw < 0.3) return refund(random.pick(refundable));
+    if (idle.length > 0 && draw < 0.35) return read(random.pick(idle));
+    if (idle.length > 0 && draw < 0.4) return repeat(random.pick(idle));
+    return create();
+  }
+
+  async function create(): Promise<void> {
+    const goods = random.chance(0.8) ? options.goods.slice(0, 1) : [random.pick(options.goods)];
+    const quantity = random.between(1, 3);
+    const body = {
+      customer_id: options.customerId,
+      items: goods.map(({ productId }) => ({ product_id: productId, quantity })),
+    };
+    const key = randomUUID();
+    const reply = await answered('create', '/v1/orders', key, body);
+    if (!reply) return;
+    if (reply.status !== 201) return void wrong('create', reply);
+    const total = goods.reduce((sum, { amount }) => sum + amount * quantity, 0);
+    const { id, status } = reply.body;
+    if (reply.body.total !== total) diary.wrong.push(`order ${id} costs ${reply.body.total} instead of ${total}`);
+    if (!['succeeded', 'failed'].includes(status)) diary.wrong.push(`order ${id} was answered with status ${status}`);
+    tell('create', reply, key);
+    orders.push({ id, key, body, firstStatus: status, status, total, left: total, busy: false });
+    if (orders.length > rememberedOrders) orders.shift();
+  }
+
+  async function refund(order: KnownOrder): Promise<void> {
+    order.busy = true;
+    // Two at once now and then: together they must not give back more than was taken.
+    const requests = random.chance(0.2) ? 2 : 1;
+    await Promise.all(
+      Array.from({ length: requests }, async () => {
+        const amount = random.chance(0.5) ? undefined : random.between(1, order.left);
+        const key = randomUUID();
+        const reply = await answered('refund', `/v1/orders/${order.id}/refund`, key, amount ? { amount } : {});
+        if (reply) learn(order, 'refund', reply, key);
+      }),
+    );
+    order.busy = false;
+  }
+
+  async function retry(order: KnownOrder): Promise<void> {
+    order.busy = true;
+    const key = randomUUID();
+    const reply = await answered('retry', `/v1/orders/${order.id}/retry`, key);
+    if (reply) learn(order, 'retry', reply, key);
+    order.busy = false;
+  }
+
+  async function read(order: KnownOrder): Promise<void> {
+    order.busy = true;
+    const reply = await answered('read', `/v1/orders/${order.id}`, '');
+    if (reply) learn(order, 'read', reply, '');
+    order.busy = false;
+  }
+
+  /** The same key once more: the same order, as it was answered then. */
+  async function repeat(order: KnownOrder): Promise<void> {
+    const reply = await answered('repeat', '/v1/orders', order.key, order.body);
+    if (!reply) return;
+    if (reply.status !== 201) return void wrong('repeat', reply);
+    const { id, status } = reply.body;
+    if (id !== order.id) diary.wrong.push(`key ${order.key} was answered with order ${order.id}, then with ${id}`);
+    if (status !== order.firstStatus) {
+      diary.wrong.push(`key ${order.key} was answered with ${order.firstStatus}, then with ${status}`);
+    }
+    tell('repeat', reply, order.key);
+  }
+
+  function learn(order: KnownOrder, kind: RequestKind, reply: Reply, key: string): void {
+    const code = reply.body.error?.code;
+    if (reply.status === 200) {
+      if (reply.body.id !== order.id) diary.wrong.push(`${kind} of ${order.id} was answered with ${reply.body.id}`);
+      order.status = reply.body.status;
+      order.left = reply.body.total - reply.body.refunded_amount;
+      tell(kind, reply, key);
+    } else if (kind !== 'read' && expectedRefusals.has(code)) {
+      count(diary.refusals, `${kind} ${code}`);
+      // It is not what we thought; the next read tells.
+      order.status = 'unknown';
+    } else wrong(kind, reply, order.id);
+  }
+
+  function tell(kind: RequestKind, { body }: Reply, key: string): void {
+    diary.told.push({ kind, orderId: body.id, status: body.status, key });
+  }
+
+  function wrong(kind: RequestKind, { status, body }: Reply, orderId = ''): void {
+    diary.wrong.push(`${kind} ${orderId} was answered ${status} ${JSON.stringify(body)}`);
+  }
+
+  /** Repeats the request until there is an answer; undefined when the run is over before. */
+  async function answered(kind: RequestKind, path: string, key: string, body?: object): Promise<Reply | undefined> {
+    while (!options.abandoned.aborted) {
+      const reply = await send(kind === 'read' ? 'GET' : 'POST', path, key, body);
+      const code = typeof reply === 'string' ? reply : reply.body.error?.code;
+      if (typeof reply !== 'string') {
+        if (!passingCodes.has(code) && reply.status < 500) return reply;
+        if (!passingCodes.has(code)) wrong(kind, reply);
+      }
+      count(diary.passing, code ?? 'no code');
+      await sleep(random.between(100, 600));
+    }
+    diary.unanswered += 1;
+    return undefined;
+  }
+
+  async function send(method: string, path: string, key: string, body?: object): Promise<Reply | string> {
+    try {
+      const response = await fetch(random.pick(options.urls) + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${options.apiKey}`,
+          ...(body && { 'content-type': 'application/json' }),
+          ...(key && { 'x-svc-idempotency-key': key }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(random.between(800, 6_000)),
+      });
+      return { status: response.status, body: (await response.json()) as Record<string, any> };
+    } catch (error) {
+      return (error as Error).name === 'TimeoutError' ? 'timeout' : 'connection lost';
+    }
+  }
+}

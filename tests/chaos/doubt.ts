@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** Looks on from outside: which operations nobody knew the outcome of for a while, and for how long. */
+
+export interface DoubtWatch {
+  readonly operations: ReadonlyMap<string, { readonly orderId: string; readonly ageMs: number }>;
+  stop(): Promise<void>;
+}
+
+const everyMs = 250;
+/** An operation that nobody marked, because its process was killed, is in doubt all the same after this time. */
+const plainAgeMs = 3_000;
+
+export function watchDoubt(connectionString: string): DoubtWatch {
+  const operations = new Map<string, { orderId: string; ageMs: number }>();
+  let stopped = false;
+
+  async function look(client: pg.Client): Promise<void> {
+    const { rows } = await client.query<{ id: string; order_id: string; age_ms: number }>(
+      `SELECT id, order_id, (extract(epoch FROM now() - opened_at) * 1000)::integer AS age_ms FROM open_transactions
+       WHERE slot <> id AND (in_doubt OR now() - opened_at > $1 * interval '1 ms')`,
+      [plainAgeMs],
+    );
+    for (const { id, order_id, age_ms } of rows) operations.set(id, { orderId: order_id, ageMs: age_ms });
+  }
+
+  async function watch(): Promise<void> {
+    while (!stopped) {
+      const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        for (; !stopped; await sleep(everyMs)) await look(client);
+      } catch {
+        // It was killed; it comes back.
+        await sleep(everyMs);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+  }
+
+  const watching = watch();
+  return {
+    operations,
+    async stop() {
+      stopped = true;
+      await watching;
+    },
+  };
+}

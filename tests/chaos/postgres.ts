@@ -1,0 +1,76 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openCluster } from '../../server/platform/embedded-postgres/cluster.ts';
+import { connectionProblem, connectionStringOf } from '../../server/platform/embedded-postgres/connection.ts';
+import { spawnOnFolder } from '../../server/platform/embedded-postgres/programs.ts';
+
+/** A durable PostgreSQL that is killed and comes back with the same data on the same port. */
+
+export interface ChaosPostgres {
+  readonly connectionString: string;
+  isAlive(): boolean;
+  /** SIGKILL to the postmaster; its children notice and end. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  killNow(): void;
+}
+
+const startTimeoutMs = 60_000;
+
+export async function openChaosPostgres(folder: string, port: number): Promise<ChaosPostgres> {
+  const cluster = await openCluster(join(folder, 'postgres'), {
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    max_connections: '200',
+  });
+  const connectionString = connectionStringOf(cluster.password, port);
+  const settings = {
+    ...cluster.settings,
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+  };
+  const parameters = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  let child: ChildProcess | undefined;
+  const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+
+  function spawnServer(): ChildProcess {
+    const log = openSync(cluster.logFile, 'a');
+    try {
+      return spawnOnFolder(cluster, 'postgres', {
+        folder: cluster.dataDirectory,
+        args: (reachable) => ['-D', reachable, ...parameters],
+        output: log,
+      });
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  return {
+    connectionString,
+    isAlive,
+    async kill() {
+      const ending = child;
+      if (!ending || !isAlive()) return;
+      const ended = once(ending, 'exit');
+      ending.kill('SIGKILL');
+      await ended;
+    },
+    killNow: () => child?.kill('SIGKILL'),
+    async start() {
+      const deadlineMs = Date.now() + startTimeoutMs;
+      // Until the last child of a killed server has ended, the next one refuses to start.
+      for (;;) {
+        if (!isAlive()) child = spawnServer();
+        if ((await connectionProblem(connectionString)) === null && isAlive()) return;
+        if (Date.now() > deadlineMs) throw new Error(`PostgreSQL does not start; see ${cluster.logFile}`);
+        await sleep(50);
+      }
+    },
+  };
+}

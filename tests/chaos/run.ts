@@ -1,0 +1,26 @@
+import { parseArgs } from 'node:util';
+import { runChaos } from './chaos.ts';
+import { describeReport } from './report.ts';
+
+/** `npm run chaos`: prints what happened, and ends with 1 when a promise was broken. */
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '5' },
+    clients: { type: 'string', default: '50' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    faults: { type: 'string', default: '0.05' },
+  },
+});
+
+const report = await runChaos({
+  seconds: Number(values.minutes) * 60,
+  clients: Number(values.clients),
+  seed: Number(values.seed),
+  faultRate: Number(values.faults),
+  thinkMs: 200,
+  killEveryMs: [1_500, 4_500],
+  progress: (line) => process.stderr.write(`${line}\n`),
+});
+process.stdout.write(describeReport(report));
+process.exit(report.violations.length === 0 ? 0 : 1);

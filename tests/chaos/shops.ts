@@ -1,0 +1,91 @@
+import { mkdir } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { loadConfig } from '../../server/config.ts';
+import { createApiKey } from '../../server/features/api-keys/service.ts';
+import { createCompanies, updateProcessor } from '../../server/features/companies/service.ts';
+import { openDatabase } from '../../server/platform/database.ts';
+import { loadMasterSecret } from '../../server/platform/master-secret.ts';
+import { migrate } from '../../server/platform/migrations.ts';
+import { deriveKey, Secret } from '../../server/platform/secret.ts';
+import { openKeyStore } from '../../server/vault/open-key-store.ts';
+import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import type { Goods } from './client.ts';
+
+/** The live company whose clients these are: its key, its processor, its goods and customers with cards. */
+
+export interface Shops {
+  readonly apiKey: string;
+  readonly customerIds: readonly string[];
+  readonly goods: readonly Goods[];
+}
+
+export async function prepareCompany(
+  environment: NodeJS.ProcessEnv,
+  processor: { url: string; secret: string; timeoutMs: number; requestLifeMs: number },
+): Promise<string> {
+  const config = loadConfig(environment);
+  const connectionString = config.DATABASE_URL?.reveal() ?? '';
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  await migrate(connectionString);
+  const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
+  try {
+    const { live } = await createCompanies(db, Date.now(), 'Chaos');
+    const { url, secret, timeoutMs, requestLifeMs } = processor;
+    const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
+    await connectProcessor(db, await openKeyStore(config, db), live.id, connection);
+    await updateProcessor(db, live.id, 'acquirer');
+    const pepper = deriveKey(await loadMasterSecret(config), 'api-keys');
+    const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
+    return text.reveal();
+  } finally {
+    await db.close();
+  }
+}
+
+const productCount = 40;
+
+export async function openShops(url: string, apiKey: string, customers: number): Promise<Shops> {
+  async function create(path: string, body: object): Promise<string> {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'x-svc-idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${text}`);
+    return JSON.parse(text).id;
+  }
+
+  const createCustomer = async (_: unknown, index: number): Promise<string> => {
+    const person = {
+      email: `chaos-${index}@example.com`,
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      phone: `+1555${1_000_000 + index}`,
+    };
+    const customerId = await create('/v1/customers', person);
+    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc: '999' };
+    await create('/capture', { customer_id: customerId, card });
+    return customerId;
+  };
+  const createGoods = async (_: unknown, index: number): Promise<Goods> => {
+    const amount = 4_900 + index * 37;
+    const productId = await create('/v1/products', {
+      name: `Tea pot ${index}`,
+      description: 'Holds six cups.',
+      pricing: { amount, currency: 'usd' },
+      requires_shipping: true,
+      sku: `chaos-${index}`,
+    });
+    return { productId, amount };
+  };
+  return {
+    apiKey,
+    customerIds: await Promise.all(Array.from({ length: customers }, createCustomer)),
+    goods: await Promise.all(Array.from({ length: productCount }, createGoods)),
+  };
+}

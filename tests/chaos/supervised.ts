@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** A process of the service under a supervisor that starts it again whenever it ends, as an operator's would. */
+
+export interface Supervised {
+  readonly name: string;
+  isAlive(): boolean;
+  isReady(): boolean;
+  /** SIGKILL; it is started again after the pause. */
+  kill(pauseMs: number): Promise<void>;
+  /** SIGSTOP and, after the pause, SIGCONT: as a machine that was suspended. */
+  freeze(ms: number): Promise<void>;
+  waitUntilReady(): Promise<void>;
+  /** How often it ended without being killed after it had been ready. That must not happen. */
+  readonly ownEnds: string[];
+  /** For good. */
+  stop(): Promise<void>;
+  killNow(): void;
+}
+
+const program = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+const restartPauseMs = 200;
+const readyTimeoutMs = 30_000;
+
+export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile: string): Supervised {
+  const log = createWriteStream(logFile, { flags: 'a' });
+  const ownEnds: string[] = [];
+  let child: ChildProcess | undefined;
+  let ready = false;
+  let stopped = false;
+  let pauseMs = restartPauseMs;
+  let killed = false;
+
+  const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+
+  function start(): void {
+    const { PATH, HOME, TMPDIR } = process.env;
+    const started = spawn(process.execPath, [program], {
+      env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    ready = false;
+    killed = false;
+    started.stdout.on('data', (chunk: Buffer) => {
+      if (chunk.includes('Ready in')) ready = true;
+      log.write(chunk);
+    });
+    started.stderr.on('data', (chunk: Buffer) => log.write(chunk));
+    started.once('exit', (code, signal) => {
+      if (ready && !killed && !stopped) ownEnds.push(`${name} ended with ${signal ?? `code ${code}`}`);
+      ready = false;
+      const thisPauseMs = pauseMs;
+      pauseMs = restartPauseMs;
+      if (!stopped) setTimeout(() => stopped || start(), thisPauseMs);
+    });
+  }
+
+  async function end(): Promise<void> {
+    const ending = child;
+    if (!ending || !isAlive()) return;
+    const ended = once(ending, 'exit');
+    killed = true;
+    ending.kill('SIGKILL');
+    await ended;
+  }
+
+  start();
+  return {
+    name,
+    ownEnds,
+    isAlive,
+    isReady: () => ready && isAlive(),
+    async kill(forMs) {
+      pauseMs = forMs;
+      await end();
+    },
+    async freeze(ms) {
+      const frozen = child;
+      frozen?.kill('SIGSTOP');
+      await sleep(ms);
+      frozen?.kill('SIGCONT');
+    },
+    async waitUntilReady() {
+      const deadlineMs = Date.now() + readyTimeoutMs;
+      while (!ready) {
+        if (Date.now() > deadlineMs) throw new Error(`${name} does not become ready; see ${logFile}`);
+        await sleep(50);
+      }
+    },
+    async stop() {
+      stopped = true;
+      await end();
+      log.end();
+    },
+    killNow() {
+      stopped = true;
+      child?.kill('SIGKILL');
+    },
+  };
+}

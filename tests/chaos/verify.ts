@@ -1,0 +1,146 @@
+import type { Queryable } from '../../server/platform/database.ts';
+import { type OrderStatus, orderTransitions } from '../../server/features/orders/transitions.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { compareLedger } from '../support/ledger.ts';
+import type { Diary, Told } from './client.ts';
+
+/** What must hold when everything has come to rest. Each sentence it gives is a promise that was broken. */
+
+export interface Totals {
+  readonly ordersInLedger: number;
+  readonly charged: number;
+  readonly refunded: number;
+  readonly refundsSettled: number;
+  readonly refundsRejected: number;
+  readonly declined: number;
+}
+
+interface OrderRow {
+  readonly id: string;
+  readonly status: OrderStatus;
+  readonly refunded_amount: number;
+  readonly sales: number;
+  readonly good_sales: number;
+  readonly refunds: number;
+  readonly refunded_in_all: number;
+  /** Their types, by sequence. */
+  readonly events: readonly string[];
+}
+
+const ordersStatement = `
+  SELECT o.id, o.status, o.refunded_amount,
+    count(t.id) FILTER (WHERE t.type = 'sale')::integer AS sales,
+    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status = 'succeeded')::integer AS good_sales,
+    count(t.id) FILTER (WHERE t.type = 'refund')::integer AS refunds,
+    coalesce(sum(t.amount) FILTER (WHERE t.type = 'refund' AND t.status = 'succeeded'), 0)::bigint AS refunded_in_all,
+    ARRAY(SELECT e.type FROM events e WHERE e.company_id = o.company_id AND e.object_id = o.id
+      ORDER BY e.sequence) AS events
+  FROM orders o LEFT JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
+  GROUP BY o.company_id, o.id`;
+
+export async function verify(
+  db: Queryable,
+  journal: readonly Operation[],
+  diary: Diary,
+): Promise<{ violations: string[]; totals: Totals }> {
+  const rows = await db.query<OrderRow>(ordersStatement);
+  const open = await db.query<{ id: string; type: string; order_id: string; accepted: boolean }>(
+    'SELECT id, type, order_id, slot = id AS accepted FROM open_transactions',
+  );
+  const orders = new Map(rows.map((row) => [row.id, row]));
+  const told = Map.groupBy(diary.told, ({ orderId }) => orderId);
+  const violations = [
+    ...diary.wrong,
+    ...(diary.unanswered > 0 ? [`${diary.unanswered} requests got no answer until the end`] : []),
+    ...open.map(({ id, type, order_id, accepted }) =>
+      accepted ? `refund ${id} of order ${order_id} has not settled` : `${type} ${id} of ${order_id} is in doubt`,
+    ),
+    ...(await compareLedger(db, journal)),
+    ...(await doubleCharges(db, journal)),
+    ...[...told].flatMap(([id, answers]) => lost(id, orders.get(id), answers)),
+    ...oneOrderPerKey(diary.told),
+    ...rows.flatMap(wrongEvents),
+    ...rows.flatMap((order) => wrongCounts(order, told.get(order.id))),
+  ];
+  const sum = (kind: string): number =>
+    journal.reduce(
+      (total, { kind: its, status, amount }) => total + (its === kind && status === 'approved' ? (amount ?? 0) : 0),
+      0,
+    );
+  const totals = {
+    ordersInLedger: rows.length,
+    charged: sum('charge'),
+    refunded: sum('refund'),
+    refundsSettled: journal.filter(({ kind, status }) => kind === 'refund' && status === 'approved').length,
+    refundsRejected: journal.filter(({ status }) => status === 'rejected').length,
+    declined: journal.filter(({ status }) => status === 'declined').length,
+  };
+  return { violations: [...violations, ...(await unequalSums(db, totals))], totals };
+}
+
+/** By the journal alone, for what our own constraints could not see. */
+async function doubleCharges(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
+  const rows = await db.query<{ id: string; order_id: string }>('SELECT id, order_id FROM all_transactions');
+  const orderOf = new Map(rows.map(({ id, order_id }) => [id, order_id]));
+  const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
+  const byOrder = Map.groupBy(approved, ({ reference }) => orderOf.get(reference) ?? reference);
+  return [...byOrder].flatMap(([order, charges]) =>
+    charges.length > 1 ? [`order ${order} was charged ${charges.length} times`] : [],
+  );
+}
+
+async function unequalSums(db: Queryable, { charged, refunded }: Totals): Promise<string[]> {
+  const [ours] = await db.query<{ charged: number; refunded: number }>(
+    `SELECT coalesce(sum(amount) FILTER (WHERE type = 'sale'), 0)::bigint AS charged,
+       coalesce(sum(amount) FILTER (WHERE type = 'refund'), 0)::bigint AS refunded
+     FROM transactions WHERE status = 'succeeded'`,
+  );
+  if (ours?.charged === charged && ours.refunded === refunded) return [];
+  return [`the journal has ${charged} charged and ${refunded} refunded, the ledger ${JSON.stringify(ours)}`];
+}
+
+function reachable(from: string): Set<string> {
+  const found = new Set([from]);
+  for (const status of found) {
+    for (const [start, , end] of orderTransitions) if (start === status) found.add(end);
+  }
+  return found;
+}
+
+function lost(id: string, order: OrderRow | undefined, answers: readonly Told[]): string[] {
+  if (!order) return [`order ${id} was acknowledged and does not exist`];
+  return answers
+    .filter(({ status }) => !reachable(status).has(order.status))
+    .map(({ kind, status }) => `order ${id} was told to be ${status} by a ${kind}, and is ${order.status}`);
+}
+
+function oneOrderPerKey(told: readonly Told[]): string[] {
+  const creations = told.filter(({ kind }) => kind === 'create' || kind === 'repeat');
+  return [...Map.groupBy(creations, ({ key }) => key)].flatMap(([key, answers]) => {
+    const ids = new Set(answers.map(({ orderId }) => orderId));
+    return ids.size > 1 ? [`key ${key} has the orders ${[...ids].join(', ')}`] : [];
+  });
+}
+
+function wrongEvents({ id, events, sales, refunds, good_sales }: OrderRow): string[] {
+  const number = (pattern: RegExp): number => events.filter((type) => pattern.test(type)).length;
+  const wrong: string[] = [];
+  if (events[0] !== 'order.created' || number(/^order\.created$/) !== 1) wrong.push('not created once');
+  if (!/^order\.(succeeded|failed)$/.test(events[1] ?? '')) wrong.push('its first charge did not end');
+  if (number(/^order\.succeeded$/) !== good_sales) wrong.push(`${good_sales} sales succeeded`);
+  if (number(/^order\.failed$/) !== sales - good_sales) wrong.push(`${sales - good_sales} sales failed`);
+  if (number(/refund/) !== refunds) wrong.push(`${refunds} refunds ended`);
+  return wrong.map((why) => `order ${id} has the events ${events.join(', ')}: ${why}`);
+}
+
+/** Each request that was answered with success is one operation, and there are no others. */
+function wrongCounts(order: OrderRow, answers: readonly Told[] = []): string[] {
+  const { id, sales, refunds, refunded_amount, refunded_in_all } = order;
+  const wrong: string[] = [];
+  if (refunded_amount !== refunded_in_all) wrong.push(`says ${refunded_amount} refunded, gave back ${refunded_in_all}`);
+  const acknowledged = answers.some(({ kind }) => kind === 'create');
+  const asked = answers.filter(({ kind }) => kind === 'refund' || kind === 'retry').length;
+  if (!acknowledged) wrong.push('was made and nobody was told');
+  if (sales - 1 + refunds !== asked) wrong.push(`was refunded or retried ${asked} times, and has ${sales}+${refunds}`);
+  return wrong.map((why) => `order ${id} ${why}`);
+}
