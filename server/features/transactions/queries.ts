@@ -67,7 +67,7 @@ export interface OpenTransaction {
 }
 
 const openColumns = `company_id, order_id, id, type, amount, currency, slot = id AS accepted, in_doubt,
-  locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::integer AS age_ms`;
+  locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::bigint AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
