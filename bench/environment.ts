@@ -28,6 +28,7 @@ export interface ServerProcess {
 
 export interface Environment {
   readonly sql: pg.Client;
+  readonly connectionString: string;
   readonly postgresPid: number;
   readonly companyId: string;
   readonly key: string;
@@ -99,6 +100,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
   return {
     ...company,
     sql,
+    connectionString: postgres.connectionString,
     postgresPid: postgres.pid,
     async startService(name, { settings, root, profileInto } = {}) {
       if (profileInto) await mkdir(profileInto, { recursive: true });

@@ -5,18 +5,19 @@ import { workload as capture } from './capture.ts';
 import { workload as customers } from './customers.ts';
 import { startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
+import { workload as orders } from './orders.ts';
 import { formatReport, saveReport } from './report.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
 /** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
 
-const workloads: Readonly<Record<string, Workload>> = { customers, capture, load };
+const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, load };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 
   --seconds N     of each measurement
   --rounds N      of each comparison (3)
-  --rows N        seeded customers (1000000)
+  --rows N        seeded customers, or orders (1000000)
   --against DIR   also measures the service of another copy of this repository
   --profile       leaves a CPU profile of the service in bench/results/profiles
 `;

@@ -17,7 +17,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     const company = await chosenCompany(db, flags.company);
     const vault = localVault(db, await openKeyStore(config, db));
     const log = createLog('warn', process.stderr);
-    const orders = openOrders({ db, vault, clock: systemClock, log });
+    const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log });
     const nowMs = systemClock.nowMs() + company.clockOffsetMs;
     try {
       const order = await orders.void({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());

@@ -6,11 +6,17 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp, fileStore, noReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
-import { openOrders } from './features/orders/service.ts';
+import { laneConnections, openOrders } from './features/orders/service.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
-import { type DatabasePool, isUnavailable, openDatabase } from './platform/database.ts';
+import {
+  byKeySettings,
+  type DatabaseOptions,
+  type DatabasePool,
+  isUnavailable,
+  openDatabase,
+} from './platform/database.ts';
 import { errorCode } from './platform/error-code.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './platform/embedded-postgres/instance-lock.ts';
@@ -80,9 +86,19 @@ async function start(
   const { apiUrl, vaultUrl } = config.DATABASE_URL
     ? { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl }
     : await openRoles(ownerUrl, masterSecret);
-  const openPool = (connectionString: string, applicationName: string): DatabasePool => {
+  const openPool = (
+    connectionString: string,
+    applicationName: string,
+    more: Partial<DatabaseOptions> = {},
+  ): DatabasePool => {
     const onError = (error: Error): void => log.warn({ err: error }, 'a database connection was lost');
-    const pool = openDatabase({ connectionString, poolSize: config.SVC_DATABASE_POOL, applicationName, onError });
+    const pool = openDatabase({
+      connectionString,
+      poolSize: config.SVC_DATABASE_POOL,
+      applicationName,
+      onError,
+      ...more,
+    });
     cleanUp.push(() => pool.close());
     return pool;
   };
@@ -97,7 +113,8 @@ async function start(
   const limiter = openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
-  const orders = openOrders({ db, vault, clock: systemClock, log });
+  const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
+  const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log });
 
   // Links name the port, so it is chosen before anything that makes links.
   const port = config.PORT || (await freePort(config.HOST));

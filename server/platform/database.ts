@@ -79,7 +79,20 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   readonly applicationName: string;
   readonly onError: (error: Error) => void;
+  /** Settings of PostgreSQL for each connection. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
+
+/**
+ * For statements that take their rows as JSON: PostgreSQL cannot know how few they are, and a plan made while a table was
+ * small would read all of it ever after. Every look-up of these is by a key, so that is how they are planned, once.
+ */
+export const byKeySettings = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+} as const;
 
 export function openDatabase(options: DatabaseOptions): DatabasePool {
   const connectionOptions = {
@@ -87,6 +100,7 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     application_name: options.applicationName,
     keepAlive: true,
     pipeline: true,
+    ...(options.settings && { options: startOptions(options.settings) }),
   };
   const pool = new pg.Pool({
     ...connectionOptions,
@@ -141,6 +155,12 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       await pool.end();
     },
   };
+}
+
+function startOptions(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
 }
 
 interface ListenOptions extends pg.ClientConfig {

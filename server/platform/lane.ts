@@ -1,6 +1,6 @@
 /**
  * Work that costs as much for sixty-four as for one: what arrives while a batch runs goes together into the next. A free
- * lane starts at once, so nobody waits for company, and there is no timer.
+ * lane starts with what this turn of the event loop brought, so nobody waits for company, and there is no timer.
  *
  * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that.
  */
@@ -22,6 +22,7 @@ export function createLane<Item, Result>(
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = [];
   let running = 0;
+  let starting = false;
 
   async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
@@ -35,6 +36,7 @@ export function createLane<Item, Result>(
   }
 
   function start(): void {
+    starting = false;
     while (running < width && queue.length > 0) {
       running += 1;
       void runBatch(queue.splice(0, batchMax)).finally(() => {
@@ -47,7 +49,11 @@ export function createLane<Item, Result>(
   return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     queue.push({ item, resolve, reject });
-    start();
+    // A batch that ends sends all its members on in one turn: without this the first of them would go on alone.
+    if (!starting && running < width) {
+      starting = true;
+      setImmediate(start);
+    }
     return promise;
   };
 }

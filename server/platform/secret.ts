@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { inspect } from 'node:util';
 
 /** A value that never prints: not in logs, not in JSON, not in a stack. Only `reveal` gives it away. */
@@ -39,6 +39,17 @@ export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', master.reveal(), Buffer.alloc(0), `svc/${purpose}`, 32));
 }
 
+/** Node takes 25 µs for a hash with the key as a buffer, and 5 µs with it as an object that is already made. */
+const keyObjects = new WeakMap<Buffer, KeyObject>();
+
+function keyObject(key: Buffer): KeyObject {
+  const known = keyObjects.get(key);
+  if (known) return known;
+  const made = createSecretKey(key);
+  keyObjects.set(key, made);
+  return made;
+}
+
 export function keyedHash(key: Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
+  return createHmac('sha256', keyObject(key)).update(text).digest();
 }

@@ -28,7 +28,8 @@ const newKey = (): string => randomBytes(keyBytes).toString('base64url');
 const newRing = (): KeyFile['live'] => ({ current: 1, keys: { '1': newKey() }, fingerprint: newKey() });
 
 export interface KeyStore {
-  ring(mode: Mode): Promise<KeyRing>;
+  /** The newest keys; or, to open what a version has sealed, any that have this one. */
+  ring(mode: Mode, version?: number): Promise<KeyRing>;
   /** Adds a new current key to both rings; the old ones stay, to open what they have sealed. */
   addKeys(): Promise<void>;
 }
@@ -76,7 +77,8 @@ export async function fileKeyStore(path: string, options: { create: boolean }): 
   }
   let loaded = await load(path);
   return {
-    async ring(mode) {
+    async ring(mode, version) {
+      if (version !== undefined && loaded[mode].keys.has(version)) return loaded[mode];
       // A look at the file costs some 50 µs; a card that cannot be opened costs an order.
       if ((await identityOf(path)) !== loaded.identity) loaded = await load(path);
       return loaded[mode];

@@ -75,7 +75,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
   ): Promise<ProcessorCard | undefined> {
     const sealed = await findCard({ companyId, cardId });
     if (!sealed) return undefined;
-    const number = new CardNumber(open(await keys.ring(mode), companyId, cardId, sealed));
+    const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
     return { number, cardId, expMonth, expYear };
   }
 

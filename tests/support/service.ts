@@ -8,8 +8,8 @@ import { buildApp, noReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
 import { type Company, createCompanies } from '../../server/features/companies/service.ts';
-import { openOrders, type Orders } from '../../server/features/orders/service.ts';
-import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { laneConnections, openOrders, type Orders } from '../../server/features/orders/service.ts';
+import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
 import { deriveKey, Secret } from '../../server/platform/secret.ts';
@@ -104,12 +104,19 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       offsetMs += ms;
     },
   };
+  const lanesDb = openDatabase({
+    connectionString: database.apiUrl,
+    poolSize: laneConnections,
+    applicationName: 'svc tests',
+    onError: () => undefined,
+    settings: byKeySettings,
+  });
   const vaultDb = openPool(database.vaultUrl);
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
   const vault = options.vault ?? localVault(vaultDb, keys, clock);
   const pepper = deriveKey(masterSecret, 'api-keys');
   const log = createLog('trace', { write: (line) => logLines.push(line) });
-  const orders = openOrders({ db: apiDb, vault, clock, log });
+  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log });
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
@@ -158,7 +165,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     call: (method, path, callOptions = {}) => call(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       await app.close();
-      await Promise.all([apiDb.close(), db.close(), vaultDb.close()]);
+      await Promise.all([apiDb.close(), lanesDb.close(), db.close(), vaultDb.close()]);
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
     },

@@ -9,6 +9,8 @@ import type { Facts, Intent, Question, Settlement } from './charge-queries.ts';
 /** What moving money needs. */
 export interface MoneyDependencies {
   readonly db: DatabasePool;
+  /** The same database for the statements of the lanes, opened with `byKeySettings`. */
+  readonly lanesDb: DatabasePool;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Logger;

@@ -19,6 +19,9 @@ import { voidOrder } from './voids.ts';
 
 export { hasOrders };
 
+/** One for each lane: a lane runs one batch at a time. */
+export const laneConnections = 3;
+
 /** Everything that can be done with orders. */
 export interface Orders {
   create(context: RequestContext, input: OrderCreate, key: PhasedRequest): Promise<PhasedAnswer>;
@@ -40,12 +43,12 @@ export interface Orders {
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
-  const { db } = dependencies;
+  const { lanesDb } = dependencies;
   const charging: Charging = {
     ...dependencies,
-    read: createLane((questions) => readFacts(db, questions)),
-    intend: createLane((intents) => recordIntents(db, intents)),
-    settle: createLane((settlements) => settle(db, settlements)),
+    read: createLane((questions) => readFacts(lanesDb, questions)),
+    intend: createLane((intents) => recordIntents(lanesDb, intents)),
+    settle: createLane((settlements) => settle(lanesDb, settlements)),
   };
   return {
     create: (context, input, key) => createOrder(charging, context, input, key),

@@ -1,0 +1,269 @@
+import { randomUUID } from 'node:crypto';
+import type { JobResult } from './client.ts';
+import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import { seedOrdersTo } from './order-data.ts';
+import { hasPgbench, prepareRawOrders, writeRawOrders } from './raw-orders.ts';
+import type { ServerProcess } from './environment.ts';
+import type { Bench, Cell, Report, RequestMaker, Table, Workload } from './workload.ts';
+
+/** `npm run bench orders`: orders over HTTP, beside a raw writer of the same rows with the same two commits. */
+
+const connections = 32;
+const shopperCount = 500;
+
+const requests: Record<string, RequestMaker> = {
+  order: ({ customers = [], products = [] }) => {
+    let sent = 0;
+    return () => {
+      sent += 1;
+      return {
+        method: 'POST',
+        path: '/v1/orders',
+        headers: { 'X-SVC-Idempotency-Key': randomUUID() },
+        body: {
+          customer_id: customers[sent % customers.length],
+          items: [
+            { product_id: products[0], quantity: 1 },
+            { product_id: products[1], quantity: 2 },
+          ],
+        },
+      };
+    };
+  },
+};
+
+async function post(server: ServerProcess, key: string, path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(server.baseUrl + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'x-svc-idempotency-key': randomUUID(),
+    },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+async function openShop(
+  server: ServerProcess,
+  key: string,
+): Promise<{ customers: string[]; products: string[]; sample: object }> {
+  const customers: string[] = [];
+  for (let n = 0; n < shopperCount; n += 1) {
+    const phone = `+1555${String(n).padStart(7, '0')}`;
+    const person = { email: `shopper-${n}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
+    const { id } = await post(server, key, '/v1/customers', person);
+    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+    await post(server, key, '/capture', { customer_id: id, card });
+    customers.push(String(id));
+  }
+  const products: string[] = [];
+  for (const sku of ['tea-pot', 'tea-cup']) {
+    const pricing = { amount: 4900, currency: 'usd' };
+    const body = { name: sku, description: 'A thing.', pricing, requires_shipping: true, sku };
+    products.push(String((await post(server, key, '/v1/products', body)).id));
+  }
+  const items = products.map((product_id) => ({ product_id, quantity: 1 }));
+  const sample = await post(server, key, '/v1/orders', { customer_id: customers[0], items });
+  return { customers, products, sample };
+}
+
+interface Counters {
+  readonly walBytes: number;
+  readonly transactions: number;
+}
+
+async function counters({ environment }: Bench): Promise<Counters> {
+  await environment.sql.query('SELECT pg_stat_clear_snapshot()');
+  const { rows } = await environment.sql.query<{ wal: string; xacts: string }>(
+    `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text AS wal,
+       (SELECT sum(xact_commit)::text FROM pg_stat_database) AS xacts`,
+  );
+  return { walBytes: Number(rows[0]?.wal), transactions: Number(rows[0]?.xacts) };
+}
+
+interface Measured {
+  readonly perSecond: number;
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly walBytes: number;
+  readonly roundTrips: number | null;
+  readonly serverCpuUs: number | null;
+  readonly postgresCpuUs: number | null;
+  readonly othersShare: number;
+  readonly statuses: Readonly<Record<string, number>>;
+}
+
+async function observed(
+  bench: Bench,
+  server: ServerProcess | undefined,
+  work: () => Promise<Pick<JobResult, 'perSecond' | 'count'> & Partial<JobResult>>,
+): Promise<Measured> {
+  const { postgresPid } = bench.environment;
+  const before = await counters(bench);
+  const cpuBefore = { server: server && cpuSeconds(server.pid), postgres: familyCpuSeconds(postgresPid) };
+  const others = watchOthers(postgresPid);
+  const result = await work();
+  const othersShare = others() ?? 0;
+  const each = (from: number | null | undefined, to: number | null | undefined): number | null =>
+    from === null || from === undefined || to === null || to === undefined ? null : ((to - from) * 1e6) / result.count;
+  const cpuAfter = { server: server && cpuSeconds(server.pid), postgres: familyCpuSeconds(postgresPid) };
+  // Sessions report what they did up to a second later.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const after = await counters(bench);
+  return {
+    perSecond: result.perSecond,
+    p50Ms: result.p50Ms ?? null,
+    p99Ms: result.p99Ms ?? null,
+    walBytes: (after.walBytes - before.walBytes) / result.count,
+    roundTrips: server ? (after.transactions - before.transactions) / result.count : null,
+    serverCpuUs: each(cpuBefore.server, cpuAfter.server),
+    postgresCpuUs: each(cpuBefore.postgres, cpuAfter.postgres),
+    othersShare,
+    statuses: result.statuses ?? {},
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+}
+
+const othersShareMax = 0.1;
+const attemptsMax = 4;
+
+async function undisturbed(work: () => Promise<Measured>): Promise<Measured> {
+  for (let attempt = 1; ; attempt += 1) {
+    const result = await work();
+    if (result.othersShare < othersShareMax || attempt === attemptsMax) return result;
+  }
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { environment, options, note, client } = bench;
+  const seconds = options.seconds ?? 8;
+  const service = await environment.startService(
+    'ours',
+    options.profile ? { profileInto: 'bench/results/profiles' } : {},
+  );
+  const { customers, products, sample } = await openShop(service, environment.key);
+  const shoppers = await prepareRawOrders(environment, sample, environment.companyId);
+
+  const ours = (forSeconds: number): Promise<JobResult> =>
+    client.run({
+      module: import.meta.url,
+      request: 'order',
+      baseUrl: service.baseUrl,
+      key: environment.key,
+      connections,
+      seconds: forSeconds,
+      data: { customers, products },
+    });
+  const raw = (forSeconds: number) => writeRawOrders(environment.connectionString, shoppers, connections, forSeconds);
+
+  const sizes = [10_000, options.rows].filter((size, index, all) => all.indexOf(size) === index);
+  const rows: Cell[][] = [];
+  const rates: { size: number; ours: number; raw: number; ratio: number; p99Ms: number }[] = [];
+  const statuses: Record<string, number> = {};
+  for (const size of sizes) {
+    await seedOrdersTo(environment, size, shoppers, note);
+    await ours(3);
+    await raw(3);
+    const rounds: { ours: Measured; raw: Measured }[] = [];
+    for (let round = 1; round <= options.rounds; round += 1) {
+      await environment.sql.query('CHECKPOINT');
+      const rawResult = await undisturbed(() => observed(bench, undefined, () => raw(seconds)));
+      await environment.sql.query('CHECKPOINT');
+      const oursResult = await undisturbed(() => observed(bench, service, () => ours(seconds)));
+      rounds.push({ ours: oursResult, raw: rawResult });
+      for (const [status, count] of Object.entries(oursResult.statuses))
+        statuses[status] = (statuses[status] ?? 0) + count;
+      note(
+        `${size} orders, round ${round}: raw ${Math.round(rawResult.perSecond)}/s, ours ${Math.round(oursResult.perSecond)}/s`,
+      );
+    }
+    const of = (pick: (one: { ours: Measured; raw: Measured }) => number | null): number =>
+      median(rounds.map(pick).filter((value) => value !== null));
+    const ratio = of(({ ours: one, raw: other }) => one.perSecond / other.perSecond);
+    rates.push({
+      size,
+      ours: of((one) => one.ours.perSecond),
+      raw: of((one) => one.raw.perSecond),
+      ratio,
+      p99Ms: of((one) => one.ours.p99Ms),
+    });
+    for (const name of ['raw', 'ours'] as const) {
+      const value = (pick: (one: Measured) => number | null, digits = 0): Cell => {
+        const number = of((one) => pick(one[name]));
+        return Number.isNaN(number) ? null : Number(number.toFixed(digits));
+      };
+      rows.push([
+        size,
+        name === 'raw' ? (hasPgbench() ? 'raw (pgbench)' : 'raw (program)') : name,
+        value((one) => one.perSecond),
+        name === 'ours' ? Number(ratio.toFixed(2)) : 1,
+        value((one) => one.p50Ms, 1),
+        value((one) => one.p99Ms, 1),
+        value((one) => one.walBytes),
+        value((one) => one.roundTrips, 2),
+        value((one) => one.serverCpuUs),
+        value((one) => one.postgresCpuUs),
+        value((one) => one.othersShare * 100),
+      ]);
+    }
+  }
+  const [small, large] = [rates[0], rates.at(-1)];
+  const table: Table = {
+    title: `Orders, ${connections} connections`,
+    columns: [
+      'orders there',
+      'writer',
+      'orders/s',
+      'ratio',
+      'p50 ms',
+      'p99 ms',
+      'WAL B',
+      'round trips',
+      'CPU µs node',
+      'CPU µs postgres',
+      'CPU % others',
+    ],
+    rows,
+  };
+  const growth = (large?.ours ?? 0) / (small?.ours ?? 1);
+  const errors = Object.entries(statuses).filter(([status]) => status !== '201');
+  return {
+    tables: [table],
+    targets: [
+      ...rates.map(({ size, ratio }) => ({
+        name: `ratio to raw writes at ${size} orders`,
+        wanted: '≥ 0.6',
+        measured: ratio.toFixed(2),
+        met: ratio >= 0.6,
+      })),
+      ...rates.map(({ size, p99Ms }) => ({
+        name: `p99 at ${size} orders`,
+        wanted: '< 100 ms',
+        measured: `${p99Ms.toFixed(1)} ms`,
+        met: p99Ms < 100,
+      })),
+      {
+        name: `rate at ${large?.size} orders to rate at ${small?.size}`,
+        wanted: '≥ 0.9',
+        measured: growth.toFixed(2),
+        met: growth >= 0.9,
+      },
+      {
+        name: 'answers other than 201',
+        wanted: '0',
+        measured: errors.length === 0 ? '0' : JSON.stringify(Object.fromEntries(errors)),
+        met: errors.length === 0,
+      },
+    ],
+  };
+}
+
+export const workload: Workload = { module: import.meta.url, requests, run };
