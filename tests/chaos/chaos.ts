@@ -28,6 +28,8 @@ export interface ChaosOptions {
   /** Between two requests of a client: at most this. */
   readonly thinkMs: number;
   readonly killEveryMs: readonly [number, number];
+  /** API processes also stand still for seconds and go on, as on a machine that was suspended. */
+  readonly freeze?: boolean;
   readonly progress?: (line: string) => void;
 }
 
@@ -48,7 +50,7 @@ export interface ChaosReport {
 const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 500 };
 const drainMaxMs = 60_000;
 
-/** Half of the lies are about operations, in every way; besides, some charges are declined and refunds come back. */
+/** This share of operations in every way it knows, and of lookups; as many are declined, and of refunds come back. */
 function lies(rate: number): Record<string, number> {
   const ways = ['timeout', 'error', 'reset'].flatMap((way) => [`${way}_before`, `${way}_after`]);
   const operations = [...ways, 'late', 'duplicate'];
@@ -138,7 +140,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   await acquirer.lie(lies(options.faultRate));
   const doubt = watchDoubt(postgres.connectionString);
   const kills = startKilling(
-    victims(stage, seededRandom(seed + 1)),
+    victims(stage, seededRandom(seed + 1), options),
     seededRandom(seed),
     options.killEveryMs,
     stopped.signal,
@@ -199,7 +201,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-function victims({ services, postgres, acquirer }: Stage, random: Random): Victim[] {
+function victims({ services, postgres, acquirer }: Stage, random: Random, { freeze }: ChaosOptions): Victim[] {
   const weights: Readonly<Record<string, number>> = { worker: 2 };
   return [
     ...services.map((service) => ({
@@ -208,6 +210,14 @@ function victims({ services, postgres, acquirer }: Stage, random: Random): Victi
       isAlive: service.isAlive,
       strike: () => service.kill(random.between(0, 1_000)),
     })),
+    ...services
+      .filter(({ name }) => freeze && name !== 'worker')
+      .map((service) => ({
+        name: `${service.name}, frozen`,
+        weight: 3,
+        isAlive: service.isAlive,
+        strike: () => service.freeze(random.between(1_000, 8_000)),
+      })),
     ...[
       { name: 'PostgreSQL', weight: 3, server: postgres },
       { name: 'acquirer', weight: 1, server: acquirer },

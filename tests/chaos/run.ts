@@ -10,6 +10,7 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '50' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     faults: { type: 'string', default: '0.05' },
+    freeze: { type: 'boolean', default: false },
   },
 });
 
@@ -20,6 +21,7 @@ const report = await runChaos({
   faultRate: Number(values.faults),
   thinkMs: 200,
   killEveryMs: [1_500, 4_500],
+  freeze: values.freeze,
   progress: (line) => process.stderr.write(`${line}\n`),
 });
 process.stdout.write(describeReport(report));

@@ -1,5 +1,6 @@
-import { mkdir } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
 import { createApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies, updateProcessor } from '../../server/features/companies/service.ts';
@@ -46,18 +47,19 @@ const productCount = 40;
 
 export async function openShops(url: string, apiKey: string, customers: number): Promise<Shops> {
   async function create(path: string, body: object): Promise<string> {
-    const response = await fetch(url + path, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${apiKey}`,
-        'content-type': 'application/json',
-        'x-svc-idempotency-key': randomUUID(),
-      },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (response.status !== 201) throw new Error(`${path}: ${response.status} ${text}`);
-    return JSON.parse(text).id;
+    const headers = {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'x-svc-idempotency-key': randomUUID(),
+    };
+    for (;;) {
+      const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const text = await response.text();
+      if (response.status === 201) return JSON.parse(text).id;
+      // A machine with much else to do.
+      if (response.status !== 503) throw new Error(`${path}: ${response.status} ${text}`);
+      await sleep(500);
+    }
   }
 
   const createCustomer = async (_: unknown, index: number): Promise<string> => {
