@@ -232,7 +232,10 @@ const settleStatement = `
 
 /** Says for each whether it took effect; it did not where the order has moved on meanwhile. */
 export async function settle(db: Queryable, settlements: readonly Settlement[]): Promise<boolean[]> {
-  const changes = settlements.map(({ order, expected, transaction, response, event, chargebackAt }) => ({
+  // Of several about one order, the first wins, as if they had come one after the other.
+  const firsts = new Map(settlements.toReversed().map((one) => [one.order.id, one]));
+  const taken = [...firsts.values()];
+  const changes = taken.map(({ order, expected, transaction, response, event, chargebackAt }) => ({
     company_id: order.company_id,
     order_id: order.id,
     from_status: expected.status,
@@ -255,8 +258,8 @@ export async function settle(db: Queryable, settlements: readonly Settlement[]):
   }));
   const rows = await db.query<{ id: string }>(settleStatement, [
     JSON.stringify(changes),
-    JSON.stringify(settlements.map(({ event }) => event)),
+    JSON.stringify(taken.map(({ event }) => event)),
   ]);
   const moved = new Set(rows.map(({ id }) => id));
-  return settlements.map(({ order }) => moved.has(order.id));
+  return settlements.map((one) => firsts.get(one.order.id) === one && moved.has(one.order.id));
 }

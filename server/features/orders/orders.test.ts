@@ -411,7 +411,11 @@ describe('the idempotency key of an order', () => {
 
   it('answers a repetition byte for byte, whatever became of product, order, card and customer', async () => {
     const own = await openShop(service);
-    const sent = { customer_id: own.customerId, ...items([own.productId, 1]), metadata: { z: 1, a: 1.5e-7, 2: 'two', long: 'é\u2028' } };
+    const sent = {
+      customer_id: own.customerId,
+      ...items([own.productId, 1]),
+      metadata: { z: 1, a: 1.5e-7, 2: 'two', long: 'é\u2028' },
+    };
     const key = randomUUID();
     const first = await post(key, sent);
     assert.equal(first.status, 201, first.text);

@@ -13,7 +13,9 @@ import { concludeVoid } from './voids.ts';
 export async function lookAt(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
-  const { order, card, livemode, clockOffsetMs } = state;
+  const { order, transactions, card, livemode, clockOffsetMs } = state;
+  // It ended while we came to look.
+  if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return;
   const finding = await charging.vault.lookup({
     companyId: open.company_id,
     mode: livemode ? 'live' : 'sandbox',

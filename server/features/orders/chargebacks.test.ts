@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, describe, it } from 'node:test';
+import {
+  approvedCard,
+  approvedOutcome,
+  assertRefused,
+  checkAllOpen,
+  contextOf,
+  countOf,
+  declinedOutcome,
+  eventsOf,
+  eventTypes,
+  type Faults,
+  openShop,
+  order,
+  readOrder,
+  refund,
+  retry,
+  type Shop,
+  startFaultyService,
+  succeeded,
+  unknownOutcome,
+} from '../../../tests/support/orders.ts';
+import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
+
+let service: TestService;
+let faults: Faults;
+let stop: () => Promise<void>;
+let shop: Shop;
+before(async () => {
+  ({ service, faults, stop } = await startFaultyService());
+  shop = await openShop(service);
+});
+afterEach(() => {
+  for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
+});
+after(() => stop());
+
+const dispute = (id: string, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/sandbox/orders/${id}/chargeback`, options);
+const resolve = (id: string, outcome: unknown, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', `/v1/sandbox/orders/${id}/chargeback/resolve`, { body: { outcome }, ...options });
+const saleOf = (body: Reply['body']): Record<string, any> =>
+  body.transactions.find(({ type }: { type: string }) => type === 'sale');
+const allDue = (): Promise<unknown> =>
+  service.db.query(`UPDATE scheduled_chargebacks SET due_at = now() - interval '1 second'`);
+
+describe('the card 0259', () => {
+  it('is charged, and disputed about a second later, not before', async () => {
+    const own = await openShop(service, '4000000000000259');
+    const paid = await succeeded(service, own);
+    assert.equal(await service.orders.raiseDueChargebacks(100), 0);
+    const [planned] = await service.db.query<{ due_at: Date }>(
+      'SELECT due_at FROM scheduled_chargebacks WHERE order_id = $1',
+      [paid.id],
+    );
+    const delayMs = (planned?.due_at.getTime() ?? 0) - Date.parse(paid.created_at);
+    assert.ok(delayMs >= 1000 && delayMs < 2000, `${delayMs} ms`);
+    await allDue();
+    assert.equal(await service.orders.raiseDueChargebacks(100), 1);
+    const disputed = await readOrder(service, paid.id);
+    assert.deepEqual([disputed.status, saleOf(disputed).status], ['chargeback', 'chargeback']);
+    assert.deepEqual(await eventTypes(service, paid.id), ['order.created', 'order.succeeded', 'order.chargeback']);
+    assert.deepEqual((await eventsOf(service, paid.id)).at(-1)?.object, disputed);
+    assert.equal(await service.orders.raiseDueChargebacks(100), 0);
+  });
+
+  it('is disputed by the clock of the company: an advance of it brings the chargeback', async () => {
+    const merchant = await service.createMerchant();
+    const options = { key: merchant.key };
+    const own = await openShop(service, '5100000000000259', options);
+    const { id } = await succeeded(service, own, options);
+    await service.db.query('UPDATE companies SET clock_offset_ms = 3600000 WHERE id = $1', [merchant.sandbox.id]);
+    assert.equal(await service.orders.raiseDueChargebacks(100), 1);
+    assert.equal((await readOrder(service, id, options)).status, 'chargeback');
+  });
+
+  it('refunded in full in the meantime: the chargeback is ignored', async () => {
+    const own = await openShop(service, '4000000000000259');
+    const { id } = await succeeded(service, own);
+    await refund(service, id);
+    await allDue();
+    await service.orders.raiseDueChargebacks(100);
+    const order = await readOrder(service, id);
+    assert.deepEqual([order.status, saleOf(order).status], ['refunded', 'succeeded']);
+    assert.equal(await countOf(service, 'scheduled_chargebacks', 'order_id = $1', [id]), 0);
+    assert.equal((await eventTypes(service, id)).includes('order.chargeback'), false);
+  });
+
+  it('refunded in part in the meantime: the rest is disputed', async () => {
+    const own = await openShop(service, '4000000000000259');
+    const { id } = await succeeded(service, own);
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    await allDue();
+    await service.orders.raiseDueChargebacks(100);
+    assert.partialDeepStrictEqual(await readOrder(service, id), { status: 'chargeback', refunded_amount: 1000 });
+  });
+
+  it('many due at once are each raised once by several workers', async () => {
+    const own = await openShop(service, '4000000000000259');
+    const ids = await Promise.all(Array.from({ length: 12 }, async () => (await succeeded(service, own)).id));
+    await allDue();
+    const raised = await Promise.all(Array.from({ length: 4 }, () => service.orders.raiseDueChargebacks(5)));
+    assert.equal(
+      raised.reduce((sum, count) => sum + count, 0),
+      12,
+    );
+    for (const id of ids) assert.equal((await eventTypes(service, id)).at(-1), 'order.chargeback');
+  });
+});
+
+describe('POST /v1/sandbox/orders/{id}/chargeback', () => {
+  it('succeeded → chargeback', async () => {
+    const { id } = await succeeded(service, shop);
+    const reply = await dispute(id);
+    assert.deepEqual([reply.status, reply.body.status], [200, 'chargeback'], reply.text);
+    assert.equal(saleOf(reply.body).status, 'chargeback');
+    assert.deepEqual(await readOrder(service, id), reply.body);
+    const sale = await service.call('GET', `/v1/transactions/${saleOf(reply.body).id}`);
+    assert.equal(sale.body.status, 'chargeback');
+    assert.equal((await eventTypes(service, id)).at(-1), 'order.chargeback');
+  });
+
+  it('partially_refunded → chargeback, and what was refunded stays refunded', async () => {
+    const { id } = await succeeded(service, shop);
+    await refund(service, id, 1000);
+    await checkAllOpen(service);
+    const reply = await dispute(id);
+    assert.partialDeepStrictEqual(reply.body, { status: 'chargeback', refunded_amount: 1000 });
+  });
+
+  it('is refused for any other status, 422, and for no order, 404', async () => {
+    const failed = await order(service, await openShop(service, '4000000000000002'));
+    assertRefused(await dispute(failed.body.id), 422, 'invalid_state_transition');
+    const { id } = await succeeded(service, shop);
+    await refund(service, id);
+    assertRefused(await dispute(id), 422, 'invalid_state_transition');
+    assertRefused(await dispute(randomUUID()), 404, 'resource_not_found', 'id');
+  });
+
+  it('is for sandbox keys: a live key gets 403, whatever the id', async () => {
+    const { id } = await succeeded(service, shop);
+    const { live } = await service.createMerchant();
+    const key = await service.createKey(live);
+    for (const target of [id, randomUUID()]) {
+      assertRefused(await dispute(target, { key }), 403, 'insufficient_permissions');
+      assertRefused(await resolve(target, 'accepted', { key }), 403, 'insufficient_permissions');
+    }
+    const reader = await service.createKey(service.company, { permissions: ['orders:read'] });
+    assertRefused(await dispute(id, { key: reader }), 403, 'insufficient_permissions');
+    assert.equal((await readOrder(service, id)).status, 'succeeded');
+  });
+
+  it('repeats its answer under an idempotency key', async () => {
+    const { id } = await succeeded(service, shop);
+    const idempotencyKey = randomUUID();
+    const first = await dispute(id, { idempotencyKey });
+    await resolve(id, 'dismissed');
+    assert.equal((await dispute(id, { idempotencyKey })).text, first.text);
+  });
+
+  it('ends refunds and retries: 422 and 400', async () => {
+    const { id } = await succeeded(service, shop);
+    await dispute(id);
+    assertRefused(await refund(service, id), 422, 'invalid_state_transition');
+    assertRefused(await retry(service, id), 400, 'invalid_state_transition');
+  });
+
+  it('of 10 at once raises one', async () => {
+    const { id } = await succeeded(service, shop);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => dispute(id)));
+    assert.equal(replies.filter(({ status }) => status === 200).length, 1);
+    assert.deepEqual((await eventTypes(service, id)).slice(2), ['order.chargeback']);
+  });
+});
+
+describe('POST /v1/sandbox/orders/{id}/chargeback/resolve', () => {
+  for (const outcome of ['accepted', 'dismissed']) {
+    it(`chargeback → chargeback_${outcome}, which is final`, async () => {
+      const { id } = await succeeded(service, shop);
+      await dispute(id);
+      const reply = await resolve(id, outcome);
+      assert.deepEqual([reply.status, reply.body.status], [200, `chargeback_${outcome}`], reply.text);
+      assert.equal((await eventTypes(service, id)).at(-1), `order.chargeback_${outcome}`);
+      const final = await readOrder(service, id);
+      for (const again of ['accepted', 'dismissed']) {
+        assertRefused(await resolve(id, again), 422, 'invalid_state_transition');
+      }
+      assertRefused(await dispute(id), 422, 'invalid_state_transition');
+      assertRefused(await refund(service, id), 422, 'invalid_state_transition');
+      assertRefused(await retry(service, id), 400, 'invalid_state_transition');
+      await assert.rejects(service.orders.void(contextOf(service), id), { code: 'invalid_state_transition' });
+      assert.deepEqual(await readOrder(service, id), final);
+    });
+  }
+
+  it('needs a chargeback and an outcome', async () => {
+    const { id } = await succeeded(service, shop);
+    assertRefused(await resolve(id, 'accepted'), 422, 'invalid_state_transition');
+    await dispute(id);
+    for (const outcome of ['won', undefined, null]) {
+      assertRefused(await resolve(id, outcome), 400, 'validation_error', 'outcome');
+    }
+    assertRefused(await resolve(randomUUID(), 'accepted'), 404, 'resource_not_found', 'id');
+  });
+});
+
+describe('a refund under way when the chargeback comes', () => {
+  async function underWay(): Promise<string> {
+    const { id } = await succeeded(service, shop);
+    assert.equal((await refund(service, id, 1000)).status, 200);
+    assert.equal((await dispute(id)).body.status, 'chargeback');
+    return id;
+  }
+  const refundOf = (body: Reply['body']): Record<string, any> =>
+    body.transactions.find(({ type }: { type: string }) => type === 'refund');
+
+  it('that settles changes only its transaction', async () => {
+    const id = await underWay();
+    await checkAllOpen(service);
+    const order = await readOrder(service, id);
+    assert.partialDeepStrictEqual(order, { status: 'chargeback', refunded_amount: 1000 });
+    assert.deepEqual([refundOf(order).status, saleOf(order).status], ['succeeded', 'chargeback']);
+  });
+
+  it('that is rejected gives its amount back and leaves the status', async () => {
+    const id = await underWay();
+    faults.lookup = declinedOutcome;
+    await checkAllOpen(service);
+    const order = await readOrder(service, id);
+    assert.partialDeepStrictEqual(order, { status: 'chargeback', refunded_amount: 0 });
+    assert.equal(refundOf(order).status, 'failed');
+    assertRefused(await retry(service, id), 400, 'invalid_state_transition');
+  });
+
+  it('that was in doubt and turns out accepted counts, and leaves the status', async () => {
+    const { id } = await succeeded(service, shop);
+    faults.refund = unknownOutcome;
+    assertRefused(await refund(service, id), 502, 'gateway_error');
+    await dispute(id);
+    faults.lookup = approvedOutcome;
+    await checkAllOpen(service);
+    assert.partialDeepStrictEqual(await readOrder(service, id), { status: 'chargeback', refunded_amount: 4900 });
+    await checkAllOpen(service);
+    await resolve(id, 'accepted');
+    assert.equal((await readOrder(service, id)).status, 'chargeback_accepted');
+  });
+});
+
+describe('voiding a charge that has not settled', () => {
+  it('succeeded → voided, the sale voided, order.voided; nothing can be refunded or retried then', async () => {
+    const { id } = await succeeded(service, shop);
+    const voided = await service.orders.void(contextOf(service), id);
+    assert.equal(voided.status, 'voided');
+    const order = await readOrder(service, id);
+    assert.deepEqual(order, JSON.parse(JSON.stringify(voided)));
+    assert.deepEqual([order.transactions.length, saleOf(order).status], [1, 'voided']);
+    assert.deepEqual((await eventTypes(service, id)).slice(2), ['order.voided']);
+    assertRefused(await refund(service, id), 422, 'invalid_state_transition');
+    assertRefused(await retry(service, id), 400, 'invalid_state_transition');
+    assertRefused(await dispute(id), 422, 'invalid_state_transition');
+    await assert.rejects(service.orders.void(contextOf(service), id), { code: 'invalid_state_transition' });
+    assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 0);
+  });
+
+  it('is refused for what is not simply succeeded, for no order, and for another company’s', async () => {
+    const failed = await order(service, await openShop(service, '4000000000000002'));
+    const { id } = await succeeded(service, shop);
+    await refund(service, id, 100);
+    for (const target of [failed.body.id, id]) {
+      await assert.rejects(service.orders.void(contextOf(service), target), {
+        code: 'invalid_state_transition',
+        status: 422,
+      });
+    }
+    await assert.rejects(service.orders.void(contextOf(service), randomUUID()), { code: 'resource_not_found' });
+    const merchant = await service.createMerchant();
+    const theirs = await succeeded(service, await openShop(service, approvedCard, { key: merchant.key }), {
+      key: merchant.key,
+    });
+    await assert.rejects(service.orders.void(contextOf(service), theirs.id), { code: 'resource_not_found' });
+  });
+
+  it('that the processor refuses changes nothing', async () => {
+    const paid = await succeeded(service, shop);
+    faults.void = declinedOutcome;
+    await assert.rejects(service.orders.void(contextOf(service), paid.id), { code: 'invalid_state_transition' });
+    faults.void = async () => ({ outcome: 'not_sent', reason: 'down' });
+    await assert.rejects(service.orders.void(contextOf(service), paid.id), { code: 'gateway_error' });
+    assert.deepEqual(await readOrder(service, paid.id), paid);
+    assert.equal((await refund(service, paid.id)).body.status, 'refunded');
+  });
+
+  it('in doubt holds up refunds until recovery knows, is no transaction of its own, and then stands', async () => {
+    const { id } = await succeeded(service, shop);
+    faults.void = unknownOutcome;
+    await assert.rejects(service.orders.void(contextOf(service), id), { code: 'gateway_error' });
+    assertRefused(await refund(service, id), 409, 'resource_in_use');
+    assert.equal((await readOrder(service, id)).transactions.length, 1);
+    await checkAllOpen(service);
+    const order = await readOrder(service, id);
+    assert.deepEqual([order.status, saleOf(order).status], ['voided', 'voided']);
+    assert.deepEqual((await eventTypes(service, id)).slice(2), ['order.voided']);
+  });
+
+  it('in doubt that never arrived leaves the order succeeded', async () => {
+    const { id } = await succeeded(service, shop);
+    faults.void = unknownOutcome;
+    await assert.rejects(service.orders.void(contextOf(service), id));
+    faults.lookup = async () => ({ outcome: 'not_found' });
+    await checkAllOpen(service);
+    assert.equal((await readOrder(service, id)).status, 'succeeded');
+    assert.equal((await refund(service, id)).status, 200);
+  });
+
+  it('of a card that is to be disputed: the chargeback is ignored', async () => {
+    const { id } = await succeeded(service, await openShop(service, '4000000000000259'));
+    await service.orders.void(contextOf(service), id);
+    await allDue();
+    await service.orders.raiseDueChargebacks(100);
+    assert.equal((await readOrder(service, id)).status, 'voided');
+  });
+});
