@@ -90,8 +90,10 @@ async function takePicture(context: BrowserContext, serviceUrl: string, picture:
   const fields = page.frameLocator('iframe');
   await picture.prepare?.(fields, page);
   await page.waitForTimeout(250);
-  const bottomPx = Number(await page.evaluate("document.querySelector('iframe').getBoundingClientRect().bottom"));
-  const clip = { x: 0, y: 0, width: picture.widthPx, height: bottomPx + marginPx - 4 };
+  // Without the room that is kept for a message.
+  const last = await fields.locator('#group, .error:visible').last().boundingBox();
+  const bottomPx = last ? last.y + last.height : 0;
+  const clip = { x: 0, y: 0, width: picture.widthPx, height: Math.ceil(bottomPx + marginPx) };
   await page.screenshot({ path: join(folder, `card-fields-${picture.name}.png`), clip, caret: 'initial' });
   await page.close();
 }

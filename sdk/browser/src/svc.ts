@@ -175,8 +175,9 @@ export type ToPage =
   | { readonly type: 'error'; readonly call: number; readonly error: ErrorDetails };
 
 const loadTimeoutMs = 20_000;
-const firstHeightPx = 68;
+const firstHeightPx = 94;
 const heightPxMax = 1_000;
+const pressEvents = ['pointerdown', 'pointerup', 'pointercancel'];
 /** The frame is larger than it looks by this much on each side, so that a focus ring is not cut off. */
 const ringPx = 4;
 
@@ -213,6 +214,8 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
   let call: Call | undefined;
   let callNumber = 0;
   let loadTimer: ReturnType<typeof setTimeout> | undefined;
+  let heightPx = firstHeightPx;
+  let pressed = false;
   /** What was asked before the frame could hear it. */
   let waiting: ToFrame[] = [];
 
@@ -251,8 +254,10 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
 
   function onFrameMessage(message: ToPage): void {
     if (message.type === 'ready') onReady();
-    else if (message.type === 'height') setHeight(message.heightPx);
-    else if (message.type === 'change') options.onChange?.(message.state);
+    else if (message.type === 'height') {
+      heightPx = Math.min(Math.max(message.heightPx, 0), heightPxMax);
+      setHeight();
+    } else if (message.type === 'change') options.onChange?.(message.state);
     else if (message.type === 'enter') submitFormAround(frame);
     else if (message.type === 'token' && message.call === callNumber) settle(message.token);
     else if (message.type === 'error' && message.call === callNumber) settle(new SvcError(message.error));
@@ -277,8 +282,15 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
     return { promise, resolve, reject };
   }
 
-  function setHeight(heightPx: number): void {
-    frame?.style.setProperty('height', `${Math.min(Math.max(heightPx, 0), heightPxMax)}px`, 'important');
+  /** Leaving a field by pressing a button must not move that button away before it is let go, or it gets no click. */
+  function setHeight(): void {
+    if (!pressed) frame?.style.setProperty('height', `${heightPx}px`, 'important');
+  }
+
+  function onPress({ type }: Event): void {
+    pressed = type === 'pointerdown';
+    // After the click.
+    if (!pressed) setTimeout(setHeight);
   }
 
   const fields: CardFields = {
@@ -289,7 +301,10 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
       // The frame talks to this origin and to no other, so there has to be one.
       if (location.origin === 'null') throw new Error('The fields need a page that is served over http or https.');
       frame = createFrame(serviceUrl, options);
+      heightPx = firstHeightPx;
+      pressed = false;
       addEventListener('message', onWindowMessage);
+      for (const type of pressEvents) addEventListener(type, onPress, true);
       container.append(frame);
       return fields;
     },
@@ -309,6 +324,7 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
     },
     unmount() {
       removeEventListener('message', onWindowMessage);
+      for (const type of pressEvents) removeEventListener(type, onPress, true);
       clearTimeout(loadTimer);
       port?.close();
       frame?.remove();
