@@ -123,13 +123,14 @@ const collector = createServer((request, response) => {
 });
 
 async function start(settings: Record<string, string> = {}): Promise<Running> {
-  const { PATH, HOME, TMPDIR } = process.env;
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [program], {
     cwd: root,
     env: {
       PATH,
       HOME,
       ...(TMPDIR && { TMPDIR }),
+      ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
       PORT: '0',
       SVC_DATA_DIR: folder,
       SVC_LOG_LEVEL: 'trace',
@@ -421,7 +422,7 @@ async function brokenRequests(): Promise<void> {
     `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n${body()}`,
     `${head}Expect: ${next().number}\r\nContent-Length: 0\r\n\r\n`,
   ];
-  for (const request of requests) {
+  const exchange = async (request: string): Promise<void> => {
     const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
     let answer = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => {
@@ -433,7 +434,8 @@ async function brokenRequests(): Promise<void> {
     await once(socket, 'close');
     clearTimeout(timer);
     replies.push(answer);
-  }
+  };
+  await Promise.all(requests.map(exchange));
 }
 
 async function customersThatAreNotThere(): Promise<void> {

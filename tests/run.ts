@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
@@ -12,19 +16,38 @@ import { rolePassword } from './support/database.ts';
  * database from, and runs the test files side by side.
  */
 
-const folder = await mkdtemp(join(tmpdir(), 'svc-tests-'));
-const postgres = await startEmbeddedPostgres({
-  dataDirectory: join(folder, 'postgres'),
-  // Nothing here outlives the run: durability is tested where a test is about it, on a server of its own.
-  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
-});
+const root = fileURLToPath(new URL('..', import.meta.url));
+const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'tests/**/*.test.ts'];
 
-async function prepareTemplate(): Promise<void> {
-  const admin = new pg.Client({ connectionString: postgres.connectionString });
+// These first: the last one to end decides how long it takes.
+const slowest = [
+  'tests/start.test.ts',
+  'tests/browser/card-fields.test.ts',
+  'server/vault/vault.test.ts',
+  'server/platform/embedded-postgres/embedded-postgres.test.ts',
+  'tests/hostile-input.test.ts',
+  'server/http/lists.test.ts',
+  'tests/card-numbers.test.ts',
+];
+
+function testFiles(wanted: readonly string[]): string[] {
+  if (wanted.length > 0) {
+    const unknown = wanted.filter((pattern) => globSync(pattern).length === 0);
+    if (unknown.length === 0) return globSync(wanted);
+    process.stderr.write(`There is no such test file: ${unknown.join(', ')}\n`);
+    process.exit(1);
+  }
+  const rank = (file: string): number => (slowest.includes(file) ? slowest.indexOf(file) : slowest.length);
+  const files = globSync(everything, { cwd: root, exclude: ['**/node_modules/**'] });
+  return files.sort((left, right) => rank(left) - rank(right) || left.localeCompare(right));
+}
+
+async function prepareTemplate(connectionString: string): Promise<void> {
+  const admin = new pg.Client({ connectionString });
   await admin.connect();
   try {
     await admin.query('CREATE DATABASE svc_template');
-    const url = new URL(postgres.connectionString);
+    const url = new URL(connectionString);
     url.pathname = '/svc_template';
     await migrate(url.href);
     await admin.query('ALTER DATABASE svc_template IS_TEMPLATE true');
@@ -35,29 +58,35 @@ async function prepareTemplate(): Promise<void> {
   }
 }
 
-function runTests(files: readonly string[]): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=120000', ...files],
-    { stdio: 'inherit', env: { ...process.env, SVC_TEST_DATABASE_URL: postgres.connectionString } },
-  );
+async function runTests(files: string[], connectionString: string): Promise<boolean> {
+  process.env.SVC_TEST_DATABASE_URL = connectionString;
+  // Some hundred processes load the same modules: what one has compiled serves the next.
+  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compiled');
   // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-  return new Promise((resolve) => {
-    child.on('error', () => resolve(1));
-    child.on('exit', (code) => resolve(code ?? 1));
+  const stopped = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort());
+  const results = run({ files, concurrency: availableParallelism(), timeout: 120_000, signal: stopped.signal });
+  let passed = true;
+  results.on('test:fail', () => {
+    passed = false;
   });
+  await pipeline(results, new spec(), process.stdout, { end: false });
+  return passed && !stopped.signal.aborted;
 }
 
-let exitCode = 1;
+let passed = false;
+const files = testFiles(process.argv.slice(2));
+const folder = await mkdtemp(join(tmpdir(), 'svc-tests-'));
+const postgres = await startEmbeddedPostgres({
+  dataDirectory: join(folder, 'postgres'),
+  // Nothing here outlives the run: durability is tested where a test is about it, on a server of its own.
+  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+});
 try {
-  await prepareTemplate();
-  const wanted = process.argv.slice(2);
-  exitCode = await runTests(
-    wanted.length > 0 ? wanted : ['server/**/*.test.ts', 'cli/**/*.test.ts', 'tests/**/*.test.ts'],
-  );
+  await prepareTemplate(postgres.connectionString);
+  passed = await runTests(files, postgres.connectionString);
 } finally {
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });
 }
-process.exit(exitCode);
+process.exit(passed ? 0 : 1);
