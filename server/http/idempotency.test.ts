@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { checkAgainstDocument } from '../../tests/support/openapi.ts';
+import { ServiceProcess } from '../../tests/support/process.ts';
+import { raceRounds } from '../../tests/support/random.ts';
 import {
+  type CallOptions,
   type Merchant,
   type Reply,
   someCustomer,
@@ -449,64 +449,11 @@ describe('a key in flight', () => {
   });
 });
 
-/** The service in a process of its own, on the database and with the secrets of this one. */
-class Process {
-  static readonly #script = `
-    import { startTestService } from ${JSON.stringify(new URL('../../tests/support/service.ts', import.meta.url))};
-    const [database, dataDir] = process.argv.slice(1);
-    const service = await startTestService({ database: { ...JSON.parse(database), drop: async () => {} }, dataDir });
-    process.stdout.write(service.baseUrl + '\\n');
-    process.stdin.on('end', () => process.exit()).resume();`;
-
-  readonly #child: ChildProcess;
-  readonly #exit: Promise<unknown>;
-  readonly #baseUrl: string;
-
-  private constructor(child: ChildProcess, exit: Promise<unknown>, baseUrl: string) {
-    this.#child = child;
-    this.#exit = exit;
-    this.#baseUrl = baseUrl;
-  }
-
-  static async start(): Promise<Process> {
-    const parameters = [JSON.stringify(service.database), service.config.dataDir];
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', Process.#script, ...parameters], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    const exit = once(child, 'exit');
-    const died = exit.then(() => Promise.reject(new Error('the process ended before it listened')));
-    const [baseUrl] = (await Promise.race([once(createInterface(child.stdout), 'line'), died])) as [string];
-    died.catch(() => undefined);
-    return new Process(child, exit, baseUrl);
-  }
-
-  async createCustomer(body: unknown, idempotencyKey: string): Promise<Reply> {
-    const response = await fetch(`${this.#baseUrl}/v1/customers`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${service.key}`,
-        'content-type': 'application/json',
-        [header]: idempotencyKey,
-      },
-      body: JSON.stringify(body),
-    });
-    const answer = await response.text();
-    const reply = { status: response.status, headers: response.headers, text: answer, body: JSON.parse(answer) };
-    checkAgainstDocument('POST', '/v1/customers', reply);
-    return reply;
-  }
-
-  async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.#exit;
-  }
-}
-
 describe('two processes', () => {
-  let one: Process;
-  let two: Process;
+  let one: ServiceProcess;
+  let two: ServiceProcess;
   before(async () => {
-    [one, two] = await Promise.all([Process.start(), Process.start()]);
+    [one, two] = await Promise.all([ServiceProcess.start(service), ServiceProcess.start(service)]);
     await Gate.install();
   });
   after(async () => {
@@ -514,11 +461,13 @@ describe('two processes', () => {
     await service.db.query('DROP FUNCTION pass_gate CASCADE');
   });
 
+  const create = (by: ServiceProcess, request: CallOptions): Promise<Reply> =>
+    by.call('POST', '/v1/customers', request);
   const race = (bodies: readonly unknown[], idempotencyKey: string): Promise<Reply[]> =>
-    Promise.all(bodies.map((body, index) => (index % 2 ? one : two).createCustomer(body, idempotencyKey)));
+    Promise.all(bodies.map((body, index) => create(index % 2 ? one : two, { body, idempotencyKey })));
 
-  it('execute a key once, in each of 10 races of 100 requests', async () => {
-    for (let round = 0; round < 10; round += 1) {
+  it('execute a key once, in each race of 100 requests', async () => {
+    for (let round = 0; round < raceRounds; round += 1) {
       const body = someCustomer();
       const replies = await race(Array(100).fill(body), randomUUID());
       const done = replies.filter((reply) => reply.status === 201);
@@ -556,16 +505,16 @@ describe('two processes', () => {
   it('leave a key usable and nothing half done when the one that works on it is killed', async () => {
     const gate = await Gate.close();
     const request = heldRequest();
-    const lost = assert.rejects(one.createCustomer(request.body, request.idempotencyKey));
+    const lost = assert.rejects(create(one, request));
     await gate.reached();
     await one.kill();
     await lost;
     await gate.open();
-    let reply = await two.createCustomer(request.body, request.idempotencyKey);
+    let reply = await create(two, request);
     while (reply.status === 409) {
       assertRefused(reply, 409, 'request_in_progress');
       await wait(5);
-      reply = await two.createCustomer(request.body, request.idempotencyKey);
+      reply = await create(two, request);
     }
     assertExecuted(reply, 201);
     assert.equal(await countCustomers(request.body.email), 1);

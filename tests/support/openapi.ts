@@ -43,15 +43,19 @@ function inline(node: unknown): unknown {
 
 const validators = new Map<string, Validator>();
 
+// A fixed segment (images/reorder) wins over a parameter, as in the router.
+const patterns = Object.entries(document.paths)
+  .map(([pattern, operations]) => ({
+    pattern,
+    operations,
+    expression: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  .sort((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
+
 function operationOf(method: string, path: string) {
-  const plain = path.split('?')[0] ?? '';
-  const entries = Object.entries(document.paths).filter(([pattern]) =>
-    new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`).test(plain),
-  );
-  // A fixed segment (images/reorder) wins over a parameter, as in the router.
-  const [pattern, operations] =
-    entries.sort(([left], [right]) => left.split('{').length - right.split('{').length)[0] ?? [];
-  return { pattern, operation: operations?.[method.toLowerCase()] };
+  const [plain = ''] = path.split('?', 1);
+  const found = patterns.find(({ expression }) => expression.test(plain));
+  return { pattern: found?.pattern, operation: found?.operations[method.toLowerCase()] };
 }
 
 export function checkAgainstDocument(

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -162,7 +163,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     company: merchant.sandbox,
     createKey,
     createMerchant,
-    call: (method, path, callOptions = {}) => call(baseUrl, merchant.key, method, path, callOptions),
+    call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       await app.close();
       await Promise.all([apiDb.close(), lanesDb.close(), db.close(), vaultDb.close()]);
@@ -172,28 +173,66 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   };
 }
 
-async function call(
+/** One request, its answer held against the OpenAPI document. */
+export async function callAt(
   baseUrl: string,
   defaultKey: string,
   method: string,
   path: string,
   { key = defaultKey, body, raw, headers = {}, idempotencyKey }: CallOptions,
 ): Promise<Reply> {
-  const json = body === undefined ? raw : JSON.stringify(body);
-  const response = await fetch(baseUrl + path, {
-    method,
-    headers: {
-      ...(key !== null && { authorization: `Bearer ${key}` }),
-      ...(json !== undefined && { 'content-type': 'application/json' }),
-      ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
-      ...headers,
-    },
-    ...(json !== undefined && { body: json }),
+  const payload = body === undefined ? raw : JSON.stringify(body);
+  const answer = await exchange(baseUrl + path, method, payload, {
+    ...(key !== null && { authorization: `Bearer ${key}` }),
+    ...(payload !== undefined && { 'content-type': 'application/json' }),
+    ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
+    ...headers,
   });
-  const text = await response.text();
-  const reply = { status: response.status, headers: response.headers, text, body: parse(text) };
+  const reply = { ...answer, body: parse(answer.text) };
   checkAgainstDocument(method, path, reply);
   return reply;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** As fetch, for half the time it takes. */
+function exchange(
+  url: string,
+  method: string,
+  payload: string | Buffer | undefined,
+  headers: Record<string, string>,
+): Promise<{ status: number; headers: Headers; text: string }> {
+  return new Promise((resolve, reject) => {
+    const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
+    const request = httpRequest(url, { method, headers: { ...length, ...headers }, agent });
+    let answered = false;
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      // A connection kept from before may have been closed in the meantime; a new one is not.
+      const again = request.reusedSocket && !answered && error.code === 'ECONNRESET';
+      if (again) exchange(url, method, payload, headers).then(resolve, reject);
+      else reject(error);
+    });
+    request.on('response', (response) => {
+      answered = true;
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: headersOf(response.rawHeaders),
+          text: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    request.end(payload);
+  });
+}
+
+function headersOf(raw: readonly string[]): Headers {
+  const headers = new Headers();
+  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '');
+  return headers;
 }
 
 function parse(text: string): Record<string, never> {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ServiceProcess } from '../../../tests/support/process.ts';
+import { raceRounds } from '../../../tests/support/random.ts';
 import {
   type CallOptions,
   type Reply,
@@ -9,9 +11,6 @@ import {
 } from '../../../tests/support/service.ts';
 
 const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
-
-// Ten here; a hundred on request: SVC_RACE_ROUNDS=100 npm test …/payment-methods.test.ts
-const raceRounds = Number(process.env.SVC_RACE_ROUNDS ?? 10);
 
 let service: TestService;
 before(async () => {
@@ -246,25 +245,22 @@ describe('attaching a token', () => {
     assertRefused(captured, 400, 'invalid_request', 'customer_id');
   });
 
-  it('has one winner in each race of 100, over two services', async () => {
-    const second = await startTestService({ database: service.database });
+  it('has one winner in each race of 100, over two processes', async () => {
+    const processes = await Promise.all([ServiceProcess.start(service), ServiceProcess.start(service)]);
     try {
       for (let round = 0; round < raceRounds; round += 1) {
-        const customer = await newCustomer();
-        const token = await newToken();
+        const path = `/v1/customers/${await newCustomer()}/payment_methods`;
+        const body = { card_token: await newToken() };
         const replies = await Promise.all(
-          Array.from({ length: 100 }, (_, index) =>
-            (index % 2 ? service : second).call('POST', `/v1/customers/${customer}/payment_methods`, {
-              key: service.key,
-              body: { card_token: token },
-            }),
-          ),
+          Array.from({ length: 50 }, () => processes.map((one) => one.call('POST', path, { body }))).flat(),
         );
-        assert.deepEqual(replies.filter((reply) => reply.status === 201).length, 1);
-        assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([201, 400]));
+        const losers = replies.filter((reply) => reply.status !== 201);
+        assert.equal(losers.length, 99);
+        for (const reply of losers) assertRefused(reply, 400, 'invalid_request', 'card_token');
+        assert.equal((await service.call('GET', path)).body.data.length, 1);
       }
     } finally {
-      await second.stop();
+      await Promise.all(processes.map((one) => one.kill()));
     }
   });
 });
