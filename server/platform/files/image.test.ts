@@ -45,7 +45,7 @@ async function animation(frames: number, side = 40): Promise<Buffer> {
     .raw()
     .toBuffer();
   const raw = { width: side, height: side * frames, channels: 3, pageHeight: side } as const;
-  return sharp(pixels, { raw }).gif().toBuffer();
+  return sharp(pixels, { raw }).gif({ effort: 1 }).toBuffer();
 }
 
 function pngChunk(type: string, data: Buffer): Buffer {
@@ -231,7 +231,7 @@ test('decodes no more than two at once, so memory stays bounded', async () => {
     peakRss = Math.max(peakRss, process.memoryUsage().rss);
     peakDecodes = Math.max(peakDecodes, sharp.counters().process + sharp.counters().queue);
   }, 2);
-  const results = await Promise.all(Array.from({ length: 20 }, () => inspectImage(path)));
+  const results = await Promise.all(Array.from({ length: 8 }, () => inspectImage(path)));
   clearInterval(watch);
   assert.ok(results.every((result) => 'format' in result && result.width === 4000));
   assert.equal(peakDecodes, 2);
