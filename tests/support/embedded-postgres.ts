@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,6 +33,21 @@ export async function makeDataDirectory(t: TestContext): Promise<string> {
     await fs.rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   return dataDirectory;
+}
+
+let sharedFolder: string | undefined;
+
+/** A cluster that was made before, with nothing running in it: for tests that are not about making one. */
+export async function sharedDataDirectory(t: TestContext): Promise<string> {
+  sharedFolder ??= await fs.mkdtemp(join(tmpdir(), 'svc-embedded-postgres-test-'));
+  const dataDirectory = join(sharedFolder, 'postgres');
+  t.after(() => endServer(dataDirectory));
+  if (!existsSync(dataDirectory)) await (await start(dataDirectory)).stop();
+  return dataDirectory;
+}
+
+export async function removeSharedDataDirectory(): Promise<void> {
+  if (sharedFolder) await fs.rm(sharedFolder, { recursive: true, force: true, maxRetries: 5 });
 }
 
 async function endServer(dataDirectory: string): Promise<void> {

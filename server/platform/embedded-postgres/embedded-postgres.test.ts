@@ -4,13 +4,15 @@ import { once } from 'node:events';
 import * as fs from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   isRootOnLinux,
   isRunning,
   kill,
   makeDataDirectory,
   query,
+  removeSharedDataDirectory,
+  sharedDataDirectory,
   siblings,
   start,
   startProgram,
@@ -19,6 +21,8 @@ import {
 } from '../../../tests/support/embedded-postgres.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './instance-lock.ts';
+
+after(removeSharedDataDirectory);
 
 test('makes a cluster on the first start and finds its data on the second', async (t) => {
   const dataDirectory = await makeDataDirectory(t);
@@ -55,7 +59,7 @@ test('makes a cluster on the first start and finds its data on the second', asyn
 });
 
 test('stop() ends the process, once, and is not an unexpected exit', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const unexpected = t.mock.fn();
   const server = await start(dataDirectory, unexpected);
   assert.ok(isRunning(server.pid));
@@ -67,7 +71,7 @@ test('stop() ends the process, once, and is not an unexpected exit', async (t) =
 });
 
 test('accepts only the password, and only on 127.0.0.1', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const { connectionString } = await start(dataDirectory);
   const changed = (change: (url: URL) => void) => {
     const url = new URL(connectionString);
@@ -98,7 +102,7 @@ test('accepts only the password, and only on 127.0.0.1', async (t) => {
 });
 
 test('reports the end of the log when the server cannot start', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const settings = { ...testSettings, shared_buffers: 'nonsense' };
   const explained = /PostgreSQL did not start: .*invalid value for parameter "shared_buffers"/s;
   await assert.rejects(startEmbeddedPostgres({ dataDirectory, settings }), explained);
@@ -113,7 +117,7 @@ test('refuses a folder that holds something else', async (t) => {
 });
 
 test('adopts the server of a killed program, with its data', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const program = startProgram(t, dataDirectory);
   const left = await program.ready;
   await query(left.connectionString, 'CREATE TABLE kept AS SELECT 42 AS answer');
@@ -129,21 +133,21 @@ test('adopts the server of a killed program, with its data', async (t) => {
 });
 
 test('recovers when the program and the server were killed', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const program = startProgram(t, dataDirectory);
   const left = await program.ready;
-  await query(left.connectionString, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await query(left.connectionString, 'CREATE TABLE recovered AS SELECT 42 AS answer');
   process.kill(left.pid, 'SIGKILL');
   await kill(program);
 
   const server = await start(dataDirectory);
   assert.equal(server.adopted, false);
-  assert.deepEqual(await query(server.connectionString, 'SELECT answer FROM kept'), [{ answer: 42 }]);
+  assert.deepEqual(await query(server.connectionString, 'SELECT answer FROM recovered'), [{ answer: 42 }]);
   await server.stop();
 });
 
 test('waits for a server that is still shutting down', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const first = await start(dataDirectory);
   const stopped = first.stop();
   const second = await start(dataDirectory);
@@ -154,7 +158,7 @@ test('waits for a server that is still shutting down', async (t) => {
 });
 
 test('tells of an unexpected end, of its own server and of an adopted one', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
+  const dataDirectory = await sharedDataDirectory(t);
   const ends: string[] = [];
   const own = await start(dataDirectory, (code) => ends.push(`own ${code}`));
   const adopted = await start(dataDirectory, (code) => ends.push(`adopted ${code}`));
@@ -166,8 +170,7 @@ test('tells of an unexpected end, of its own server and of an adopted one', asyn
 });
 
 test('starts in spite of a process id file that a crash left', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
-  await (await start(dataDirectory)).stop();
+  const dataDirectory = await sharedDataDirectory(t);
   const owner = await fs.stat(dataDirectory);
   // PostgreSQL itself would refuse: the process lives, and is of the same user.
   const account = isRootOnLinux ? { uid: owner.uid, gid: owner.gid } : {};
@@ -231,8 +234,7 @@ for (const group of [true, false]) {
 }
 
 test('takes another port when the chosen one was taken', async (t) => {
-  const dataDirectory = await makeDataDirectory(t);
-  await (await start(dataDirectory)).stop();
+  const dataDirectory = await sharedDataDirectory(t);
   const { port, release } = await occupiedPort();
   t.after(release);
   // The first server that is asked for a free port names the occupied one.
