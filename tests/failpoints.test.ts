@@ -1,0 +1,460 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { type Company, updateProcessor } from '../server/features/companies/service.ts';
+import { type Failpoint, failpoints } from '../server/platform/failpoints.ts';
+import { Secret } from '../server/platform/secret.ts';
+import { connectProcessor } from '../server/vault/processors/connections.ts';
+import { startAcquirer, type TestAcquirer } from './support/acquirer.ts';
+import { compareLedger } from './support/ledger.ts';
+import { openShop, type Shop } from './support/orders.ts';
+import { type Reply, startTestService, type TestService } from './support/service.ts';
+
+/**
+ * The service dies at every named moment on the path of money, in a process of its own. A second process is on the same
+ * database: it answers the repeated request and recovers. Afterwards our books and those of the acquirer must agree.
+ */
+
+const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+/** Compiled code of the processes that follow: those that are killed leave none. */
+const compileCache = await mkdtemp(join(tmpdir(), 'svc-compiled-'));
+const supportModule = new URL('./support/service.ts', import.meta.url).href;
+
+/** That of the test service, as text. */
+const masterSecret = '\x07'.repeat(32);
+
+let acquirer: TestAcquirer;
+/** Has no worker: what is recovered, and when, is the test's to say. */
+let survivor: TestService;
+let company: Company;
+let key: string;
+let shop: Shop;
+
+interface Doomed {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown>;
+  /** Rejects when it ends before it listens. */
+  readonly baseUrl: Promise<string>;
+  readonly printed: () => string;
+}
+
+const launched: Doomed[] = [];
+
+before(async () => {
+  const unable = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing', SVC_MASTER_SECRET: masterSecret };
+  const starting = [startAcquirer({ settleAfterMs: 0 }), startTestService()] as const;
+  [acquirer, survivor] = await Promise.all([...starting, launch([program], unable, /$^/).exited]);
+  const { live } = await survivor.createMerchant();
+  const secret = new Secret(acquirer.secret);
+  const connection = { url: acquirer.url, secret, timeoutMs: 5_000, requestLifeMs: 6_000 };
+  await connectProcessor(survivor.vaultDb, survivor.keys, live.id, connection);
+  await updateProcessor(survivor.db, live.id, 'acquirer');
+  company = { ...live, processor: 'acquirer' };
+  key = await survivor.createKey(company);
+  shop = await openShop(survivor, undefined, { key });
+});
+after(async () => {
+  for (const { child } of launched) child.kill('SIGKILL');
+  await Promise.all(launched.map(({ exited }) => exited));
+  await Promise.all([acquirer.stop(), survivor.stop(), rm(compileCache, { recursive: true, force: true })]);
+});
+
+function launch(parameters: readonly string[], environment: Record<string, string>, ready: RegExp): Doomed {
+  const { PATH, HOME, TMPDIR } = process.env;
+  const child = spawn(process.execPath, parameters, {
+    env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), NODE_COMPILE_CACHE: compileCache, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  let printed = '';
+  const baseUrl = new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => {
+        printed += chunk;
+        const found = ready.exec(printed);
+        if (found) resolve(found[1] ?? '');
+      });
+    }
+    child.once('exit', () => reject(new Error(`it ended before it listened:\n${printed}`)));
+  });
+  baseUrl.catch(() => undefined);
+  const doomed = { child, exited, baseUrl, printed: () => printed };
+  launched.push(doomed);
+  return doomed;
+}
+
+/** The program itself, with a failpoint armed. */
+function launchService(failpoint: Failpoint, roles: string): Doomed {
+  const { database, config } = survivor;
+  const environment = {
+    SVC_FAILPOINT: failpoint,
+    SVC_ROLES: roles,
+    PORT: '0',
+    DATABASE_URL: database.connectionString,
+    SVC_VAULT_DATABASE_URL: database.vaultUrl,
+    SVC_DATA_DIR: config.dataDir,
+    SVC_MASTER_SECRET: masterSecret,
+    SVC_RATE_LIMIT_GLOBAL: 'off',
+    SVC_RATE_LIMIT_READ: 'off',
+    SVC_RATE_LIMIT_WRITE: 'off',
+    SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+    SVC_LOG_LEVEL: 'warn',
+  };
+  return launch([program], environment, /API +(http\S+)\/v1/);
+}
+
+/** Voids have no call in the API: an operator's process does them, on the line it is given. */
+function launchOperator(failpoint: Failpoint): Doomed {
+  const script = `
+    import { createServer } from 'node:http';
+    import { startTestService } from ${JSON.stringify(supportModule)};
+    const [database, dataDir, company] = process.argv.slice(1).map((text) => JSON.parse(text));
+    const { orders, db } = await startTestService({ database: { ...database, drop: async () => {} }, dataDir });
+    const server = createServer((request, response) => {
+      const context = { requestId: 'req_operator', company, nowMs: Date.now(), db };
+      orders.void(context, request.url.split('/')[3]).then((order) => response.end(JSON.stringify(order)));
+    });
+    server.listen(0, '127.0.0.1', () => console.log('ready http://127.0.0.1:' + server.address().port + ' '));`;
+  const parameters = [survivor.database, survivor.config.dataDir, company].map((value) => JSON.stringify(value));
+  return launch(
+    ['--input-type=module', '--eval', script, ...parameters],
+    { SVC_FAILPOINT: failpoint, SVC_TEST_DATABASE_URL: process.env.SVC_TEST_DATABASE_URL ?? '' },
+    /ready (http\S+) /,
+  );
+}
+
+interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: object;
+  readonly idempotencyKey?: string;
+}
+
+/** What a case leaves behind to be looked at. */
+interface Scene {
+  /** What kills the process. Without one its worker does that by itself. */
+  readonly fatal?: Request;
+  /** What is repeated afterwards, where a client would. */
+  readonly repeat?: Request;
+  readonly orderId?: string;
+}
+
+interface Case {
+  readonly failpoint: Failpoint;
+  readonly what: string;
+  readonly launch: (failpoint: Failpoint) => Doomed;
+  /** Brings about what has to be there before; by the survivor, which no failpoint ends. */
+  readonly arrange: () => Promise<Scene>;
+  /** How the repeated request ends. */
+  readonly status?: number;
+  /** How the order ends. */
+  readonly order: string;
+  /** What of it the acquirer has in the end, in order. */
+  readonly taken: readonly string[];
+}
+
+const orderRequest = (): Request => ({
+  method: 'POST',
+  path: '/v1/orders',
+  body: { customer_id: shop.customerId, items: [{ product_id: shop.productId, quantity: 1 }] },
+  idempotencyKey: randomUUID(),
+});
+const request = (orderId: string, action: 'refund' | 'retry', body?: object): Request => ({
+  method: 'POST',
+  path: `/v1/orders/${orderId}/${action}`,
+  ...(body && { body }),
+  idempotencyKey: randomUUID(),
+});
+const reading = (orderId: string): Request => ({ method: 'GET', path: `/v1/orders/${orderId}` });
+
+const send = ({ method, path, ...options }: Request): Promise<Reply> =>
+  survivor.call(method, path, { ...options, key });
+
+async function placeOrder(...faults: readonly string[]): Promise<string> {
+  await acquirer.control({ next: faults });
+  const reply = await send(orderRequest());
+  assert.equal(reply.status, 201, reply.text);
+  return String(reply.body.id);
+}
+
+async function refundOf(orderId: string, ...faults: readonly string[]): Promise<void> {
+  await acquirer.control({ next: faults });
+  const reply = await send(request(orderId, 'refund', { amount: 1_000 }));
+  assert.equal(reply.status, 200, reply.text);
+}
+
+const api = (failpoint: Failpoint): Doomed => launchService(failpoint, 'api,vault');
+const worker = (failpoint: Failpoint): Doomed => launchService(failpoint, 'worker,api,vault');
+const operator = launchOperator;
+
+function charging(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a charge ${what}`,
+    launch: api,
+    async arrange() {
+      await acquirer.control({ next: faults });
+      const fatal = orderRequest();
+      return { fatal, repeat: fatal };
+    },
+    status: 201,
+    order: 'succeeded',
+    taken: ['approved charge'],
+    ...rest,
+  };
+}
+
+function retrying(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a retried charge ${what}`,
+    launch: api,
+    async arrange() {
+      const orderId = await placeOrder('decline:51');
+      await acquirer.control({ next: faults });
+      const fatal = request(orderId, 'retry');
+      return { fatal, repeat: fatal, orderId };
+    },
+    status: 200,
+    order: 'succeeded',
+    taken: ['declined charge', 'approved charge'],
+    ...rest,
+  };
+}
+
+function refunding(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a refund ${what}`,
+    launch: api,
+    async arrange() {
+      const orderId = await placeOrder();
+      await acquirer.control({ next: faults });
+      const fatal = request(orderId, 'refund', { amount: 1_000 });
+      return { fatal, repeat: fatal, orderId };
+    },
+    status: 200,
+    order: 'partially_refunded',
+    taken: ['approved charge', 'approved refund'],
+    ...rest,
+  };
+}
+
+function settling(failpoint: Failpoint, by: 'reader' | 'worker', rejected: boolean): Case {
+  return {
+    failpoint,
+    what: `a refund that is ${rejected ? 'rejected' : 'settled'}, found by a ${by}`,
+    launch: by === 'worker' ? worker : api,
+    async arrange() {
+      const orderId = await placeOrder();
+      await refundOf(orderId, ...(rejected ? ['reject_refund'] : []));
+      return { orderId, ...(by === 'reader' && { fatal: reading(orderId) }) };
+    },
+    order: rejected ? 'refund_failed' : 'partially_refunded',
+    taken: ['approved charge', rejected ? 'rejected refund' : 'approved refund'],
+  };
+}
+
+/** An operation whose answer was lost, and a process that dies with the acquirer's word in its hand. */
+function recovering(what: string, fault: string, by: 'repeat' | 'worker', rest: Partial<Case> = {}): Case {
+  const isRefund = what.includes('refund');
+  return {
+    failpoint: 'recovery.after_lookup',
+    what: `${what}, found by a ${by}`,
+    launch: by === 'worker' ? worker : api,
+    async arrange() {
+      const orderId = isRefund ? await placeOrder() : undefined;
+      await acquirer.control({ next: [fault] });
+      const repeat = orderId ? request(orderId, 'refund', { amount: 1_000 }) : orderRequest();
+      const lost = await send(repeat);
+      assert.equal(lost.status, 502, lost.text);
+      await makeDue();
+      return { repeat, ...(orderId && { orderId }), ...(by === 'repeat' && { fatal: repeat }) };
+    },
+    status: isRefund ? 200 : 201,
+    order: isRefund ? 'partially_refunded' : 'succeeded',
+    taken: isRefund ? ['approved charge', 'approved refund'] : ['approved charge'],
+    ...rest,
+  };
+}
+
+function voiding(failpoint: Failpoint, what: string, rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a void ${what}`,
+    launch: operator,
+    async arrange() {
+      await acquirer.control({ settle_after_ms: 60_000 });
+      const orderId = await placeOrder();
+      await acquirer.control({ settle_after_ms: 0 });
+      return { fatal: reading(orderId), orderId };
+    },
+    order: 'voided',
+    taken: ['approved charge', 'approved void'],
+    ...rest,
+  };
+}
+
+const cases: readonly Case[] = [
+  charging('charge.before_intent', 'that was not begun', []),
+  charging('charge.after_intent', 'that was not sent', [], { order: 'failed', taken: [] }),
+  charging('charge.after_processor', 'that was approved', []),
+  charging('charge.after_processor', 'that was declined', ['decline:51'], {
+    order: 'failed',
+    taken: ['declined charge'],
+  }),
+  charging('charge.after_processor', 'whose answer was lost', ['reset_after']),
+  charging('charge.after_settle', 'that was written down', []),
+  retrying('retry.before_intent', 'that was not begun', []),
+  retrying('retry.after_intent', 'that was not sent', [], { order: 'failed', taken: ['declined charge'] }),
+  retrying('retry.after_processor', 'that was approved', []),
+  retrying('retry.after_settle', 'that was written down', []),
+  refunding('refund.before_intent', 'that was not begun', []),
+  // It never reached the acquirer, so the repeated request does it.
+  refunding('refund.after_intent', 'that was not sent', []),
+  refunding('refund.after_processor', 'that was taken on', []),
+  refunding('refund.after_processor', 'that was declined', ['decline:57'], {
+    order: 'refund_failed',
+    taken: ['approved charge', 'declined refund'],
+  }),
+  refunding('refund.after_processor', 'that is tried again', [], {
+    async arrange() {
+      const orderId = await placeOrder();
+      await refundOf(orderId, 'reject_refund');
+      await drain();
+      const fatal = request(orderId, 'retry');
+      return { fatal, repeat: fatal, orderId };
+    },
+    taken: ['approved charge', 'rejected refund', 'approved refund'],
+  }),
+  refunding('refund.after_accept', 'that was written down', []),
+  settling('refund.before_settlement', 'reader', false),
+  settling('refund.before_settlement', 'worker', true),
+  settling('refund.after_settlement', 'worker', false),
+  settling('refund.after_settlement', 'reader', true),
+  recovering('a charge', 'reset_after', 'repeat'),
+  recovering('a charge', 'error_after', 'worker'),
+  recovering('a refund', 'error_after', 'repeat'),
+  recovering('a refund', 'reset_after', 'worker'),
+  voiding('void.after_intent', 'that was not sent', { order: 'succeeded', taken: ['approved charge'] }),
+  voiding('void.after_processor', 'that was approved'),
+];
+
+/** As if the time for it had come: nobody holds what is open, and nothing that was sent can still arrive. */
+async function makeDue(agedMs = 0): Promise<void> {
+  await survivor.db.query(
+    `UPDATE open_transactions SET locked_until = now(), next_check_at = now(),
+       opened_at = opened_at - $1 * interval '1 ms'`,
+    [agedMs],
+  );
+}
+
+const requestLifeMs = 6_000;
+
+async function drain(): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    await makeDue(requestLifeMs);
+    if ((await survivor.orders.checkOpenTransactions(100)) === 0) return;
+  }
+  assert.fail('something stays open');
+}
+
+/** Repeats a request as a client does that was told to, and says what it was told until it was answered. */
+async function repeatUntilAnswered(repeated: Request): Promise<{ reply: Reply; refused: number[] }> {
+  const refused: number[] = [];
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const reply = await send(repeated);
+    if (![409, 502, 503].includes(reply.status)) return { reply, refused };
+    refused.push(reply.status);
+    // First its lock runs out, then the time in which what was sent may still arrive.
+    await makeDue(reply.status === 502 ? requestLifeMs : 0);
+  }
+  return assert.fail(`never answered: ${refused.join()}`);
+}
+
+async function countOrders(): Promise<number> {
+  const [row] = await survivor.db.query<{ count: number }>('SELECT count(*)::integer AS count FROM orders');
+  return row?.count ?? 0;
+}
+
+async function kill({ child, exited, baseUrl, printed }: Doomed, fatal: Request | undefined): Promise<void> {
+  if (fatal) {
+    const { method, path, body, idempotencyKey } = fatal;
+    // A request that only starts a look may be answered before the process dies of what it finds.
+    await fetch((await baseUrl) + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body && { 'content-type': 'application/json' }),
+        ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    }).then(
+      async (response) => assert.equal(method, 'GET', `it lived and said ${response.status} ${await response.text()}`),
+      () => undefined,
+    );
+  }
+  await exited;
+  assert.equal(child.signalCode, 'SIGKILL', printed());
+}
+
+it('every failpoint has a case', () => {
+  const covered = new Set(cases.map(({ failpoint }) => failpoint));
+  assert.deepEqual(
+    failpoints.filter((failpoint) => !covered.has(failpoint)),
+    [],
+  );
+});
+
+describe('a process dies', { timeout: 110_000 }, () => {
+  const doomed = new Map<number, Doomed>();
+  const childOf = (index: number): Doomed | undefined => {
+    const one = cases[index];
+    if (one && !doomed.has(index)) doomed.set(index, one.launch(one.failpoint));
+    return doomed.get(index);
+  };
+
+  for (const [index, one] of cases.entries()) {
+    it(`at ${one.failpoint}: ${one.what}`, async () => {
+      const isWorker = one.launch === worker;
+      // A worker dies of the first thing that is due, so it starts when there is only that.
+      const early = isWorker ? undefined : childOf(index);
+      await drain();
+      const [orders, journaled] = [await countOrders(), (await acquirer.journal()).length];
+      const { fatal, repeat, orderId } = await one.arrange();
+      const ordersBefore = orderId || one.failpoint === 'recovery.after_lookup' ? orders + 1 : orders;
+      assert.equal(await countOrders(), ordersBefore);
+      const child = early ?? childOf(index);
+      assert.ok(child);
+      if (cases[index + 1]?.launch !== worker) childOf(index + 1);
+      await kill(child, fatal);
+
+      let id = orderId;
+      if (repeat) {
+        const { reply, refused } = await repeatUntilAnswered(repeat);
+        assert.equal(reply.status, one.status, `${reply.text} after ${refused.join()}`);
+        id = String(reply.body.id);
+        if (orderId) assert.equal(id, orderId);
+        const again = await send(repeat);
+        assert.equal(again.text, reply.text);
+        assert.equal(again.status, reply.status);
+        assert.equal(again.headers.get('svc-idempotent-replayed'), 'true');
+      }
+      await drain();
+      assert.ok(id);
+      const order = await send(reading(id));
+      assert.equal(order.body.status, one.order, order.text);
+      assert.equal(await countOrders(), orders + 1, 'there is one order');
+      const journal = await acquirer.journal();
+      const taken = journal.slice(journaled).map(({ status, kind }) => `${status} ${kind}`);
+      assert.deepEqual(taken, one.taken);
+      assert.deepEqual(await compareLedger(survivor.db, journal), []);
+    });
+  }
+});

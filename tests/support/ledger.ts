@@ -1,0 +1,132 @@
+import type { Queryable } from '../../server/platform/database.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+
+/**
+ * The books of the acquirer beside ours, when nothing moves. Whatever one has and the other has not, or has otherwise,
+ * is named; an empty list means that they agree to the cent.
+ */
+
+interface LedgerRow {
+  readonly id: string;
+  readonly order_id: string;
+  readonly sale_id: string | null;
+  readonly type: 'sale' | 'refund' | 'void';
+  /** `accepted` is a refund that was taken on and has not settled; `undecided` is known to nobody. */
+  readonly status: 'succeeded' | 'failed' | 'voided' | 'chargeback' | 'accepted' | 'undecided';
+  readonly amount: number;
+  readonly currency: string;
+  readonly card_last4: string;
+  readonly processor_transaction_id: string | null;
+}
+
+interface OrderRow {
+  readonly id: string;
+  readonly status: string;
+  readonly total: number;
+  readonly refunded_amount: number;
+  readonly sale_id: string | null;
+  readonly sequence: number;
+  readonly event_sequences: readonly number[];
+}
+
+export async function compareLedger(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
+  const ledger = await db.query<LedgerRow>(
+    `SELECT t.id, t.order_id, o.sale_id, t.type, t.status, t.amount, t.currency, t.card_last4,
+       t.processor_response->>'transaction_id' AS processor_transaction_id
+     FROM (
+       SELECT company_id, id, order_id, type, status, amount, currency, card_last4, processor_response FROM transactions
+       UNION ALL
+       SELECT company_id, id, order_id, type, CASE WHEN slot = id THEN 'accepted' ELSE 'undecided' END, amount, currency,
+         card_last4, processor_response FROM open_transactions
+     ) t
+     JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
+     JOIN companies c ON c.id = t.company_id WHERE c.mode = 'live'`,
+  );
+  const orders = await db.query<OrderRow>(
+    `SELECT o.id, o.status, o.total, o.refunded_amount, o.sale_id, o.sequence,
+       ARRAY(SELECT sequence FROM events e WHERE e.company_id = o.company_id AND e.object_id = o.id
+         ORDER BY sequence) AS event_sequences
+     FROM orders o JOIN companies c ON c.id = o.company_id WHERE c.mode = 'live'`,
+  );
+  const ours = new Map(ledger.map((row) => [row.id, row]));
+  const theirs = new Map(journal.map((operation) => [operation.reference, operation]));
+  const ofOrder = Map.groupBy(ledger, (row) => row.order_id);
+  return [
+    ...journal.flatMap((operation) => missing(operation, ours)),
+    ...ledger.flatMap((row) => unfounded(row, theirs.get(row.id))),
+    ...orders.flatMap((order) => contradictions(order, ofOrder.get(order.id) ?? [])),
+  ];
+}
+
+const name = ({ kind, reference, status, amount }: Operation): string => `${status} ${kind} ${reference} of ${amount}`;
+const nameOf = ({ type, id, status, amount }: LedgerRow): string => `${status} ${type} ${id} of ${amount}`;
+
+/** What of an operation at the acquirer our books do not have. */
+function missing(operation: Operation, ours: ReadonlyMap<string, LedgerRow>): string[] {
+  const what = `the acquirer has the ${name(operation)}`;
+  if (operation.kind === 'void') {
+    const sale = ours.get(operation.charge_reference ?? '');
+    const stands = operation.status === 'approved' && sale?.status !== 'voided';
+    return stands ? [`${what}; our sale is ${sale?.status ?? 'missing'}`] : [];
+  }
+  const row = ours.get(operation.reference);
+  if (!row) return [`${what}; we do not know it`];
+  const type = operation.kind === 'charge' ? 'sale' : 'refund';
+  const wrong: string[] = [];
+  if (row.type !== type) wrong.push(`ours is a ${row.type}`);
+  if (row.amount !== operation.amount || row.currency !== operation.currency) {
+    wrong.push(`ours has ${row.amount} ${row.currency}, theirs ${operation.amount} ${operation.currency}`);
+  }
+  if (operation.kind === 'charge' && row.card_last4 !== operation.last4) wrong.push(`ours is on ${row.card_last4}`);
+  if (operation.kind === 'refund' && row.sale_id !== operation.charge_reference) {
+    wrong.push(`it gives back ${operation.charge_reference}, ours ${row.sale_id}`);
+  }
+  if (row.status !== 'undecided' && row.processor_transaction_id !== operation.transaction_id) {
+    wrong.push(`ours names ${row.processor_transaction_id}, theirs ${operation.transaction_id}`);
+  }
+  if (!expected(operation).includes(row.status)) wrong.push(`ours is ${row.status}`);
+  return wrong.map((why) => `${what}; ${why}`);
+}
+
+function expected({ kind, status, settled, voided }: Operation): readonly LedgerRow['status'][] {
+  if (kind === 'charge') {
+    if (status !== 'approved') return ['failed'];
+    return voided ? ['voided'] : ['succeeded', 'chargeback'];
+  }
+  if (status === 'approved') return settled ? ['accepted', 'succeeded'] : ['accepted'];
+  return status === 'rejected' ? ['accepted', 'failed'] : ['failed'];
+}
+
+/** What in our books the acquirer does not know, or nobody knows. */
+function unfounded(row: LedgerRow, operation: Operation | undefined): string[] {
+  if (row.status === 'undecided') return [`we have the ${nameOf(row)}`];
+  const needsOne = row.status !== 'failed' || row.processor_transaction_id !== null;
+  return needsOne && !operation ? [`we have the ${nameOf(row)}; the acquirer does not know it`] : [];
+}
+
+function contradictions(order: OrderRow, rows: readonly LedgerRow[]): string[] {
+  const wrong: string[] = [];
+  const sales = rows.filter(({ type, status }) => type === 'sale' && !['failed', 'undecided'].includes(status));
+  if (sales.length > 1) wrong.push(`has ${sales.length} successful sales`);
+  if ((sales[0]?.id ?? null) !== order.sale_id) wrong.push(`names the sale ${order.sale_id}, has ${sales[0]?.id}`);
+  const undecidedSale = rows.some(({ type, status }) => type === 'sale' && status === 'undecided');
+  if (order.status === 'pending' && !undecidedSale) wrong.push('is pending, and nothing is under way');
+  if ((order.status === 'voided') !== (sales[0]?.status === 'voided')) {
+    wrong.push(`is ${order.status}, its sale ${sales[0]?.status}`);
+  }
+  const refunded = rows
+    .filter(({ type, status }) => type === 'refund' && ['accepted', 'succeeded'].includes(status))
+    .reduce((sum, { amount }) => sum + amount, 0);
+  if (refunded !== order.refunded_amount) wrong.push(`has ${order.refunded_amount} refunded, its refunds ${refunded}`);
+  if (refunded > order.total) wrong.push(`gave back ${refunded} of ${order.total}`);
+  const fits: Readonly<Record<string, boolean>> = {
+    succeeded: refunded === 0,
+    partially_refunded: refunded > 0 && refunded < order.total,
+    refunded: refunded === order.total,
+  };
+  if (fits[order.status] === false) wrong.push(`is ${order.status} with ${refunded} of ${order.total} refunded`);
+  const sequences = order.event_sequences.join();
+  const unbroken = Array.from({ length: order.sequence }, (_, index) => index + 1).join();
+  if (sequences !== unbroken) wrong.push(`has events ${sequences}, should have ${unbroken}`);
+  return wrong.map((why) => `order ${order.id} ${why}`);
+}
