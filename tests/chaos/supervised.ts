@@ -52,7 +52,9 @@ export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile:
     });
     started.stderr.on('data', (chunk: Buffer) => log.write(chunk));
     started.once('exit', (code, signal) => {
-      if (ready && !killed && !stopped) ownEnds.push(`${name} ended with ${signal ?? `code ${code}`}`);
+      if (ready && !killed && !stopped) {
+        ownEnds.push(`${new Date().toISOString()}: ${name} ended by itself with ${signal ?? `code ${code}`}`);
+      }
       ready = false;
       const thisPauseMs = pauseMs;
       pauseMs = restartPauseMs;

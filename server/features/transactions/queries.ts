@@ -76,14 +76,18 @@ export async function findOpenOf(db: Queryable, companyId: string, orderId: stri
   );
 }
 
-/** Nobody knows whether it happened: it is asked about from now on. */
+/**
+ * Nobody knows whether it happened: it is asked about from now on. It may have been sent much later than it was opened,
+ * but not later than now, so the time in which it can still arrive is counted from here.
+ */
 export async function markInDoubt(
   db: Queryable,
   open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
   firstCheckMs: number,
 ): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET in_doubt = true, locked_until = now(), next_check_at = now() + $4 * interval '1 ms'
+    `UPDATE open_transactions SET in_doubt = true, opened_at = now(), locked_until = now(),
+       next_check_at = now() + $4 * interval '1 ms'
      WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3`,
     [open.company_id, open.order_id, open.id, firstCheckMs],
   );
