@@ -28,7 +28,8 @@ export async function lookAt(charging: Charging, open: OpenTransaction): Promise
   if (finding.outcome === 'unknown') return;
   if (open.type === 'void') return concludeVoid(charging, open, finding);
   if (open.type === 'refund') {
-    return open.accepted ? settleRefund(charging, open, finding) : concludeRefund(charging, open, finding);
+    await (open.accepted ? settleRefund(charging, open, finding) : concludeRefund(charging, open, finding));
+    return;
   }
   await charging.settle(settlementOf(state, open, finding, charging.clock.nowMs() + clockOffsetMs));
 }

@@ -6,6 +6,7 @@ import {
   assertInvalid,
   assertRefused,
   checkAllOpen,
+  contextOf,
   countOf,
   declinedOutcome,
   eventsOf,
@@ -22,6 +23,8 @@ import {
   until,
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { createLog } from '../../platform/log.ts';
+import { openOrders } from './service.ts';
 
 let service: TestService;
 let faults: Faults;
@@ -125,6 +128,36 @@ describe('POST /v1/orders/{id}/refund', () => {
     const open = await readOrder(service, id);
     assert.equal(open.refunded_amount, 600);
     assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 3);
+  });
+
+  it('answers with the refund in_progress, however fast it settles', async () => {
+    const jobs = async <Result>(result: Result): Promise<Result> => {
+      await service.orders.checkOpenTransactions(100);
+      return result;
+    };
+    const { db, vault, clock } = service;
+    const overtaken = openOrders({
+      db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
+      lanesDb: db,
+      vault,
+      clock,
+      log: createLog('fatal', { write: () => undefined }),
+    });
+    const { id } = await succeeded(service, shop);
+    const { body } = await overtaken.refund(
+      contextOf(service),
+      id,
+      {},
+      {
+        key: undefined,
+        answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: '2026-02-11' }),
+        refusal: () => undefined,
+      },
+    );
+    const answered = JSON.parse(body);
+    assert.equal(refundsOf(await readOrder(service, id))[0]?.status, 'succeeded');
+    assert.deepEqual([answered.status, refundsOf(answered)[0]?.status], ['refunded', 'in_progress']);
+    assert.equal(typeof refundsOf(answered)[0]?.processor_transaction_id, 'string');
   });
 
   it('refuses more than what is left: 400 validation_error, invalid_value on amount', async () => {

@@ -131,9 +131,9 @@ export async function refund(charging: Charging, { order, livemode }: OrderState
     await insist(() => discardOpen(charging.db, intent));
     throw notSentError('refund');
   }
-  await insist(() => concludeRefund(charging, intent, outcome));
+  const accepted = await insist(() => concludeRefund(charging, intent, outcome));
   failpoint('refund.after_accept');
-  return currentOrder(charging, intent);
+  return accepted ?? currentOrder(charging, intent);
 }
 
 async function currentOrder({ db }: Charging, { company_id, order_id }: Refund): Promise<Order> {
@@ -155,16 +155,19 @@ async function resumeRefund(
 
 type Taken = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
-/** What the processor says about a refund that was undecided: it took it on, or refused it, or never got it. */
-export async function concludeRefund(charging: Charging, intent: Refund, taken: Taken): Promise<void> {
-  if (taken.outcome === 'not_found') {
-    await discardOpen(charging.db, intent);
-    return;
+/**
+ * What the processor says about a refund that was undecided: it took it on, or refused it, or never got it. Gives the
+ * order as it is when it was taken on; a moment later it may have settled.
+ */
+export async function concludeRefund(charging: Charging, intent: Refund, taken: Taken): Promise<Order | undefined> {
+  if (taken.outcome !== 'approved') {
+    if (taken.outcome === 'declined') await endRefund(charging, intent, taken, 0);
+    else await discardOpen(charging.db, intent);
+    return undefined;
   }
-  if (taken.outcome === 'declined') return endRefund(charging, intent, taken, 0);
-  await charging.db.transaction(async (transaction) => {
+  return charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
-    if (!state || !(await acceptOpen(transaction, intent, taken.response))) return;
+    if (!state || !(await acceptOpen(transaction, intent, taken.response))) return undefined;
     const { order } = state;
     const refunded = order.refunded_amount + intent.amount;
     const trigger = refunded === order.total ? 'refund_accepted_in_full' : 'refund_accepted_in_part';
@@ -176,6 +179,11 @@ export async function concludeRefund(charging: Charging, intent: Refund, taken: 
       updated_at: new Date(charging.clock.nowMs() + state.clockOffsetMs),
     };
     if (!(await moveOrder(transaction, { from: order, to, events: [] }))) throw new Error('a locked order has moved');
+    const { transaction_id: processor_transaction_id } = taken.response;
+    const transactions = state.transactions.map((entry) =>
+      entry.id === intent.id ? { ...entry, processor_transaction_id } : entry,
+    );
+    return toWire({ ...state, order: to, transactions });
   });
 }
 
