@@ -23,6 +23,8 @@ import {
   unknownOutcome,
 } from '../../../tests/support/orders.ts';
 import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
+import { createLog } from '../../platform/log.ts';
+import { openOrders } from './service.ts';
 
 let service: TestService;
 let faults: Faults;
@@ -108,6 +110,31 @@ describe('the card 0259', () => {
       12,
     );
     for (const id of ids) assert.equal((await eventTypes(service, id)).at(-1), 'order.chargeback');
+  });
+});
+
+describe('a chargeback that is due', () => {
+  it('is not lost when the process dies before it is raised', async () => {
+    const { id } = await succeeded(service, await openShop(service, '4000000000000259'));
+    await allDue();
+    const { db, vault, clock } = service;
+    const dying = openOrders({
+      db: {
+        ...db,
+        transaction: (work) =>
+          db.transaction(async (transaction) => {
+            await work(transaction);
+            throw new Error('killed');
+          }),
+      },
+      lanesDb: db,
+      vault,
+      clock,
+      log: createLog('fatal', { write: () => undefined }),
+    });
+    await assert.rejects(dying.raiseDueChargebacks(100), /killed/);
+    assert.equal(await service.orders.raiseDueChargebacks(100), 1);
+    assert.equal((await readOrder(service, id)).status, 'chargeback');
   });
 });
 

@@ -72,15 +72,30 @@ export async function resolveChargeback(
   return order;
 }
 
-/** What the sandbox card for it has in store. An order that was refunded in the meantime ignores it. */
+/**
+ * What the sandbox card for it has in store, each taken from the store in the transaction that raises it. An order that
+ * was refunded in the meantime ignores it.
+ */
 export async function raiseDueChargebacks(charging: Charging, batch: number): Promise<number> {
-  const due = await takeDueChargebacks(charging.db, batch);
-  for (const { companyId, orderId } of due) {
-    try {
-      await dispute(charging, charging.db, companyId, orderId, 'chargeback_raised');
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-    }
+  for (let count = 0; count < batch; count += 1) {
+    const found = await charging.db.transaction(async (transaction) => {
+      const [due] = await takeDueChargebacks(transaction, 1);
+      if (due) await raiseIfPossible(charging, transaction, due);
+      return due;
+    });
+    if (!found) return count;
   }
-  return due.length;
+  return batch;
+}
+
+async function raiseIfPossible(
+  charging: Charging,
+  transaction: Database,
+  { companyId, orderId }: { companyId: string; orderId: string },
+): Promise<void> {
+  try {
+    await dispute(charging, transaction, companyId, orderId, 'chargeback_raised');
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
 }

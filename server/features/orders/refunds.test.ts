@@ -362,6 +362,26 @@ describe('a refund in doubt', () => {
     assert.deepEqual([anew.status, anew.body.refunded_amount], [200, 1000], anew.text);
   });
 
+  it('that never arrived still serves as a cursor: a walk that stands on it goes on', async () => {
+    const { id } = await succeeded(service, shop);
+    faults.refund = unknownOutcome;
+    faults.lookup = unknownOutcome;
+    await refund(service, id, 1000);
+    const [open] = refundsOf(await readOrder(service, id));
+    const pages = ['sort=amount', 'sort=-amount', 'sort=created_at'].map(
+      (sort) => `/v1/transactions?order_id=${id}&${sort}&starting_after=${open?.id}`,
+    );
+    const before = await Promise.all(pages.map((page) => service.call('GET', page)));
+    faults.lookup = async () => ({ outcome: 'not_found' });
+    await checkAllOpen(service);
+    assert.deepEqual(refundsOf(await readOrder(service, id)), []);
+    for (const [index, page] of pages.entries()) {
+      const reply = await service.call('GET', page);
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual(reply.body.data, before[index]?.body.data);
+    }
+  });
+
   it('that never arrived is made once by 20 repetitions of its key at once', async () => {
     for (let round = 0; round < 8; round += 1) {
       const { id } = await succeeded(service, shop);

@@ -148,14 +148,20 @@ export async function closeOpen(
   return rows.length === 1;
 }
 
-/** It never happened, or leaves no transaction of its own. */
+/** It never happened, or leaves no transaction of its own. A walk of a list may stand on it all the same. */
 export async function discardOpen(
   db: Queryable,
   open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
 ): Promise<boolean> {
   const rows = await db.query(
-    `DELETE FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3
-     RETURNING 1`,
+    `WITH gone AS (
+       DELETE FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3
+       RETURNING company_id, id, type, amount
+     ), buried AS (
+       INSERT INTO tombstones (company_id, id, object_type, sort_values)
+       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type = 'refund'
+     )
+     SELECT 1 FROM gone`,
     [open.company_id, open.order_id, open.id],
   );
   return rows.length === 1;
