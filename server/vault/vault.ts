@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { type Database, isUnavailable } from '../platform/database.ts';
+import { idTimeMs } from '../platform/ids.ts';
 import { createLane } from '../platform/lane.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
@@ -36,7 +37,7 @@ export interface StoredCard extends CardReference {
 export interface VaultOperation {
   readonly companyId: string;
   readonly mode: Mode;
-  /** Ours, and stored before the call. */
+  /** Ours, and stored before the call: an id whose time is that of the company, for a live one the real one. */
   readonly reference: string;
 }
 
@@ -81,12 +82,12 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
 
   /** Hands an operation to the processor of its company. */
   async function at(
-    { companyId, mode }: VaultOperation,
-    operate: (processor: Processor) => Promise<Outcome>,
+    { companyId, mode, reference }: VaultOperation,
+    operate: (processor: Processor, madeAtMs: number) => Promise<Outcome>,
   ): Promise<Outcome> {
     const processor = await processors(companyId, mode).catch(() => undefined);
     if (!processor) return notSent('no processor is connected');
-    return operate(processor).catch(() => unknown('the processor failed'));
+    return operate(processor, idTimeMs(reference)).catch(() => unknown('the processor failed'));
   }
 
   return {
@@ -113,10 +114,10 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       }
       if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
       const opened = card;
-      return at(request, (processor) => processor.charge({ ...request, card: opened }));
+      return at(request, (processor, madeAtMs) => processor.charge({ ...request, card: opened, madeAtMs }));
     },
-    refund: (request) => at(request, (processor) => processor.refund(request)),
-    void: (request) => at(request, (processor) => processor.void(request)),
+    refund: (request) => at(request, (processor, madeAtMs) => processor.refund({ ...request, madeAtMs })),
+    void: (request) => at(request, (processor, madeAtMs) => processor.void({ ...request, madeAtMs })),
     async lookup({ card, ageMs, ...request }) {
       try {
         const processor = await processors(request.companyId, request.mode);

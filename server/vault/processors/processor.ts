@@ -30,22 +30,23 @@ export interface ProcessorCard {
   readonly expYear: number;
 }
 
-export interface ChargeRequest extends Money {
+interface Sending {
   readonly companyId: string;
   readonly reference: string;
+  /** When the reference was recorded, where that is known: the life of the request counts from there. */
+  readonly madeAtMs?: number;
+}
+
+export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
 }
 
-export interface RefundRequest extends Money {
-  readonly companyId: string;
-  readonly reference: string;
+export interface RefundRequest extends Money, Sending {
   /** The reference of the charge that is given back. */
   readonly chargeReference: string;
 }
 
-export interface VoidRequest {
-  readonly companyId: string;
-  readonly reference: string;
+export interface VoidRequest extends Sending {
   readonly chargeReference: string;
 }
 

@@ -189,7 +189,12 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
   const client = isSecure ? https : http;
   const agent = new client.Agent({ keepAlive: true, timeout: idleConnectionMs });
 
-  function send(method: 'GET' | 'POST', path: readonly string[], body: object | undefined): Promise<Answer | Silence> {
+  function send(
+    method: 'GET' | 'POST',
+    path: readonly string[],
+    body: object | undefined,
+    madeAtMs: number,
+  ): Promise<Answer | Silence> {
     const text = body && JSON.stringify(body);
     const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
     const request = client.request(new URL(pathname, base), {
@@ -200,7 +205,8 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         ...(text && {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
-          'x-valid-until-ms': clock.nowMs() + requestLifeMs,
+          // Else one that we held back ourselves could arrive after "not found" was taken for "never happened".
+          'x-valid-until-ms': Math.min(madeAtMs, clock.nowMs()) + requestLifeMs,
         }),
       },
     });
@@ -244,9 +250,14 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
     });
   }
 
-  async function exchange(method: 'GET' | 'POST', path: readonly string[], body?: object): Promise<Answer | Silence> {
+  async function exchange(
+    method: 'GET' | 'POST',
+    path: readonly string[],
+    body?: object,
+    madeAtMs = clock.nowMs(),
+  ): Promise<Answer | Silence> {
     try {
-      return await send(method, path, body);
+      return await send(method, path, body, madeAtMs);
     } catch (error) {
       return { mayHaveArrived: false, reason: `the request could not be made: ${errorCode(error)}` };
     }
@@ -254,13 +265,10 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
 
   return {
     requestLifeMs,
-    async charge({ reference, amount, currency, card }) {
-      const answer = await exchange('POST', ['charges'], {
-        reference,
-        amount,
-        currency,
-        card: { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear },
-      });
+    async charge({ reference, amount, currency, card, madeAtMs }) {
+      const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
+      const body = { reference, amount, currency, card: sentCard };
+      const answer = await exchange('POST', ['charges'], body, madeAtMs);
       const { last4 } = card.number;
       return outcomeOf(answer, {
         kind: 'charge',
@@ -270,9 +278,9 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         last4,
       });
     },
-    async refund({ reference, chargeReference, amount, currency }) {
+    async refund({ reference, chargeReference, amount, currency, madeAtMs }) {
       const body = { reference, charge_reference: chargeReference, amount, currency };
-      const answer = await exchange('POST', ['refunds'], body);
+      const answer = await exchange('POST', ['refunds'], body, madeAtMs);
       return outcomeOf(answer, {
         kind: 'refund',
         reference,
@@ -281,8 +289,8 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         last4: null,
       });
     },
-    async void({ reference, chargeReference }) {
-      const answer = await exchange('POST', ['voids'], { reference, charge_reference: chargeReference });
+    async void({ reference, chargeReference, madeAtMs }) {
+      const answer = await exchange('POST', ['voids'], { reference, charge_reference: chargeReference }, madeAtMs);
       return outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
     },
     async lookup(request) {
