@@ -57,6 +57,8 @@ export interface OrderState {
   /** Null when the card was deleted. */
   readonly card: ChargedCard | null;
   readonly customerDeleted: boolean;
+  /** A void is under way, which is no transaction of the order. */
+  readonly voiding?: boolean;
 }
 
 function transactionToWire(transaction: TransactionSummary): OrderTransaction {

@@ -19,6 +19,7 @@ interface StateRow extends OrderRow {
   exp_month: number;
   exp_year: number;
   customer_deleted: boolean;
+  voiding: boolean;
 }
 
 const inlineTransactions = `(
@@ -29,7 +30,9 @@ const inlineTransactions = `(
 
 const stateStatement = `
   SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
-    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, c.deleted_at IS NOT NULL AS customer_deleted
+    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, c.deleted_at IS NOT NULL AS customer_deleted,
+    EXISTS (SELECT 1 FROM open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id
+      AND t.type = 'void') AS voiding
   FROM orders
   JOIN companies ON companies.id = orders.company_id
   JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id
@@ -40,7 +43,8 @@ const stateStatement = `
 export async function findOrder(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
   const [row] = await db.query<StateRow>(stateStatement, [companyId, id]);
   if (!row) return undefined;
-  const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, ...order } = row;
+  const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, voiding, ...order } =
+    row;
   return {
     order,
     transactions: transactions ?? [],
@@ -48,6 +52,7 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
     clockOffsetMs: clock_offset_ms,
     card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year },
     customerDeleted: customer_deleted,
+    voiding,
   };
 }
 

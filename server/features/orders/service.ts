@@ -72,7 +72,8 @@ async function getOrder(
 ): Promise<Order> {
   const state = await findOrder(context.db, context.company.id, id);
   if (!state) throw notFound('order');
-  if (state.transactions.some(({ status }) => status === 'in_progress')) void lookAgain(charging, context, id);
+  const open = state.voiding || state.transactions.some(({ status }) => status === 'in_progress');
+  if (open) void lookAgain(charging, context, id);
   const [order] = await expanded(context, [toWire(state)], expand);
   return order ?? toWire(state);
 }
