@@ -556,24 +556,23 @@ describe('the idempotency key of an order', () => {
     }
   });
 
-  it('that expired makes one order when 50 requests take it up again at once', async () => {
+  it('that expired makes one order when 20 requests take it up again at once', async () => {
     const later = await startTestService({ database: service.database, vault: service.vault });
     const other = await startTestService({ database: service.database, vault: service.vault });
+    for (const one of [later, other]) one.clock.advance(25 * 3_600_000);
     try {
       const own = await openShop(service);
-      const call = {
-        key: service.key,
-        body: { customer_id: own.customerId, ...items([own.productId, 1]) },
-        idempotencyKey: randomUUID(),
-      };
-      await service.call('POST', '/v1/orders', call);
-      for (const one of [later, other]) one.clock.advance(25 * 3_600_000);
-      const replies = await Promise.all(
-        Array.from({ length: 50 }, (_, index) => (index % 2 ? later : other).call('POST', '/v1/orders', call)),
-      );
-      const ids = new Set(replies.filter(({ status }) => status === 201).map((reply) => reply.body.id));
-      assert.equal(ids.size, 1, 'one key, one new order');
-      assert.equal(await countOf(service, 'orders', 'customer_id = $1', [own.customerId]), 2);
+      for (let round = 1; round <= 4; round += 1) {
+        const sent = { customer_id: own.customerId, ...items([own.productId, 1]) };
+        const call = { key: service.key, body: sent, idempotencyKey: randomUUID() };
+        await service.call('POST', '/v1/orders', call);
+        const replies = await Promise.all(
+          Array.from({ length: 20 }, (_, index) => (index % 2 ? later : other).call('POST', '/v1/orders', call)),
+        );
+        const ids = new Set(replies.filter(({ status }) => status === 201).map((reply) => reply.body.id));
+        assert.equal(ids.size, 1, 'one key, one new order');
+        assert.equal(await countOf(service, 'orders', 'customer_id = $1', [own.customerId]), 2 * round);
+      }
     } finally {
       await later.stop();
       await other.stop();
