@@ -44,10 +44,16 @@ interface StoredRow extends KeyRow {
   locked: boolean;
 }
 
+// A key whose operation is still open never expires.
+const notOpen = `NOT EXISTS (
+  SELECT 1 FROM open_transactions t
+  WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
+)`;
+
 /** For statements that read a key along with other things: `k` is the table, and the moment comes as SQL. */
 export const keyColumns = (now: string): string =>
   `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.body, k.operation_id,
-   k.expires_at <= ${now} AS expired`;
+   CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END AS expired`;
 
 const keyPattern = new RegExp(`^[A-Za-z0-9_-]{1,${limits.idempotencyKeyLength}}$`);
 
@@ -106,7 +112,7 @@ const storeStatement = `
     method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
     request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
     body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
-  WHERE k.expires_at <= $11 AND k.status IS NOT NULL
+  WHERE k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen})
   RETURNING 1`;
 
 class AnsweredElsewhere extends Error {}
@@ -271,20 +277,20 @@ async function attemptPhased(
 ): Promise<Answered | undefined> {
   const { row, result: kept } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
   if (key && row && row.method !== null) {
-    // One that stands for an operation does not expire before it has an answer.
-    const finished = storedAnswer(row) ?? (kept === undefined ? undefined : answer(kept, row.api_version));
-    if (finished && row.expired) {
-      await forgetKey(db, key);
+    // One that stands for an operation does not expire before that is over.
+    if (row.expired) {
+      await forgetKey(db, key, row);
       return undefined;
     }
     checkSameRequest(row, key);
+    const finished = storedAnswer(row) ?? (kept === undefined ? undefined : answer(kept, row.api_version));
     if (finished) return { ...finished, replayed: true };
     const result = row.operation_id === null ? undefined : await resume(row.operation_id);
     if (result === undefined) {
-      await forgetKey(db, key);
+      await forgetKey(db, key, row);
       return undefined;
     }
-    return finish(result, row.api_version);
+    return { ...(await finish(result, row.api_version)), replayed: true };
   }
   try {
     const result = await begin();
@@ -301,10 +307,11 @@ async function attemptPhased(
     return { ...decided, replayed: false };
   }
 
-  async function finish(result: unknown, apiVersion?: string): Promise<Answered | undefined> {
+  async function finish(result: unknown, apiVersion?: string): Promise<Answered> {
     const finished = answer(result, apiVersion);
-    if (key && keepAnswer) await finishKey(db, key, finished);
-    return { ...finished, replayed: false };
+    // Of several that continue one operation at once, the first decides what the answer is, for good.
+    const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
+    return { ...((kept?.row && storedAnswer(kept.row)) ?? finished), replayed: false };
   }
 }
 
@@ -337,23 +344,23 @@ export async function claimKey(transaction: Database, request: KeyedRequest, ope
   return rows.length === 1;
 }
 
-async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
-  await db.query(
+async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
+  const rows = await db.query(
     `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
-     WHERE company_id = $1 AND key = $2 AND status IS NULL`,
+     WHERE company_id = $1 AND key = $2 AND status IS NULL RETURNING 1`,
     [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
   );
+  return rows.length === 1;
 }
 
-async function forgetKey(db: Database, request: KeyedRequest): Promise<void> {
-  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2', [request.companyId, request.key]);
+/** Only as it was found: by now another request may have claimed it anew. */
+async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
+  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
+    request.companyId,
+    request.key,
+    found.request_id,
+  ]);
 }
-
-// A key whose operation is still open never expires.
-const notOpen = `NOT EXISTS (
-  SELECT 1 FROM open_transactions t
-  WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
-)`;
 
 /**
  * Removes keys that expired by their company's clock; several workers may do so side by side. No clock is behind
