@@ -138,6 +138,7 @@ CREATE TABLE open_transactions (
   card_brand text NOT NULL,
   card_last4 text NOT NULL,
   processor_response json,
+  request_id text,
   updated_at timestamp with time zone NOT NULL,
   opened_at timestamp with time zone NOT NULL DEFAULT now(),
   locked_until timestamp with time zone NOT NULL,

@@ -111,6 +111,8 @@ CREATE TABLE open_transactions (
   card_brand text NOT NULL,
   card_last4 text NOT NULL,
   processor_response json,
+  -- The request that asked for it, for the events that come of it.
+  request_id text,
   updated_at timestamptz NOT NULL,
   -- Real time from here on, whatever the clock of the company says.
   opened_at timestamptz NOT NULL DEFAULT now(),

@@ -133,7 +133,7 @@ const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uu
   failure_code text, failure_reason text, request_id text, sale_id uuid, sequence integer, updated_at timestamptz`;
 
 const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
-  card_last4, updated_at, locked_until, next_check_at`;
+  card_last4, request_id, updated_at, locked_until, next_check_at`;
 
 const recordIntentsStatement = `
   WITH intent AS MATERIALIZED (
@@ -152,7 +152,7 @@ const recordIntentsStatement = `
   ), opened AS (
     INSERT INTO open_transactions (${openColumns})
     SELECT company_id, id, '${undecided}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
-      card_brand, card_last4, updated_at, now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
+      card_brand, card_last4, request_id, updated_at, now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
     FROM intent WHERE transaction_id IS NOT NULL AND id IN (SELECT operation_id FROM claimed)
   ), told AS (
     INSERT INTO events (${eventColumns})

@@ -5,6 +5,7 @@ import { type EventType, newEvent } from '../events/service.ts';
 import { reclassify } from '../transactions/service.ts';
 import type { Charging } from './dependencies.ts';
 import { type OrderRow, toWire } from './order.ts';
+import { inUse } from './refunds.ts';
 import { lockOrder, moveOrder, takeDueChargebacks } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, type OrderTrigger } from './transitions.ts';
@@ -26,6 +27,7 @@ async function dispute(
   companyId: string,
   orderId: string,
   trigger: Dispute,
+  requestId: string | null,
 ): Promise<Order | undefined> {
   return db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, orderId);
@@ -33,6 +35,8 @@ async function dispute(
     const { order } = state;
     const status = nextOrderStatus(order.status, trigger);
     if (!status || !order.sale_id) throw wrongStatus(order, trigger);
+    // If the charge is being taken back, there may be nothing to dispute in a moment.
+    if (state.voiding) throw inUse();
     const at = new Date(clock.nowMs() + state.clockOffsetMs);
     const raised = trigger === 'chargeback_raised';
     if (raised) await reclassify(transaction, companyId, order.sale_id, 'chargeback', at);
@@ -41,7 +45,7 @@ async function dispute(
     );
     const to: OrderRow = { ...order, status, sequence: order.sequence + 1, updated_at: at };
     const object = toWire({ ...state, order: to, transactions });
-    const event = newEvent(companyId, at.getTime(), eventTypes[trigger], object, to.sequence, order.request_id);
+    const event = newEvent(companyId, at.getTime(), eventTypes[trigger], object, to.sequence, requestId);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
       throw new Error('a locked order has moved');
     }
@@ -51,12 +55,21 @@ async function dispute(
 
 function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
   const needed = trigger === 'chargeback_raised' ? 'succeeded or partially_refunded' : 'under chargeback';
-  const message = `This order is ${order.status}; it must be ${needed}.`;
+  const message = order.sale_id
+    ? `This order is ${order.status}; it must be ${needed}.`
+    : 'Nothing was charged for this order.';
   return new ApiError('invalid_state_transition', message, { param: 'id' });
 }
 
 export async function raiseChargeback(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
-  const order = await dispute(charging, context.db, context.company.id, orderId, 'chargeback_raised');
+  const order = await dispute(
+    charging,
+    context.db,
+    context.company.id,
+    orderId,
+    'chargeback_raised',
+    context.requestId,
+  );
   if (!order) throw notFound('order');
   return order;
 }
@@ -67,7 +80,14 @@ export async function resolveChargeback(
   orderId: string,
   outcome: 'accepted' | 'dismissed',
 ): Promise<Order> {
-  const order = await dispute(charging, context.db, context.company.id, orderId, `chargeback_${outcome}`);
+  const order = await dispute(
+    charging,
+    context.db,
+    context.company.id,
+    orderId,
+    `chargeback_${outcome}`,
+    context.requestId,
+  );
   if (!order) throw notFound('order');
   return order;
 }
@@ -94,7 +114,7 @@ async function raiseIfPossible(
   { companyId, orderId }: { companyId: string; orderId: string },
 ): Promise<void> {
   try {
-    await dispute(charging, transaction, companyId, orderId, 'chargeback_raised');
+    await dispute(charging, transaction, companyId, orderId, 'chargeback_raised', null);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -12,7 +12,7 @@ import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import { type Claim, type Facts, type Intent, recordIntents } from './charge-queries.ts';
-import { charge, resumeOrder } from './sales.ts';
+import { charge, resumeOrder, type Sale } from './sales.ts';
 import type { Order, OrderCreate, Shipping, ShippingInput } from './schemas.ts';
 
 /** Creating an order is the charge: read, record the intent, have the card charged, write down what came of it. */
@@ -76,7 +76,7 @@ async function record(charging: Charging, intent: Intent, newlyOrdered: readonly
 
 interface Draft {
   readonly state: OrderState;
-  readonly sale: { readonly id: string; readonly amount: number } | undefined;
+  readonly sale: Sale | undefined;
   readonly intent: Intent;
   readonly newlyOrdered: readonly string[];
 }
@@ -136,10 +136,11 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
     const intent = { order: done.order, claim, sale: undefined, answerEventId: succeeded.id, events };
     return { state: done, sale: undefined, intent, newlyOrdered };
   }
-  const sale = { id: newId(nowMs), amount: order.total };
+  const sale = { id: newId(nowMs), amount: order.total, request_id: requestId };
   const transactions = [
     {
-      ...sale,
+      id: sale.id,
+      amount: sale.amount,
       type: 'sale',
       status: 'in_progress',
       currency,

@@ -27,6 +27,8 @@ export interface Refund {
   readonly order_id: string;
   readonly id: string;
   readonly amount: number;
+  /** The request that asked for it. */
+  readonly request_id: string | null;
 }
 
 export async function refundOrder(
@@ -63,14 +65,16 @@ function notRefundable(order: OrderRow): ApiError {
   );
 }
 
+export function inUse(): ApiError {
+  return new ApiError('resource_in_use', 'Another operation on this order is under way. Retry shortly.', {
+    param: 'id',
+    headers: { 'Retry-After': '1' },
+  });
+}
+
 export async function refuseUndecided(transaction: Database, order: OrderRow): Promise<void> {
   const open = await findOpenOf(transaction, order.company_id, order.id);
-  if (open.some(({ accepted }) => !accepted)) {
-    throw new ApiError('resource_in_use', 'Another operation on this order is under way. Retry shortly.', {
-      param: 'id',
-      headers: { 'Retry-After': '1' },
-    });
-  }
+  if (open.some(({ accepted }) => !accepted)) throw inUse();
 }
 
 function amountOf(order: OrderRow, { amount }: OrderRefund): number {
@@ -84,13 +88,13 @@ function amountOf(order: OrderRow, { amount }: OrderRefund): number {
 /** Undefined when another request has the key by now. */
 export async function openRefund(
   transaction: Database,
-  { nowMs, company }: RequestContext,
+  { nowMs, company, requestId }: RequestContext,
   state: OrderState,
   amount: number,
   key: KeyedRequest | undefined,
 ): Promise<{ state: OrderState; refund: Refund } | undefined> {
   const { order } = state;
-  const refund = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount };
+  const refund = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount, request_id: requestId };
   if (key && !(await claimKey(transaction, key, refund.id))) return undefined;
   await insertOpen(
     transaction,
@@ -240,7 +244,7 @@ async function endRefund(
     const whole = settledInAll === order.total ? 'order.refunded' : 'order.partially_refunded';
     const type: EventType = succeeded ? whole : 'order.refund_failed';
     const object = toWire({ ...state, order: to, transactions });
-    const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, order.request_id);
+    const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, intent.request_id);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
       throw new Error('a locked order has moved');
     }

@@ -9,7 +9,7 @@ import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import { openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
-import { charge, decide } from './sales.ts';
+import { charge, decide, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 
@@ -17,7 +17,7 @@ type Begun =
   | {
       readonly kind: 'sale';
       readonly state: OrderState;
-      readonly sale: { readonly id: string; readonly amount: number };
+      readonly sale: Sale;
     }
   | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: Refund };
 
@@ -57,7 +57,7 @@ function notRetryable({ order }: OrderState): ApiError {
 
 async function openSale(
   transaction: Database,
-  { nowMs, company }: RequestContext,
+  { nowMs, company, requestId }: RequestContext,
   state: OrderState,
   key: KeyedRequest | undefined,
 ): Promise<Begun | undefined> {
@@ -72,7 +72,7 @@ async function openSale(
     const message = 'The card of this order was deleted. Create a new order with another card.';
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
-  const sale = { id: newId(nowMs), amount: order.total };
+  const sale = { id: newId(nowMs), amount: order.total, request_id: requestId };
   if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
   await insertOpen(
@@ -88,6 +88,7 @@ async function openSale(
       currency,
       card_brand,
       card_last4,
+      request_id: requestId,
       updated_at: new Date(nowMs),
     },
     lockMs[company.mode],

@@ -13,14 +13,16 @@ import { nextOrderStatus } from './transitions.ts';
 
 /** What becomes of an order when its sale is decided, by the processor's answer or by what it says later. */
 
+export interface Sale {
+  readonly id: string;
+  readonly amount: number;
+  /** The request that asked for it. */
+  readonly request_id: string | null;
+}
+
 export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' }>;
 
-export function settlementOf(
-  state: OrderState,
-  sale: { readonly id: string; readonly amount: number },
-  decided: Decided,
-  nowMs: number,
-): Settlement {
+export function settlementOf(state: OrderState, sale: Sale, decided: Decided, nowMs: number): Settlement {
   const { order, livemode } = state;
   const approved = decided.outcome === 'approved';
   const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
@@ -59,7 +61,7 @@ export function settlementOf(
     expected: order,
     transaction,
     response,
-    event: newEvent(order.company_id, nowMs, type, object, settled.sequence, order.request_id),
+    event: newEvent(order.company_id, nowMs, type, object, settled.sequence, sale.request_id),
     chargebackAt: chargebackAfterMs === undefined ? null : new Date(nowMs + chargebackAfterMs),
   };
 }
@@ -75,7 +77,7 @@ function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: 
 export async function charge(
   charging: Charging,
   state: OrderState,
-  sale: { readonly id: string; readonly amount: number },
+  sale: Sale,
   path: 'charge' | 'retry',
 ): Promise<Order> {
   const { order, card, livemode } = state;

@@ -14,7 +14,7 @@ import { nextOrderStatus } from './transitions.ts';
 
 /** Takes back a charge that has not settled: the cardholder never sees it. For operators; there is no API call. */
 export async function voidOrder(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
-  const { company, nowMs } = context;
+  const { company, nowMs, requestId } = context;
   const { order, intent } = await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, company.id, orderId);
     if (!state) throw notFound('order');
@@ -22,7 +22,7 @@ export async function voidOrder(charging: Charging, context: RequestContext, ord
     if (!nextOrderStatus(found.status, 'void_approved') || !found.sale_id) throw notVoidable(`it is ${found.status}`);
     await refuseUndecided(transaction, found);
     const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = found;
-    const open = { company_id, order_id: id, id: newId(nowMs) };
+    const open = { company_id, order_id: id, id: newId(nowMs), request_id: requestId };
     await insertOpen(
       transaction,
       {
@@ -71,7 +71,12 @@ type Told = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not
 
 export async function concludeVoid(
   charging: Charging,
-  intent: { readonly company_id: string; readonly order_id: string; readonly id: string },
+  intent: {
+    readonly company_id: string;
+    readonly order_id: string;
+    readonly id: string;
+    readonly request_id: string | null;
+  },
   told: Told,
 ): Promise<void> {
   await charging.db.transaction(async (transaction) => {
@@ -87,7 +92,7 @@ export async function concludeVoid(
       entry.id === order.sale_id ? { ...entry, status: 'voided' as const } : entry,
     );
     const object = toWire({ ...state, order: to, transactions });
-    const event = newEvent(order.company_id, at.getTime(), 'order.voided', object, to.sequence, order.request_id);
+    const event = newEvent(order.company_id, at.getTime(), 'order.voided', object, to.sequence, intent.request_id);
     await moveOrder(transaction, { from: order, to, events: [event] });
   });
 }

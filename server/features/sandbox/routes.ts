@@ -20,7 +20,7 @@ const common = {
   category: 'write',
   idempotency: 'optional',
   success: { status: 200, schema: order, shape: 'resource' },
-  errors: ['invalid_state_transition'],
+  errors: ['invalid_state_transition', 'resource_in_use'],
 } as const;
 
 function sandboxOnly(context: RequestContext): RequestContext {

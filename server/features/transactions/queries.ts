@@ -22,6 +22,7 @@ export interface NewOpenTransaction {
   readonly currency: string;
   readonly card_brand: string;
   readonly card_last4: string;
+  readonly request_id: string | null;
   readonly updated_at: Date;
 }
 
@@ -29,8 +30,8 @@ export interface NewOpenTransaction {
 export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
-       currency, card_brand, card_last4, updated_at, locked_until, next_check_at)
-     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11,
+       currency, card_brand, card_last4, updated_at, request_id, locked_until, next_check_at)
+     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13,
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms')
      ON CONFLICT DO NOTHING RETURNING 1`,
     [
@@ -46,6 +47,7 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
       open.card_last4,
       open.updated_at,
       lockMs,
+      open.request_id,
     ],
   );
   return rows.length === 1;
@@ -64,9 +66,10 @@ export interface OpenTransaction {
   /** Whether the process that opened it is taken to be at work on it. */
   readonly locked: boolean;
   readonly age_ms: number;
+  readonly request_id: string | null;
 }
 
-const openColumns = `company_id, order_id, id, type, amount, currency, slot = id AS accepted, in_doubt,
+const openColumns = `company_id, order_id, id, type, amount, currency, request_id, slot = id AS accepted, in_doubt,
   locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::bigint AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
