@@ -38,9 +38,10 @@ export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile:
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
 
   function start(): void {
-    const { PATH, HOME, TMPDIR } = process.env;
+    const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+    const machine = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
     const started = spawn(process.execPath, [program], {
-      env: { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...environment },
+      env: { ...machine, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child = started;
