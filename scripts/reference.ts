@@ -70,6 +70,10 @@ function limitsPage(): string {
       `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values`,
     ],
     ['Image', `${limits.imageBytes / 1024 / 1024} MB; JPEG, PNG or GIF; ${limits.imagesPerProduct} per product`],
+    [
+      'Order',
+      `${limits.orderItems} items, ${limits.quantityMax.toLocaleString('en')} of a product, ${limits.orderTotalCentsMax.toLocaleString('en')} cents in all`,
+    ],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['E-mail address', `${limits.emailLength} characters`],
