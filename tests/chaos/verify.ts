@@ -33,10 +33,12 @@ const ordersStatement = `
     count(t.id) FILTER (WHERE t.type = 'sale' AND t.status = 'succeeded')::integer AS good_sales,
     count(t.id) FILTER (WHERE t.type = 'refund')::integer AS refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.type = 'refund' AND t.status = 'succeeded'), 0)::bigint AS refunded_in_all,
-    ARRAY(SELECT e.type FROM events e WHERE e.company_id = o.company_id AND e.object_id = o.id
-      ORDER BY e.sequence) AS events
+    coalesce(e.types, '{}') AS events
   FROM orders o LEFT JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
-  GROUP BY o.company_id, o.id`;
+  LEFT JOIN (
+    SELECT object_id, array_agg(type ORDER BY sequence) AS types FROM events GROUP BY object_id
+  ) e ON e.object_id = o.id
+  GROUP BY o.company_id, o.id, e.types`;
 
 export async function verify(
   db: Queryable,

@@ -44,9 +44,12 @@ export async function compareLedger(db: Queryable, journal: readonly Operation[]
   );
   const orders = await db.query<OrderRow>(
     `SELECT o.id, o.status, o.total, o.refunded_amount, o.sale_id, o.sequence,
-       ARRAY(SELECT sequence FROM events e WHERE e.company_id = o.company_id AND e.object_id = o.id
-         ORDER BY sequence) AS event_sequences
-     FROM orders o JOIN companies c ON c.id = o.company_id WHERE c.mode = 'live'`,
+       coalesce(e.sequences, '{}') AS event_sequences
+     FROM orders o JOIN companies c ON c.id = o.company_id
+     LEFT JOIN (
+       SELECT object_id, array_agg(sequence ORDER BY sequence) AS sequences FROM events GROUP BY object_id
+     ) e ON e.object_id = o.id
+     WHERE c.mode = 'live'`,
   );
   const ours = new Map(ledger.map((row) => [row.id, row]));
   const theirs = new Map(journal.map((operation) => [operation.reference, operation]));
