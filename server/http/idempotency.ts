@@ -275,7 +275,7 @@ async function attemptPhased(
   { key, answer, refusal }: PhasedRequest,
   { find, begin, resume, keepAnswer }: Phases,
 ): Promise<Answered | undefined> {
-  const { row, result: kept } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
+  const { row, result: keptResult } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
   if (key && row && row.method !== null) {
     // One that stands for an operation does not expire before that is over.
     if (row.expired) {
@@ -283,7 +283,7 @@ async function attemptPhased(
       return undefined;
     }
     checkSameRequest(row, key);
-    const finished = storedAnswer(row) ?? (kept === undefined ? undefined : answer(kept, row.api_version));
+    const finished = storedAnswer(row) ?? (keptResult === undefined ? undefined : answer(keptResult, row.api_version));
     if (finished) return { ...finished, replayed: true };
     const result = row.operation_id === null ? undefined : await resume(row.operation_id);
     if (result === undefined) {

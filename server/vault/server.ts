@@ -37,7 +37,7 @@ export const vaultAnswer = Compile(
 
 const operation = { companyId: id, mode, reference: id };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
-const card = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
+const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
 const vaultCalls = {
   store: Compile(Type.Object({ company_id: id, card_id: id, mode, number })),
@@ -45,14 +45,14 @@ const vaultCalls = {
   remove: Compile(
     Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
   ),
-  charge: Compile(Type.Object({ ...operation, ...money, card })),
+  charge: Compile(Type.Object({ ...operation, ...money, card: chargedCard })),
   refund: Compile(Type.Object({ ...operation, ...money, chargeReference: id })),
   void: Compile(Type.Object({ ...operation, chargeReference: id })),
   lookup: Compile(
     Type.Object({
       ...operation,
       ageMs: Type.Number(),
-      card: Type.Optional(card),
+      card: Type.Optional(chargedCard),
       chargeReference: Type.Optional(id),
     }),
   ),

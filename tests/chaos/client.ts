@@ -117,7 +117,10 @@ export async function runClient(options: ClientOptions): Promise<void> {
     const key = randomUUID();
     const reply = await answered('create', '/v1/orders', key, body);
     if (!reply) return;
-    if (reply.status !== 201) return void wrong('create', reply);
+    if (reply.status !== 201) {
+      wrong('create', reply);
+      return;
+    }
     const total = goods.reduce((sum, { amount }) => sum + amount * quantity, 0);
     const { id, status } = reply.body;
     if (reply.body.total !== total) diary.wrong.push(`order ${id} costs ${reply.body.total} instead of ${total}`);
@@ -161,7 +164,10 @@ export async function runClient(options: ClientOptions): Promise<void> {
   async function repeat(order: KnownOrder): Promise<void> {
     const reply = await answered('repeat', '/v1/orders', order.key, order.body);
     if (!reply) return;
-    if (reply.status !== 201) return void wrong('repeat', reply);
+    if (reply.status !== 201) {
+      wrong('repeat', reply);
+      return;
+    }
     const { id, status } = reply.body;
     if (id !== order.id) diary.wrong.push(`key ${order.key} was answered with order ${order.id}, then with ${id}`);
     if (status !== order.firstStatus) {

@@ -31,7 +31,9 @@ export function describeReport(report: ChaosReport): string {
 }
 
 function rowsOf(prefix: string, counts: ReadonlyMap<string, number>): [string, number][] {
-  return [...counts].sort().map(([name, count]) => [`${prefix}${name}`, count]);
+  return [...counts]
+    .sort(([left], [right]) => left.localeCompare(right))
+    .map(([name, count]) => [`${prefix}${name}`, count]);
 }
 
 const shownMax = 50;

@@ -69,7 +69,7 @@ async function record(charging: Charging, intent: Intent, newlyOrdered: readonly
       return (await recordIntents(transaction, [intent]))[0] ?? false;
     });
   } catch (error) {
-    if (/^orders_/.test(violatedConstraint(error) ?? '')) return false;
+    if (violatedConstraint(error)?.startsWith('orders_')) return false;
     throw error;
   }
 }

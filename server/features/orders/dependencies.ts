@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type DatabasePool, isUnavailable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { OpenTransaction } from '../transactions/service.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Facts, Intent, Question, Settlement } from './charge-queries.ts';
 
@@ -23,7 +24,10 @@ export interface ChargeLanes {
   readonly settle: (settlement: Settlement) => Promise<boolean>;
 }
 
-export type Charging = MoneyDependencies & ChargeLanes;
+export interface Charging extends MoneyDependencies, ChargeLanes {
+  /** Recovery, which itself needs all of this. */
+  readonly lookAt: (open: OpenTransaction) => Promise<void>;
+}
 
 /** How long an operation is left to the process that began it; longer than its processor may take to answer. */
 export const lockMs = { sandbox: 5_000, live: 30_000 } as const;

@@ -94,12 +94,12 @@ export async function openRefund(
   key: KeyedRequest | undefined,
 ): Promise<{ state: OrderState; refund: Refund } | undefined> {
   const { order } = state;
-  const refund = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount, request_id: requestId };
-  if (key && !(await claimKey(transaction, key, refund.id))) return undefined;
+  const intent = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount, request_id: requestId };
+  if (key && !(await claimKey(transaction, key, intent.id))) return undefined;
   await insertOpen(
     transaction,
     {
-      ...refund,
+      ...intent,
       type: 'refund',
       customer_id: order.customer_id,
       payment_method_id: order.payment_method_id,
@@ -110,7 +110,7 @@ export async function openRefund(
     },
     lockMs[company.mode],
   );
-  return { state, refund };
+  return { state, refund: intent };
 }
 
 /** Hands a refund to the processor. The intent is already recorded. */

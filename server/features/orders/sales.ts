@@ -7,7 +7,6 @@ import { type Charging, firstCheckMs, gatewayError, insist } from './dependencie
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
 import type { Settlement } from './charge-queries.ts';
 import { findAnswer, findOrder } from './queries.ts';
-import { lookAt } from './recovery.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
 
@@ -126,6 +125,6 @@ export async function decide(
   const open = await undecided();
   if (!open) return;
   if (open.locked && !open.in_doubt) throw inProgress();
-  await lookAt(charging, open);
+  await charging.lookAt(open);
   if (await undecided()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
 }

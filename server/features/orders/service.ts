@@ -48,6 +48,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     ...dependencies,
     read: createLane((questions) => readFacts(lanesDb, questions)),
     intend: createLane((intents) => recordIntents(lanesDb, intents)),
+    lookAt: (open) => lookAt(charging, open),
     settle: createLane((settlements) => settle(lanesDb, settlements)),
   };
   return {

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
 import { defineRoute, type RequestContext, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
@@ -10,7 +10,6 @@ const chargebackResolve = Type.Object(
   { outcome: Type.Enum(['accepted', 'dismissed']) },
   { additionalProperties: false, title: 'ChargebackResolve' },
 );
-type ChargebackResolve = Static<typeof chargebackResolve>;
 
 const common = {
   tag: 'Sandbox',
@@ -47,7 +46,7 @@ export function sandboxRoutes(orders: Orders): Route[] {
       body: chargebackResolve,
       bodyExample: { outcome: 'dismissed' },
       handle: ({ context, params, body }) =>
-        orders.resolveChargeback(sandboxOnly(context), params.id ?? '', (body as ChargebackResolve).outcome),
+        orders.resolveChargeback(sandboxOnly(context), params.id ?? '', body.outcome),
     }),
   ];
 }

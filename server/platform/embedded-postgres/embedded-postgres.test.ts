@@ -5,6 +5,7 @@ import * as fs from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   isRootOnLinux,
   isRunning,
