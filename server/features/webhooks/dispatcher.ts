@@ -1,0 +1,204 @@
+import { EventEmitter } from 'node:events';
+import type { Clock } from '../../platform/clock.ts';
+import type { DatabasePool } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { createLane } from '../../platform/lane.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { envelopeOf } from '../events/service.ts';
+import {
+  type Attempt,
+  claimDeliveries,
+  type Delivery,
+  keepWatch,
+  recordAttempts,
+  releaseClaims,
+} from './delivery-queries.ts';
+import { disableEndpoint } from './endpoints.ts';
+import { nextAttemptAt } from './retry-schedule.ts';
+import { secretsOf } from './secrets.ts';
+import { type Sent, send } from './send.ts';
+
+/**
+ * Sends what is due. Each endpoint may have a bounded number of requests under way: one that hangs fills its own share and
+ * no more, and is not asked for again before one of them has ended.
+ */
+
+export interface DispatcherDependencies {
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly outbound: Outbound;
+  readonly secretKey: Buffer;
+  readonly random: () => number;
+}
+
+export interface Dispatcher {
+  stop(): Promise<void>;
+}
+
+export const webhooksDueChannel = 'webhooks_due';
+
+const perEndpointMax = 20;
+const inFlightMax = 400;
+const claimMax = 100;
+const idleMs = 1_000;
+const watchMs = 2_000;
+/** A worker that was not seen for this long is dead; its claims are taken over. */
+export const silenceMs = 10_000;
+const finishingMs = 4_000;
+/** A receiver that answers so does not want to be asked again. */
+const gone = 410;
+
+export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
+  const { db, clock, log } = dependencies;
+  const workerId = newId(clock.nowMs());
+  const underWay = new Map<string, number>();
+  const alarm = new EventEmitter();
+  let inFlight = 0;
+  let stopping = false;
+  let rung = false;
+  const ring = (): void => {
+    rung = true;
+    alarm.emit('ring');
+  };
+  const record = createLane(
+    async (attempts: readonly Attempt[]) => {
+      await recordAttempts(db, attempts);
+      return attempts;
+    },
+    { batchMax: 64, width: 2 },
+  );
+
+  async function deliver(delivery: Delivery): Promise<void> {
+    try {
+      const attempt = await attemptDelivery(dependencies, delivery);
+      await record(attempt.record);
+      if (attempt.gone) await disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone');
+    } catch (error) {
+      // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
+      log.error({ err: error, event_id: delivery.event_id }, 'an attempt to deliver could not be recorded');
+      unrecorded += 1;
+    } finally {
+      inFlight -= 1;
+      const left = (underWay.get(delivery.endpoint_id) ?? 1) - 1;
+      if (left > 0) underWay.set(delivery.endpoint_id, left);
+      else underWay.delete(delivery.endpoint_id);
+      ring();
+    }
+  }
+  let unrecorded = 0;
+
+  async function claim(): Promise<number> {
+    const room = Math.min(inFlightMax - inFlight, claimMax);
+    if (room <= 0) return 0;
+    const fullest = Math.max(0, ...underWay.values());
+    const busy = [...underWay].filter(([, count]) => count >= perEndpointMax / 2).map(([id]) => id);
+    const perEndpoint = perEndpointMax - Math.min(fullest, perEndpointMax / 2);
+    const due = await claimDeliveries(db, { workerId, busy, perEndpoint, count: room });
+    for (const delivery of due) {
+      inFlight += 1;
+      underWay.set(delivery.endpoint_id, (underWay.get(delivery.endpoint_id) ?? 0) + 1);
+      void deliver(delivery);
+    }
+    return due.length;
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping) {
+      rung = false;
+      let claimed = 0;
+      try {
+        claimed = await claim();
+      } catch (error) {
+        log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
+        await pause(idleMs);
+        continue;
+      }
+      if (claimed === 0 && !rung && !stopping) await pause(idleMs);
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    alarm.once('ring', resolve);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      alarm.off('ring', resolve);
+    });
+  }
+
+  async function watch(): Promise<void> {
+    if ((await keepWatch(db, workerId, silenceMs)) > 0) ring();
+  }
+
+  db.listen(webhooksDueChannel, ring, ring).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
+  const watching = setInterval(() => {
+    watch().catch((error: unknown) => log.warn({ err: error }, 'a worker could not show that it lives'));
+  }, watchMs);
+  const running = watch()
+    .catch((error: unknown) => log.warn({ err: error }, 'a worker could not show that it lives'))
+    .then(loop);
+
+  return {
+    async stop() {
+      stopping = true;
+      ring();
+      clearInterval(watching);
+      await running;
+      const deadlineMs = clock.nowMs() + finishingMs;
+      while (inFlight > 0 && clock.nowMs() < deadlineMs) await pause(100);
+      await releaseClaims(db, workerId).catch(() => undefined);
+    },
+  };
+}
+
+interface Attempted {
+  readonly record: Attempt;
+  readonly gone: boolean;
+}
+
+async function attemptDelivery(dependencies: DispatcherDependencies, delivery: Delivery): Promise<Attempted> {
+  const { clock, random } = dependencies;
+  const event = { ...delivery, id: delivery.event_id };
+  const sent: Sent =
+    delivery.endpoint_status === 'enabled'
+      ? await send(dependencies, {
+          url: delivery.url,
+          secrets: secretsOf(dependencies.secretKey, delivery.company_id, delivery.endpoint_id, delivery),
+          event: envelopeOf(event, delivery.mode === 'live', delivery.api_version),
+          attempt: delivery.attempts,
+        })
+      : {
+          succeeded: false,
+          httpStatus: null,
+          durationMs: 0,
+          error: 'the endpoint is disabled',
+          headers: {},
+          body: null,
+        };
+  const nowMs = clock.nowMs() + delivery.clock_offset_ms;
+  const again = !sent.succeeded && delivery.endpoint_status === 'enabled' && sent.httpStatus !== gone;
+  const next = again ? nextAttemptAt(delivery.attempts, nowMs, sent.retryAfter, random()) : null;
+  return {
+    gone: sent.httpStatus === gone,
+    record: {
+      company_id: delivery.company_id,
+      endpoint_id: delivery.endpoint_id,
+      event_id: delivery.event_id,
+      inserted_at: delivery.inserted_at,
+      log_id: newId(nowMs),
+      event_type: delivery.type,
+      attempt: delivery.attempts,
+      succeeded: sent.succeeded,
+      http_status: sent.httpStatus,
+      duration_ms: sent.durationMs,
+      error: sent.error,
+      request_headers: sent.headers,
+      response_body: sent.body,
+      at: new Date(nowMs),
+      next_attempt_at: next,
+    },
+  };
+}
