@@ -70,6 +70,8 @@ function limitsPage(): string {
       `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values`,
     ],
     ['Image', `${limits.imageBytes / 1024 / 1024} MB; JPEG, PNG or GIF; ${limits.imagesPerProduct} per product`],
+    ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to answer`],
+    ['Events', `kept ${limits.eventRetentionDays} days`],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['E-mail address', `${limits.emailLength} characters`],

@@ -19,7 +19,7 @@ import { eventRoutes } from './features/events/routes.ts';
 import { sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
-import type { WebhookDependencies } from './features/webhooks/endpoints.ts';
+import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
@@ -124,7 +124,7 @@ export function apiRoutes(
     ...productRoutes(references, links),
     ...orderRoutes(orders),
     ...transactionRoutes(ordersById),
-    ...sandboxRoutes(orders),
+    ...sandboxRoutes({ orders, cards, references: { ...references, releaseCards, paymentMethodsOf }, webhooks }),
     ...eventRoutes(),
     ...webhookRoutes(webhooks),
   ];

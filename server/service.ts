@@ -122,7 +122,10 @@ async function start(
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
-  const outbound = createOutbound({ isAllowed, ...(certificates && { certificates: [...rootCertificates, ...certificates] }) });
+  const outbound = createOutbound({
+    isAllowed,
+    ...(certificates && { certificates: [...rootCertificates, ...certificates] }),
+  });
   cleanUp.push(() => outbound.close());
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
 
@@ -136,7 +139,16 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
-    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, vault, orders, outbound, webhookSecretKey, log });
+    const worker = startWorker({
+      db,
+      clock: systemClock,
+      files: fileStore(config) ?? disk,
+      vault,
+      orders,
+      outbound,
+      webhookSecretKey,
+      log,
+    });
     cleanUp.push(() => worker.stop());
   }
   if (config.SVC_ROLES.includes('api')) {

@@ -52,7 +52,11 @@ export async function getEvent(context: RequestContext, id: string): Promise<Eve
   return shown(context, event);
 }
 
-export async function getEvents(context: RequestContext, filters: EventFilters, page: PageRequest): Promise<Page<Event>> {
+export async function getEvents(
+  context: RequestContext,
+  filters: EventFilters,
+  page: PageRequest,
+): Promise<Page<Event>> {
   const found = await listEvents(context.db, context.company.id, filters, page);
   return {
     ...found,

@@ -6,7 +6,7 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type EventRow, insertEvents, newEvent } from '../events/service.ts';
 import { lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
-import { type CardDependencies, checkBilling, redeemToken, type VaultedCard } from './card-tokens.ts';
+import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
 import {
   attachAtOnce,
   type CardFacts,
@@ -20,7 +20,7 @@ import {
 } from './queries.ts';
 import type { BillingDetails, CardCapture, PaymentMethod, PaymentMethodAttach } from './schemas.ts';
 
-export type { CardDependencies };
+export { type CardDependencies, vaultCard };
 
 /** What subscriptions hold against a card. They answer inside the transaction that changes it. */
 export interface PaymentMethodReferences {

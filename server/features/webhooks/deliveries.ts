@@ -5,7 +5,7 @@ import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
 import { exampleOf } from './examples.ts';
 import { replayDelivery } from './delivery-queries.ts';
-import { getEndpoint, type WebhookDependencies } from './endpoints.ts';
+import { getEndpoint, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
 import type { Delivery, DeliveryLog, EndpointTest, TestResult, VersionMove, VersionMoved } from './schemas.ts';
 import { secretsOf } from './secrets.ts';

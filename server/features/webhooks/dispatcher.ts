@@ -14,7 +14,7 @@ import {
   recordAttempts,
   releaseClaims,
 } from './delivery-queries.ts';
-import { disableEndpoint } from './endpoints.ts';
+import { disableEndpoint } from './service.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { secretsOf } from './secrets.ts';
 import { type Sent, send } from './send.ts';

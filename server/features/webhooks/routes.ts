@@ -13,7 +13,7 @@ import {
   rotateSecret,
   toWire,
   type WebhookDependencies,
-} from './endpoints.ts';
+} from './service.ts';
 import {
   createdEndpoint,
   delivery,

@@ -64,6 +64,8 @@ const endpointExample = {
   updated_at: '2026-02-11T09:34:00.000Z',
 };
 
+const eventExample = 'evt_019c4c214a207e138d4e8f706b5c4d3e';
+
 export const endpoint = Type.Object(endpointFields, { title: 'WebhookEndpoint', examples: [endpointExample] });
 export type Endpoint = Static<typeof endpoint>;
 
@@ -93,7 +95,17 @@ export const rotatedSecret = Type.Object(
     previous_secret_valid_until: timestamp(),
     message: Type.String(),
   },
-  { title: 'RotatedWebhookSecret' },
+  {
+    title: 'RotatedWebhookSecret',
+    examples: [
+      {
+        id: endpointExample.id,
+        new_signing_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+        previous_secret_valid_until: '2026-02-12T09:34:00.000Z',
+        message: 'Deliveries are signed with both secrets for 24 hours.',
+      },
+    ],
+  },
 );
 export type RotatedSecret = Static<typeof rotatedSecret>;
 
@@ -112,7 +124,19 @@ export const testResult = Type.Object(
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),
   },
-  { title: 'WebhookTestResult' },
+  {
+    title: 'WebhookTestResult',
+    examples: [
+      {
+        id: eventExample,
+        webhook_endpoint_id: endpointExample.id,
+        status: 'success',
+        http_status: 200,
+        duration_ms: 84,
+        error: null,
+      },
+    ],
+  },
 );
 export type TestResult = Static<typeof testResult>;
 
@@ -129,7 +153,21 @@ export const delivery = Type.Object(
     next_attempt_at: nullable(timestamp()),
     data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }),
   },
-  { title: 'WebhookDelivery' },
+  {
+    title: 'WebhookDelivery',
+    examples: [
+      {
+        id: eventExample,
+        type: 'order.succeeded',
+        created_at: '2026-02-11T09:33:00.020Z',
+        delivery_status: 'delivered',
+        attempts: 1,
+        last_attempt_at: '2026-02-11T09:33:00.110Z',
+        next_attempt_at: null,
+        data: { object: { id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c', status: 'succeeded' } },
+      },
+    ],
+  },
 );
 export type Delivery = Static<typeof delivery>;
 
@@ -147,7 +185,24 @@ export const deliveryLog = Type.Object(
     response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
     created_at: timestamp(),
   },
-  { title: 'WebhookDeliveryLog' },
+  {
+    title: 'WebhookDeliveryLog',
+    examples: [
+      {
+        id: '019c4c22-1c00-7a00-8b1c-3d4e5f607182',
+        event_id: eventExample,
+        event_type: 'order.succeeded',
+        attempt: 1,
+        status: 'success',
+        http_status: 200,
+        duration_ms: 84,
+        error: null,
+        request_headers: { 'SVC-Event-Type': 'order.succeeded' },
+        response_body: 'ok',
+        created_at: '2026-02-11T09:33:00.110Z',
+      },
+    ],
+  },
 );
 export type DeliveryLog = Static<typeof deliveryLog>;
 
@@ -167,7 +222,18 @@ export const versionMoved = Type.Object(
       description: 'The last events of the company, in both versions.',
     }),
   },
-  { title: 'WebhookVersionMoved' },
+  {
+    title: 'WebhookVersionMoved',
+    examples: [
+      {
+        id: endpointExample.id,
+        api_version: '2026-02-11',
+        previous_api_version: '2025-11-04',
+        dry_run: true,
+        sample: [],
+      },
+    ],
+  },
 );
 export type VersionMoved = Static<typeof versionMoved>;
 

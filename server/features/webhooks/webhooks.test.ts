@@ -12,7 +12,10 @@ let receiver: Receiver;
 let dispatcher: Dispatcher;
 
 before(async () => {
-  service = await startTestService({ settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1' }, certificates: [testAuthority] });
+  service = await startTestService({
+    settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1' },
+    certificates: [testAuthority],
+  });
   receiver = await startReceiver();
   dispatcher = startDispatcher({
     db: service.db,

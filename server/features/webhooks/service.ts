@@ -7,7 +7,7 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { DatabasePool } from '../../platform/database.ts';
+import type { Database } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { AddressCheck } from '../../platform/outbound/addresses.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -189,7 +189,7 @@ const reasons: Readonly<Record<DisableReason, string>> = {
 
 /** The service itself gives up on a receiver, and says so with an event. */
 export async function disableEndpoint(
-  { db, clock }: { readonly db: DatabasePool; readonly clock: Clock },
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
   companyId: string,
   endpointId: string,
   reason: DisableReason,
