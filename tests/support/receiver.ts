@@ -21,20 +21,25 @@ export interface Receiver {
   readonly url: string;
   readonly received: Received[];
   readonly server: Server;
+  /** How many were opened so far. */
+  connections(): number;
   /** Waits until this many have arrived. */
   count(wanted: number, withinMs?: number): Promise<void>;
   /** What it does from now on; a status is answered at once. */
-  behave(how: number | ((request: Received, response: ServerResponse, raw: IncomingMessage) => void)): void;
+  behave(how: Behaviour): void;
   stop(): Promise<void>;
 }
 
-export async function startReceiver(
-  how: number | ((request: Received, response: ServerResponse, raw: IncomingMessage) => void) = 200,
-  tls: { key: string; cert: string } = { key: certificate('receiver.key'), cert: certificate('receiver.pem') },
-): Promise<Receiver> {
+type Behaviour = number | ((request: Received, response: ServerResponse, raw: IncomingMessage) => void);
+
+const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
+
+/** The certificate is for `localhost` and 127.0.0.1; at another address of this machine it does not match. */
+export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = [];
   let behaviour = how;
   let arrived: () => void = () => undefined;
+  let connections = 0;
   const server = createServer(tls, (request, response) => {
     let body = '';
     request.setEncoding('utf8');
@@ -56,12 +61,16 @@ export async function startReceiver(
     });
   });
   server.on('clientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.on('secureConnection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `https://localhost:${port}/hook`,
+    url: `https://${address === '127.0.0.1' ? 'localhost' : address}:${port}/hook`,
     received,
     server,
+    connections: () => connections,
     async count(wanted, withinMs = 10_000) {
       const deadlineMs = Date.now() + withinMs;
       while (received.length < wanted) {

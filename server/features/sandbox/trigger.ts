@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/idempotency.ts';
@@ -40,9 +41,12 @@ function checked<Schema extends TSchema>(schema: Schema, value: object): Static<
   return validator(schema)(value) as Static<Schema>;
 }
 
+// Enough of them that two triggers do not meet.
+const phoneNumbers = 10 ** 10;
+
 async function newCustomer(context: RequestContext, overrides: Overrides): Promise<string> {
   const unique = randomBase62(12);
-  const phone = `+1555${String(context.nowMs).slice(-7)}${Math.floor(unique.charCodeAt(0) % 10)}`;
+  const phone = `+1555${String(randomInt(phoneNumbers)).padStart(10, '0')}`;
   const person = { email: `trigger-${unique}@example.com`, first_name: 'Sam', last_name: 'Sandbox', phone };
   return (await createCustomer(context, checked(customerCreate, { ...person, ...overrides }))).id;
 }

@@ -95,6 +95,8 @@ export interface Attempt {
   readonly next_attempt_at: Date | null;
 }
 
+// A failure counts only while the delivery is still this worker's: another that took it over may have succeeded. Endpoints
+// are locked in one order, so that two batches about the same ones do not wait for each other.
 const recordStatement = `
   WITH attempt AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
@@ -106,11 +108,17 @@ const recordStatement = `
       status = CASE WHEN a.succeeded THEN 'delivered' WHEN a.next_attempt_at IS NULL THEN 'failed' ELSE 'pending' END
     FROM attempt a
     WHERE d.company_id = a.company_id AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
-      AND d.inserted_at = a.inserted_at
+      AND d.inserted_at = a.inserted_at AND (a.succeeded OR d.claimed_by = $2)
+  ), latest AS (
+    SELECT DISTINCT ON (company_id, endpoint_id) company_id, endpoint_id, succeeded, at FROM attempt
+    ORDER BY company_id, endpoint_id, succeeded DESC, at
+  ), turned AS (
+    SELECT w.company_id, w.id, l.succeeded, l.at
+    FROM latest l JOIN webhook_endpoints w ON w.company_id = l.company_id AND w.id = l.endpoint_id
+    WHERE (w.failing_since IS NULL) <> l.succeeded ORDER BY w.company_id, w.id FOR NO KEY UPDATE OF w
   ), failing AS (
-    UPDATE webhook_endpoints w SET failing_since = CASE WHEN a.succeeded THEN NULL ELSE a.at END
-    FROM (SELECT DISTINCT ON (company_id, endpoint_id) * FROM attempt ORDER BY company_id, endpoint_id, succeeded DESC, at) a
-    WHERE w.company_id = a.company_id AND w.id = a.endpoint_id AND (w.failing_since IS NULL) <> a.succeeded
+    UPDATE webhook_endpoints w SET failing_since = CASE WHEN t.succeeded THEN NULL ELSE t.at END
+    FROM turned t WHERE w.company_id = t.company_id AND w.id = t.id
   )
   INSERT INTO webhook_delivery_logs (company_id, endpoint_id, id, event_id, event_type, attempt, status, http_status,
     duration_ms, error, request_headers, response_body)
@@ -119,8 +127,8 @@ const recordStatement = `
     response_body
   FROM attempt`;
 
-export async function recordAttempts(db: Queryable, attempts: readonly Attempt[]): Promise<void> {
-  await db.query(recordStatement, [JSON.stringify(attempts)]);
+export async function recordAttempts(db: Queryable, workerId: string, attempts: readonly Attempt[]): Promise<void> {
+  await db.query(recordStatement, [JSON.stringify(attempts), workerId]);
 }
 
 /** Claims that were not worked on: given back as they were. */
@@ -151,14 +159,19 @@ export async function keepWatch(db: Queryable, workerId: string, silenceMs: numb
   return rows.length;
 }
 
-/** Endpoints that had nothing but failures for this long, by the clock of their company. */
+/**
+ * Endpoints that had nothing but failures for this long, by the clock of their company. The last of the failures must be
+ * that late: one that was given up days ago says nothing about today.
+ */
 export async function findFailing(
   db: Queryable,
   failingMs: number,
 ): Promise<{ companyId: string; endpointId: string }[]> {
   const rows = await db.query<{ company_id: string; id: string }>(
-    `SELECT w.company_id, w.id FROM webhook_endpoints w JOIN companies c ON c.id = w.company_id
-     WHERE w.status = 'enabled' AND w.failing_since <= now() + (c.clock_offset_ms - $1::bigint) * interval '1 ms'`,
+    `SELECT w.company_id, w.id FROM webhook_endpoints w
+     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND EXISTS (
+       SELECT 1 FROM webhook_deliveries d WHERE d.company_id = w.company_id AND d.endpoint_id = w.id
+         AND d.status <> 'delivered' AND d.last_attempt_at >= w.failing_since + $1::bigint * interval '1 ms')`,
     [failingMs],
   );
   return rows.map((row) => ({ companyId: row.company_id, endpointId: row.id }));
@@ -184,6 +197,8 @@ export async function replayDelivery(
     [companyId, eventId],
   );
   if (!event) return undefined;
+  // Two at once must not both find that it was never sent.
+  await db.query(`SELECT pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 0))`, [endpointId, eventId]);
   const [known] = await db.query<ReplayRow>(
     `SELECT status FROM webhook_deliveries WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3 FOR UPDATE`,
     [companyId, endpointId, eventId],

@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
-import type { DatabasePool } from '../../platform/database.ts';
+import { limits } from '../../limits.ts';
+import { type DatabasePool, isUnavailable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLane } from '../../platform/lane.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -15,7 +17,7 @@ import {
   releaseClaims,
 } from './delivery-queries.ts';
 import { disableEndpoint } from './service.ts';
-import { nextAttemptAt } from './retry-schedule.ts';
+import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
 import { secretsOf } from './secrets.ts';
 import { type Sent, send } from './send.ts';
 
@@ -31,7 +33,25 @@ export interface DispatcherDependencies {
   readonly outbound: Outbound;
   readonly secretKey: Buffer;
   readonly random: () => number;
+  readonly times?: Partial<DispatcherTimes>;
 }
+
+export interface DispatcherTimes {
+  /** For a receiver to answer. */
+  readonly answerMs: number;
+  /** A worker that was not seen for this long is dead; its claims are taken over. */
+  readonly silenceMs: number;
+  /** For what is under way when the worker stops. */
+  readonly finishingMs: number;
+}
+
+const usualTimes: DispatcherTimes = {
+  answerMs: limits.webhookTimeoutSeconds * 1_000,
+  silenceMs: 10_000,
+  finishingMs: 4_000,
+};
+/** How often a worker shows itself before it would be taken for dead. */
+const signsOfLife = 5;
 
 export interface Dispatcher {
   stop(): Promise<void>;
@@ -43,15 +63,12 @@ const perEndpointMax = 20;
 const inFlightMax = 400;
 const claimMax = 100;
 const idleMs = 1_000;
-const watchMs = 2_000;
-/** A worker that was not seen for this long is dead; its claims are taken over. */
-export const silenceMs = 10_000;
-const finishingMs = 4_000;
 /** A receiver that answers so does not want to be asked again. */
 const gone = 410;
 
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
   const { db, clock, log } = dependencies;
+  const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
   const underWay = new Map<string, number>();
   const alarm = new EventEmitter();
@@ -64,7 +81,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   };
   const record = createLane(
     async (attempts: readonly Attempt[]) => {
-      await recordAttempts(db, attempts);
+      await recordAttempts(db, workerId, attempts);
       return attempts;
     },
     { batchMax: 64, width: 2 },
@@ -72,13 +89,13 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
 
   async function deliver(delivery: Delivery): Promise<void> {
     try {
-      const attempt = await attemptDelivery(dependencies, delivery);
-      await record(attempt.record);
-      if (attempt.gone) await disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone');
+      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs);
+      await untilWritten(() => record(attempt.record));
+      if (!attempt.gone) return;
+      await untilWritten(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
     } catch (error) {
       // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
       log.error({ err: error, event_id: delivery.event_id }, 'an attempt to deliver could not be recorded');
-      unrecorded += 1;
     } finally {
       inFlight -= 1;
       const left = (underWay.get(delivery.endpoint_id) ?? 1) - 1;
@@ -87,7 +104,20 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       ring();
     }
   }
-  let unrecorded = 0;
+
+  /** What came of an attempt outlives a database that is away for a moment. */
+  async function untilWritten(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (stopping || !isUnavailable(error)) throw error;
+        log.warn({ err: error }, 'an attempt to deliver could not be recorded; it will be tried again');
+        await sleep(idleMs);
+      }
+    }
+  }
 
   async function claim(): Promise<number> {
     const room = Math.min(inFlightMax - inFlight, claimMax);
@@ -130,13 +160,13 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   }
 
   async function watch(): Promise<void> {
-    if ((await keepWatch(db, workerId, silenceMs)) > 0) ring();
+    if ((await keepWatch(db, workerId, times.silenceMs)) > 0) ring();
   }
 
   db.listen(webhooksDueChannel, ring, ring).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
   const watching = setInterval(() => {
     watch().catch((error: unknown) => log.warn({ err: error }, 'a worker could not show that it lives'));
-  }, watchMs);
+  }, times.silenceMs / signsOfLife);
   const running = watch()
     .catch((error: unknown) => log.warn({ err: error }, 'a worker could not show that it lives'))
     .then(loop);
@@ -147,7 +177,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       ring();
       clearInterval(watching);
       await running;
-      const deadlineMs = clock.nowMs() + finishingMs;
+      const deadlineMs = clock.nowMs() + times.finishingMs;
       while (inFlight > 0 && clock.nowMs() < deadlineMs) await pause(100);
       await releaseClaims(db, workerId).catch(() => undefined);
     },
@@ -159,28 +189,47 @@ interface Attempted {
   readonly gone: boolean;
 }
 
-async function attemptDelivery(dependencies: DispatcherDependencies, delivery: Delivery): Promise<Attempted> {
+const notSent = (error: string): Sent => ({
+  succeeded: false,
+  httpStatus: null,
+  durationMs: 0,
+  error,
+  headers: {},
+  body: null,
+});
+
+async function sendDelivery(
+  dependencies: DispatcherDependencies,
+  delivery: Delivery,
+  timeoutMs: number,
+): Promise<Sent> {
+  if (delivery.endpoint_status !== 'enabled') return notSent('the endpoint is disabled');
+  try {
+    const outgoing = {
+      url: delivery.url,
+      secrets: secretsOf(dependencies.secretKey, delivery.company_id, delivery.endpoint_id, delivery),
+      event: envelopeOf({ ...delivery, id: delivery.event_id }, delivery.mode === 'live', delivery.api_version),
+      attempt: delivery.attempts,
+    };
+    return await send(dependencies, outgoing, timeoutMs);
+  } catch (error) {
+    // Such as a secret that does not open: to be mended by the operator, and tried again until then.
+    dependencies.log.error({ err: error, event_id: delivery.event_id }, 'a delivery could not be made ready');
+    return notSent('the delivery could not be made ready');
+  }
+}
+
+async function attemptDelivery(
+  dependencies: DispatcherDependencies,
+  delivery: Delivery,
+  timeoutMs: number,
+): Promise<Attempted> {
   const { clock, random } = dependencies;
-  const event = { ...delivery, id: delivery.event_id };
-  const sent: Sent =
-    delivery.endpoint_status === 'enabled'
-      ? await send(dependencies, {
-          url: delivery.url,
-          secrets: secretsOf(dependencies.secretKey, delivery.company_id, delivery.endpoint_id, delivery),
-          event: envelopeOf(event, delivery.mode === 'live', delivery.api_version),
-          attempt: delivery.attempts,
-        })
-      : {
-          succeeded: false,
-          httpStatus: null,
-          durationMs: 0,
-          error: 'the endpoint is disabled',
-          headers: {},
-          body: null,
-        };
+  const sent = await sendDelivery(dependencies, delivery, timeoutMs);
   const nowMs = clock.nowMs() + delivery.clock_offset_ms;
   const again = !sent.succeeded && delivery.endpoint_status === 'enabled' && sent.httpStatus !== gone;
-  const next = again ? nextAttemptAt(delivery.attempts, nowMs, sent.retryAfter, random()) : null;
+  const askedMs = retryAfterMs(sent.retryAfter, clock.nowMs());
+  const next = again ? nextAttemptAt(delivery.attempts, nowMs, askedMs, random()) : null;
   return {
     gone: sent.httpStatus === gone,
     record: {

@@ -18,22 +18,20 @@ export const retryDelaysMs = [
 const jitterShare = 0.2;
 const retryAfterMaxMs = 24 * hour;
 
-/** Null when it was the last attempt. `random` is from 0 to 1 and spreads the attempts by a fifth either way. */
-export function nextAttemptAt(
-  attempts: number,
-  nowMs: number,
-  retryAfter: string | undefined,
-  random: number,
-): Date | null {
+/**
+ * Null when it was the last attempt. Never before what the receiver asked for; `random` is from 0 to 1 and spreads the
+ * attempts by a fifth either way.
+ */
+export function nextAttemptAt(attempts: number, nowMs: number, askedMs: number, random: number): Date | null {
   const delayMs = retryDelaysMs[attempts - 1];
   if (delayMs === undefined) return null;
   const spreadMs = delayMs * (1 + jitterShare * (2 * random - 1));
-  return new Date(nowMs + Math.max(spreadMs, retryAfterMs(retryAfter, nowMs)));
+  return new Date(nowMs + Math.max(spreadMs, askedMs));
 }
 
-/** Seconds, or a date; what is neither asks for nothing. */
-function retryAfterMs(text: string | undefined, nowMs: number): number {
+/** `Retry-After`: seconds, or a date by the receiver's clock, which is the real one. What is neither asks for nothing. */
+export function retryAfterMs(text: string | undefined, realNowMs: number): number {
   if (text === undefined) return 0;
-  const asked = /^\d+$/.test(text.trim()) ? Number(text) * second : Date.parse(text) - nowMs;
+  const asked = /^\d+$/.test(text.trim()) ? Number(text) * second : Date.parse(text) - realNowMs;
   return Number.isFinite(asked) ? Math.min(Math.max(asked, 0), retryAfterMaxMs) : 0;
 }

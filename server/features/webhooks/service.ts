@@ -73,6 +73,7 @@ async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> 
     const addresses = await lookup(host, { all: true }).catch(() => []);
     if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
   }
+  if (url.href.length > limits.urlLength) throw invalidUrl(`must have at most ${limits.urlLength} characters`);
   return url.href;
 }
 

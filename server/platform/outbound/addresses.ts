@@ -15,6 +15,9 @@ function wholeAddress(text: string): Range {
   return [address, address instanceof ipaddr.IPv4 ? 32 : 128];
 }
 
+// What IPv6 gives to hosts of the internet. The rest is reserved, and some of it leads to IPv4 addresses: `::7f00:1`.
+const globalUnicast = ipaddr.parseCIDR('2000::/3');
+
 export function addressCheck(allowed: readonly string[]): AddressCheck {
   const ranges = allowed.map(parseRange);
   return (text) => {
@@ -25,6 +28,7 @@ export function addressCheck(allowed: readonly string[]): AddressCheck {
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
     // Every range that is not plain public unicast has a name: private, loopback, link-local, NAT64, 6to4 and so on.
-    return operatorAllows || address.range() === 'unicast';
+    const isGlobal = address instanceof ipaddr.IPv4 || address.match(globalUnicast);
+    return operatorAllows || (isGlobal && address.range() === 'unicast');
   };
 }

@@ -30,6 +30,8 @@ export interface OutboundOptions {
   /** Extra certificate authorities, as PEM. */
   readonly certificates?: readonly string[];
   readonly resolve?: typeof resolveAll;
+  /** For the name, the connection and its encryption together. */
+  readonly connectTimeoutMs?: number;
 }
 
 class AddressRefused extends Error {
@@ -40,10 +42,14 @@ function resolveAll(hostname: string, done: (error: Error | null, addresses: Loo
   dnsLookup(hostname, { all: true }, (error, addresses) => done(error, addresses ?? []));
 }
 
-const connectTimeoutMs = 10_000;
 const idleConnectionMs = 10_000;
 
-export function createOutbound({ isAllowed, certificates, resolve = resolveAll }: OutboundOptions): Outbound {
+export function createOutbound({
+  isAllowed,
+  certificates,
+  resolve = resolveAll,
+  connectTimeoutMs = 10_000,
+}: OutboundOptions): Outbound {
   const refused = (): AddressRefused => new AddressRefused('the address is not a public one');
 
   const lookup = (
