@@ -89,6 +89,8 @@ export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1')
       behaviour = next;
     },
     async stop() {
+      // A connection that is only being made is not closed with the others.
+      behaviour = (_, __, raw) => raw.socket.destroy();
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },

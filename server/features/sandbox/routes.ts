@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
 import { defineRoute, type RequestContext, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
@@ -12,7 +12,6 @@ const chargebackResolve = Type.Object(
   { outcome: Type.Enum(['accepted', 'dismissed']) },
   { additionalProperties: false, title: 'ChargebackResolve' },
 );
-type ChargebackResolve = Static<typeof chargebackResolve>;
 
 const common = {
   tag: 'Sandbox',
@@ -79,7 +78,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies): Route[] {
       body: chargebackResolve,
       bodyExample: { outcome: 'dismissed' },
       handle: ({ context, params, body }) =>
-        orders.resolveChargeback(sandboxOnly(context), params.id ?? '', (body as ChargebackResolve).outcome),
+        orders.resolveChargeback(sandboxOnly(context), params.id ?? '', body.outcome),
     }),
   ];
 }

@@ -38,7 +38,7 @@ type Recipe = (context: RequestContext, dependencies: TriggerDependencies, overr
 const cardsFor = { approved: '4242424242424242', declined: '4000000000000002', refundRejected: '4000009999005126' };
 
 function checked<Schema extends TSchema>(schema: Schema, value: object): Static<Schema> {
-  return validator(schema)(value) as Static<Schema>;
+  return validator(schema)(value);
 }
 
 // Enough of them that two triggers do not meet.

@@ -156,11 +156,8 @@ describe('a delivery', { concurrency: 4 }, () => {
     await subscriber.subscribe(`${receiver.url}/old`, { api_version: '2025-11-04' });
     await subscriber.happen();
     await receiver.count(2);
-    const versions = receiver.received.map(({ path, event }) => [path, event.api_version]).sort();
-    assert.deepEqual(versions, [
-      ['/hook', '2026-02-11'],
-      ['/hook/old', '2025-11-04'],
-    ]);
+    const versions = receiver.received.map(({ path, event }) => `${path} ${event.api_version}`).sort();
+    assert.deepEqual(versions, ['/hook 2026-02-11', '/hook/old 2025-11-04']);
   });
 
   it('goes to those endpoints that want the event, and to no other company', async (t) => {
@@ -251,14 +248,14 @@ describe('a receiver', { concurrency: 4 }, () => {
 
   it('that answers endlessly is read to 4 KiB and no further', async (t) => {
     let written = 0;
-    let closed = false;
+    const connection = { closed: false };
     const one = await scene(t, (_, response) => {
       response.on('close', () => {
-        closed = true;
+        connection.closed = true;
       });
       response.writeHead(200);
       const pour = (): void => {
-        while (!closed && response.write('x'.repeat(1_024))) written += 1_024;
+        while (!connection.closed && response.write('x'.repeat(1_024))) written += 1_024;
       };
       response.on('drain', pour);
       pour();
@@ -267,7 +264,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     assert.equal(delivery.delivery_status, 'delivered');
     const [log] = await one.subscriber.logs(one.endpoint.id);
     assert.equal(log?.response_body, 'x'.repeat(4_096));
-    await eventually('the connection is closed', async () => closed);
+    await eventually('the connection is closed', async () => connection.closed);
     assert.ok(written < 4 * 1_024 * 1_024, 'what the buffers of two sockets hold, at most');
   });
 

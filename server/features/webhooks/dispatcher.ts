@@ -72,8 +72,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const workerId = newId(clock.nowMs());
   const underWay = new Map<string, number>();
   const alarm = new EventEmitter();
-  let inFlight = 0;
-  let stopping = false;
+  const state = { inFlight: 0, stopping: false };
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -97,7 +96,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
       log.error({ err: error, event_id: delivery.event_id }, 'an attempt to deliver could not be recorded');
     } finally {
-      inFlight -= 1;
+      state.inFlight -= 1;
       const left = (underWay.get(delivery.endpoint_id) ?? 1) - 1;
       if (left > 0) underWay.set(delivery.endpoint_id, left);
       else underWay.delete(delivery.endpoint_id);
@@ -112,7 +111,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
         await write();
         return;
       } catch (error) {
-        if (stopping || !isUnavailable(error)) throw error;
+        if (state.stopping || !isUnavailable(error)) throw error;
         log.warn({ err: error }, 'an attempt to deliver could not be recorded; it will be tried again');
         await sleep(idleMs);
       }
@@ -120,14 +119,14 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   }
 
   async function claim(): Promise<number> {
-    const room = Math.min(inFlightMax - inFlight, claimMax);
+    const room = Math.min(inFlightMax - state.inFlight, claimMax);
     if (room <= 0) return 0;
     const fullest = Math.max(0, ...underWay.values());
     const busy = [...underWay].filter(([, count]) => count >= perEndpointMax / 2).map(([id]) => id);
     const perEndpoint = perEndpointMax - Math.min(fullest, perEndpointMax / 2);
     const due = await claimDeliveries(db, { workerId, busy, perEndpoint, count: room });
     for (const delivery of due) {
-      inFlight += 1;
+      state.inFlight += 1;
       underWay.set(delivery.endpoint_id, (underWay.get(delivery.endpoint_id) ?? 0) + 1);
       void deliver(delivery);
     }
@@ -135,7 +134,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   }
 
   async function loop(): Promise<void> {
-    while (!stopping) {
+    while (!state.stopping) {
       rung = false;
       let claimed = 0;
       try {
@@ -145,7 +144,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
         await pause(idleMs);
         continue;
       }
-      if (claimed === 0 && !rung && !stopping) await pause(idleMs);
+      if (claimed === 0 && !rung && !state.stopping) await pause(idleMs);
     }
   }
 
@@ -173,12 +172,12 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
 
   return {
     async stop() {
-      stopping = true;
+      state.stopping = true;
       ring();
       clearInterval(watching);
       await running;
       const deadlineMs = clock.nowMs() + times.finishingMs;
-      while (inFlight > 0 && clock.nowMs() < deadlineMs) await pause(100);
+      while (state.inFlight > 0 && clock.nowMs() < deadlineMs) await pause(100);
       await releaseClaims(db, workerId).catch(() => undefined);
     },
   };

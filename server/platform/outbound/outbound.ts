@@ -1,5 +1,5 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
-import { isIP, type Socket } from 'node:net';
+import { isIP } from 'node:net';
 import { Agent, buildConnector, request } from 'undici';
 import type { AddressCheck } from './addresses.ts';
 
@@ -80,7 +80,7 @@ export function createOutbound({
       if (isIP(host) && !isAllowed(host)) return callback(refused(), null);
       return connect(options, (...[error, socket]: Parameters<typeof callback>) => {
         if (error || !socket) return callback(error ?? refused(), null);
-        if (isAllowed((socket as Socket).remoteAddress ?? '')) return callback(null, socket);
+        if (isAllowed(socket.remoteAddress ?? '')) return callback(null, socket);
         socket.destroy();
         return callback(refused(), null);
       });
