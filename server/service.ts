@@ -9,6 +9,7 @@ import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
+import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
@@ -139,8 +140,10 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
+    const dispatcherDb = openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: byKeySettings });
     const worker = startWorker({
       db,
+      lanesDb: dispatcherDb,
       clock: systemClock,
       files: fileStore(config) ?? disk,
       vault,

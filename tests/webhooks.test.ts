@@ -30,8 +30,10 @@ const deliverOnly = `
   import { addressCheck } from ${JSON.stringify(file('../server/platform/outbound/addresses.ts'))};
   import { createOutbound } from ${JSON.stringify(file('../server/platform/outbound/outbound.ts'))};
   const [connectionString, authority, secretKey] = process.argv.slice(1);
+  const db = openDatabase({ connectionString, poolSize: 4, applicationName: 'worker', onError: () => undefined });
   startDispatcher({
-    db: openDatabase({ connectionString, poolSize: 4, applicationName: 'worker', onError: () => undefined }),
+    db,
+    lanesDb: db,
     clock: systemClock,
     log: createLog('warn', { write: (line) => process.stderr.write(line) }),
     outbound: createOutbound({ isAllowed: addressCheck(['127.0.0.0/8', '::1']), certificates: [authority] }),

@@ -7,7 +7,7 @@ import { dueChannel } from '../features/transactions/service.ts';
 import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { DatabasePool } from '../platform/database.ts';
+import type { DatabasePool, Queryable } from '../platform/database.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -20,6 +20,7 @@ export interface WorkerDependencies {
   readonly files: FileStore;
   readonly vault: Vault;
   readonly orders: Orders;
+  readonly lanesDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
   readonly log: Logger;
@@ -65,8 +66,8 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
     const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, dependencies);
     return loop(job, dependencies, stopping.signal, alarm);
   });
-  const { db, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
-  const dispatcher = startDispatcher({ db, clock, log, outbound, secretKey, random: Math.random });
+  const { db, lanesDb, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
+  const dispatcher = startDispatcher({ db, lanesDb, clock, log, outbound, secretKey, random: Math.random });
   return {
     async stop() {
       stopping.abort();

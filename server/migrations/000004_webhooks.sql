@@ -105,36 +105,39 @@ CREATE TRIGGER events_fan_out AFTER INSERT ON events
   REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION fan_out_events();
 
 -- Makes the pieces of this week and the next ones, and drops those whose last row is older than the retention. Runs with
--- the rights of the owner: the program itself may not change tables.
-CREATE FUNCTION maintain_partitions(retention interval) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = public, pg_temp AS $$
+-- the rights of the owner: the program itself may not change tables. One table for each transaction, and locked as a whole
+-- before anything else: whoever writes or reads waits at the door and then finds the pieces as they are.
+CREATE FUNCTION maintain_partitions(parent text, retention interval) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = public, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
-  parent text;
-  piece record;
+  weeks timestamptz[];
+  old text[];
   week timestamptz;
   name text;
 BEGIN
+  IF parent <> ALL (ARRAY['events', 'webhook_deliveries', 'webhook_delivery_logs']) THEN
+    RAISE 'not a table with pieces: %', parent;
+  END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('maintain_partitions', 0));
-  FOREACH parent IN ARRAY ARRAY['events', 'webhook_deliveries', 'webhook_delivery_logs'] LOOP
-    FOR week IN SELECT generate_series(date_trunc('week', now()), now() + interval '3 weeks', interval '1 week') LOOP
-      name := parent || '_' || to_char(week, 'YYYYMMDD');
-      CONTINUE WHEN to_regclass(name) IS NOT NULL;
-      EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent || '_default');
-      EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', name, parent);
-      EXECUTE format('WITH moved AS (DELETE FROM %I WHERE inserted_at >= %L AND inserted_at < %L RETURNING *)
-        INSERT INTO %I SELECT * FROM moved', parent || '_default', week, week + interval '1 week', name);
-      EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
-        parent, name, week, week + interval '1 week');
-    END LOOP;
-    FOR piece IN
-      SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = parent::regclass AND c.relname ~ '_\d{8}$'
-        AND to_date(right(c.relname, 8), 'YYYYMMDD') + 7 < now() - retention
-    LOOP
-      EXECUTE format('DROP TABLE %I', piece.relname);
-    END LOOP;
-    EXECUTE format('DELETE FROM %I WHERE inserted_at < now() - %L::interval', parent || '_default', retention);
+  SELECT array_agg(w) INTO weeks
+  FROM generate_series(date_trunc('week', now()), now() + interval '3 weeks', interval '1 week') AS w
+  WHERE to_regclass(parent || '_' || to_char(w, 'YYYYMMDD')) IS NULL;
+  SELECT array_agg(c.relname) INTO old FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = parent::regclass AND c.relname ~ '_\d{8}$'
+    AND to_date(right(c.relname, 8), 'YYYYMMDD') + 7 < now() - retention;
+  IF weeks IS NOT NULL OR old IS NOT NULL THEN EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', parent); END IF;
+  FOREACH week IN ARRAY coalesce(weeks, '{}') LOOP
+    name := parent || '_' || to_char(week, 'YYYYMMDD');
+    EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', name, parent);
+    EXECUTE format('WITH moved AS (DELETE FROM %I WHERE inserted_at >= %L AND inserted_at < %L RETURNING *)
+      INSERT INTO %I SELECT * FROM moved', parent || '_default', week, week + interval '1 week', name);
+    EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)',
+      parent, name, week, week + interval '1 week');
   END LOOP;
+  FOREACH name IN ARRAY coalesce(old, '{}') LOOP
+    EXECUTE format('DROP TABLE %I', name);
+  END LOOP;
+  EXECUTE format('DELETE FROM %I WHERE inserted_at < now() - %L::interval', parent || '_default', retention);
 END $$;
 
 -- The events an endpoint was to receive, as its list shows them.

@@ -26,6 +26,7 @@ export function dispatchFor(
 ): Dispatcher {
   return startDispatcher({
     db: service.db,
+    lanesDb: service.db,
     clock: service.clock,
     log: createLog('silent', { write: () => undefined }),
     outbound: service.outbound,

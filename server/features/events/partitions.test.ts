@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, openDatabase } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { cloneDatabase, type TestDatabase } from '../../../tests/support/database.ts';
@@ -115,5 +116,41 @@ describe('growing tables', () => {
   it('are kept by two services at once', async () => {
     await Promise.all([maintainPartitions(api), maintainPartitions(owner), maintainPartitions(api)]);
     assert.ok((await piecesOf('events')).length >= 4);
+  });
+
+  it('do not disturb those who write and read meanwhile, once this week has its piece', async () => {
+    await maintainPartitions(api);
+    let stopped = false;
+    const failures: unknown[] = [];
+    let written = 0;
+    const write = async (): Promise<void> => {
+      while (!stopped) {
+        await happen(api).then(
+          () => {
+            written += 1;
+          },
+          (error: unknown) => failures.push(error),
+        );
+        await owner.query('SELECT count(*) FROM endpoint_events').catch((error: unknown) => failures.push(error));
+      }
+    };
+    const writers = [write(), write(), write()];
+    try {
+      for (let round = 0; round < 4; round += 1) {
+        // As on the first day of a week: one piece is to be made, another to be dropped.
+        for (const table of tables) {
+          const last = (await piecesOf(table)).findLast((name) => /_\d{8}$/.test(name));
+          await owner.query(`DROP TABLE ${last}`);
+        }
+        await oldPiece(7 + round);
+        await maintainPartitions(api);
+        await sleep(20);
+      }
+    } finally {
+      stopped = true;
+    }
+    await Promise.all(writers);
+    assert.deepEqual(failures, []);
+    assert.equal(await countIn('events'), written);
   });
 });

@@ -67,5 +67,7 @@ export async function listEvents(
 
 /** Pieces of the growing tables for the coming weeks; those beyond the retention go. */
 export async function maintainPartitions(db: Queryable, retentionDays: number): Promise<void> {
-  await db.query(`SELECT maintain_partitions($1 * interval '1 day')`, [retentionDays]);
+  for (const table of ['events', 'webhook_deliveries', 'webhook_delivery_logs']) {
+    await db.query(`SELECT maintain_partitions($1, $2 * interval '1 day')`, [table, retentionDays]);
+  }
 }

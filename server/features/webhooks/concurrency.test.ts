@@ -249,7 +249,7 @@ describe('a worker', () => {
         return Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
       },
     };
-    running(t, dispatchFor(service, {}, { db: shaky }));
+    running(t, dispatchFor(service, {}, { db: shaky, lanesDb: shaky }));
     const id = await subscriber.happen();
     await eventually('it is recorded', async () => {
       return (await subscriber.delivery(endpoint.id, id)).delivery_status === 'delivered';

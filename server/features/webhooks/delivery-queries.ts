@@ -23,13 +23,18 @@ export interface Delivery {
   readonly previous_secret: Buffer | null;
 }
 
+// LIMIT keeps each look-up a look-up by the whole key: as a join, PostgreSQL may read all events of the company for each
+// delivery, by a plan it made when there were few.
 const describeClaimed = `
   SELECT c.company_id, c.endpoint_id, c.event_id, c.inserted_at::text AS inserted_at, c.attempts, e.type, e.sequence,
     e.request_id, e.object, e.previous, companies.mode, companies.clock_offset_ms, w.status AS endpoint_status, w.url,
     w.api_version, w.secret, CASE WHEN w.previous_secret_until > now() THEN w.previous_secret END AS previous_secret
   FROM claimed c
   JOIN companies ON companies.id = c.company_id
-  JOIN events e ON e.company_id = c.company_id AND e.id = c.event_id AND e.inserted_at = c.event_inserted_at
+  CROSS JOIN LATERAL (
+    SELECT type, sequence, request_id, object, previous FROM events
+    WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
+  ) e
   LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id`;
 
 // How far ahead the queue is looked at: a receiver with a long queue must not hide the others behind it.
@@ -42,10 +47,13 @@ const claim = (due: string): string => `
     SELECT *, row_number() OVER (PARTITION BY company_id, endpoint_id ORDER BY next_attempt_at) AS place FROM first
   ), taken AS (
     SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at
-    FROM candidates c JOIN webhook_deliveries d ON d.company_id = c.company_id AND d.endpoint_id = c.endpoint_id
-      AND d.event_id = c.event_id AND d.inserted_at = c.inserted_at
-    WHERE c.place <= $3 AND d.status = 'pending' AND d.claimed_by IS NULL
-    ORDER BY c.next_attempt_at LIMIT $4 FOR UPDATE OF d SKIP LOCKED
+    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY next_attempt_at LIMIT $4) c
+    CROSS JOIN LATERAL (
+      SELECT company_id, endpoint_id, event_id, inserted_at, status, claimed_by FROM webhook_deliveries l
+      WHERE l.company_id = c.company_id AND l.endpoint_id = c.endpoint_id AND l.event_id = c.event_id
+        AND l.inserted_at = c.inserted_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) d
+    WHERE d.status = 'pending' AND d.claimed_by IS NULL
   ), claimed AS (
     UPDATE webhook_deliveries d SET claimed_by = $1, attempts = d.attempts + 1 FROM taken t
     WHERE d.company_id = t.company_id AND d.endpoint_id = t.endpoint_id AND d.event_id = t.event_id

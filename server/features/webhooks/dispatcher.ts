@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../platform/clock.ts';
 import { limits } from '../../limits.ts';
-import { type DatabasePool, isUnavailable } from '../../platform/database.ts';
+import { type DatabasePool, isUnavailable, type Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLane } from '../../platform/lane.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -28,6 +28,8 @@ import { type Sent, send } from './send.ts';
 
 export interface DispatcherDependencies {
   readonly db: DatabasePool;
+  /** The same database for claims and records, opened with `byKeySettings`. */
+  readonly lanesDb: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbound: Outbound;
@@ -57,22 +59,33 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
+/** What a worker has claimed for one endpoint. */
+interface Held {
+  readonly waiting: Delivery[];
+  underWay: number;
+}
+
 export const webhooksDueChannel = 'webhooks_due';
 
+/** One for claims, two for records. */
+export const dispatcherConnections = 3;
+/** Requests of one endpoint under way. */
 const perEndpointMax = 20;
-const inFlightMax = 400;
-const claimMax = 100;
+/** Deliveries of one endpoint that a worker holds, so that it need not ask the database for each. */
+const heldPerEndpointMax = 400;
+const heldMax = 20_000;
+const claimMax = 400;
 const idleMs = 1_000;
 /** A receiver that answers so does not want to be asked again. */
 const gone = 410;
 
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
-  const { db, clock, log } = dependencies;
+  const { db, lanesDb, clock, log } = dependencies;
   const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
-  const underWay = new Map<string, number>();
+  const endpoints = new Map<string, Held>();
   const alarm = new EventEmitter();
-  const state = { inFlight: 0, stopping: false };
+  const state = { held: 0, inFlight: 0, stopping: false };
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -80,10 +93,10 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   };
   const record = createLane(
     async (attempts: readonly Attempt[]) => {
-      await recordAttempts(db, workerId, attempts);
+      await recordAttempts(lanesDb, workerId, attempts);
       return attempts;
     },
-    { batchMax: 64, width: 2 },
+    { batchMax: 128, width: 2 },
   );
 
   async function deliver(delivery: Delivery): Promise<void> {
@@ -95,12 +108,26 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     } catch (error) {
       // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
       log.error({ err: error, event_id: delivery.event_id }, 'an attempt to deliver could not be recorded');
-    } finally {
-      state.inFlight -= 1;
-      const left = (underWay.get(delivery.endpoint_id) ?? 1) - 1;
-      if (left > 0) underWay.set(delivery.endpoint_id, left);
-      else underWay.delete(delivery.endpoint_id);
-      ring();
+    }
+  }
+
+  /** Starts what an endpoint may have under way; the rest of what is held for it waits its turn. */
+  function sendNext(endpointId: string): void {
+    const held = endpoints.get(endpointId);
+    while (held && !state.stopping && held.underWay < perEndpointMax) {
+      const delivery = held.waiting.shift();
+      if (!delivery) break;
+      held.underWay += 1;
+      state.inFlight += 1;
+      void deliver(delivery).then(() => {
+        held.underWay -= 1;
+        state.inFlight -= 1;
+        state.held -= 1;
+        sendNext(endpointId);
+        const left = held.waiting.length + held.underWay;
+        if (left === 0) endpoints.delete(endpointId);
+        if (left <= heldPerEndpointMax / 2) ring();
+      });
     }
   }
 
@@ -119,16 +146,18 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   }
 
   async function claim(): Promise<number> {
-    const room = Math.min(inFlightMax - state.inFlight, claimMax);
+    const room = Math.min(heldMax - state.held, claimMax);
     if (room <= 0) return 0;
-    const fullest = Math.max(0, ...underWay.values());
-    const busy = [...underWay].filter(([, count]) => count >= perEndpointMax / 2).map(([id]) => id);
-    const perEndpoint = perEndpointMax - Math.min(fullest, perEndpointMax / 2);
-    const due = await claimDeliveries(db, { workerId, busy, perEndpoint, count: room });
-    for (const delivery of due) {
-      state.inFlight += 1;
-      underWay.set(delivery.endpoint_id, (underWay.get(delivery.endpoint_id) ?? 0) + 1);
-      void deliver(delivery);
+    const busy = [...endpoints]
+      .filter(([, { waiting, underWay }]) => waiting.length + underWay > heldPerEndpointMax / 2)
+      .map(([id]) => id);
+    const due = await claimDeliveries(lanesDb, { workerId, busy, perEndpoint: heldPerEndpointMax / 2, count: room });
+    state.held += due.length;
+    for (const [endpointId, deliveries] of Map.groupBy(due, ({ endpoint_id }) => endpoint_id)) {
+      const held = endpoints.get(endpointId) ?? { waiting: [], underWay: 0 };
+      endpoints.set(endpointId, held);
+      held.waiting.push(...deliveries);
+      sendNext(endpointId);
     }
     return due.length;
   }

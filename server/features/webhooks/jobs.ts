@@ -14,4 +14,4 @@ export async function disableFailingEndpoints(db: DatabasePool, clock: Clock): P
   return failing.length;
 }
 
-export { startDispatcher } from './dispatcher.ts';
+export { dispatcherConnections, startDispatcher } from './dispatcher.ts';

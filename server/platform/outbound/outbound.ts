@@ -1,5 +1,6 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, request } from 'undici';
 import type { AddressCheck } from './addresses.ts';
 
@@ -43,6 +44,7 @@ function resolveAll(hostname: string, done: (error: Error | null, addresses: Loo
 }
 
 const idleConnectionMs = 10_000;
+const connectionsPerOrigin = 100;
 
 export function createOutbound({
   isAllowed,
@@ -68,10 +70,12 @@ export function createOutbound({
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     lookup,
-    ...(certificates && { ca: [...certificates] }),
+    // Made once: with authorities of our own, Node would read all of them again for each connection.
+    ...(certificates && { secureContext: createSecureContext({ ca: [...certificates] }) }),
   } as buildConnector.BuildOptions);
 
   const agent = new Agent({
+    connections: connectionsPerOrigin,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
     connect(options, callback) {
