@@ -29,6 +29,7 @@ export interface ServerProcess {
 export interface Environment {
   readonly sql: pg.Client;
   readonly connectionString: string;
+  readonly masterSecret: Secret<Buffer>;
   readonly postgresPid: number;
   readonly companyId: string;
   readonly key: string;
@@ -101,6 +102,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
     ...company,
     sql,
     connectionString: postgres.connectionString,
+    masterSecret: new Secret(Buffer.from(masterSecret)),
     postgresPid: postgres.pid,
     async startService(name, { settings, root, profileInto } = {}) {
       if (profileInto) await mkdir(profileInto, { recursive: true });

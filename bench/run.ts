@@ -7,11 +7,12 @@ import { startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
 import { formatReport, saveReport } from './report.ts';
+import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
 /** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
 
-const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, load };
+const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, webhooks, load };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 

@@ -74,6 +74,8 @@ function limitsPage(): string {
       'Order',
       `${limits.orderItems} items, ${limits.quantityMax.toLocaleString('en')} of a product, ${limits.orderTotalCentsMax.toLocaleString('en')} cents in all`,
     ],
+    ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to answer`],
+    ['Events', `kept ${limits.eventRetentionDays} days`],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['E-mail address', `${limits.emailLength} characters`],

@@ -15,9 +15,12 @@ import { orderRoutes } from './features/orders/routes.ts';
 import { hasOrders, type Orders, ordersById } from './features/orders/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { eventRoutes } from './features/events/routes.ts';
 import { sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
+import type { WebhookDependencies } from './features/webhooks/service.ts';
+import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
 import { mountOperations } from './http/operations.ts';
@@ -49,6 +52,7 @@ export interface AppDependencies {
   readonly tracing: Tracing;
   readonly vault: Vault;
   readonly orders: Orders;
+  readonly webhooks: WebhookDependencies;
   readonly references: References;
   /** Filled in once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
@@ -74,7 +78,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
-  const routes = apiRoutes(references, links, cards, dependencies.orders);
+  const routes = apiRoutes(references, links, cards, dependencies.orders, dependencies.webhooks);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -88,6 +92,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
       limiter,
       rateLimits: rateLimitsOf(config),
       idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
+      answerKey: deriveKey(masterSecret, 'kept-answers'),
       uploadDirectory,
     },
     {
@@ -106,14 +111,22 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
-export function apiRoutes(references: References, links: ImageLinks, cards: CardDependencies, orders: Orders): Route[] {
+export function apiRoutes(
+  references: References,
+  links: ImageLinks,
+  cards: CardDependencies,
+  orders: Orders,
+  webhooks: WebhookDependencies,
+): Route[] {
   return [
     ...customerRoutes({ ...references, releaseCards, paymentMethodsOf }),
     ...paymentMethodRoutes(cards, references),
     ...productRoutes(references, links),
     ...orderRoutes(orders),
     ...transactionRoutes(ordersById),
-    ...sandboxRoutes(orders),
+    ...sandboxRoutes({ orders, cards, references: { ...references, releaseCards, paymentMethodsOf }, webhooks }),
+    ...eventRoutes(),
+    ...webhookRoutes(webhooks),
   ];
 }
 

@@ -159,6 +159,10 @@ export const settings = {
   SVC_TRUST_PROXY: addressRanges(
     'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
   ),
+  SVC_WEBHOOK_ALLOW: addressRanges(
+    'Addresses or CIDRs (comma-separated) that webhooks may go to although they are not public. Default: none.',
+  ),
+  SVC_WEBHOOK_CA: optional('File with further certificate authorities (PEM) that receivers of webhooks may have.'),
   SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
   SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests of one company.'),
   SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads of one company.'),

@@ -39,5 +39,13 @@ export const limits = {
   idempotencyKeyLength: 255,
   idempotencyKeyHours: 24,
 
+  webhookEndpoints: 50,
+  webhookTimeoutSeconds: 30,
+  webhookAnswerBytes: 4 * 1024,
+  webhookFailingDays: 5,
+  signingSecretBytes: 32,
+  urlLength: 2_048,
+  eventRetentionDays: 30,
+
   fieldErrors: 100,
 } as const;

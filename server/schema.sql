@@ -78,6 +78,7 @@ CREATE TABLE customers (
   updated_at timestamp with time zone NOT NULL,
   deleted_at timestamp with time zone,
   default_payment_method_id uuid,
+  sequence integer NOT NULL DEFAULT 1,
   CONSTRAINT customers_company_id_default_payment_method_id_fkey FOREIGN KEY (company_id, default_payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT customers_pkey PRIMARY KEY (company_id, id)
@@ -103,8 +104,23 @@ CREATE TABLE events (
   sequence integer NOT NULL,
   request_id text,
   object json NOT NULL,
+  previous json,
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
-  CONSTRAINT events_pkey PRIMARY KEY (company_id, id)
+  CONSTRAINT events_pkey PRIMARY KEY (company_id, id, inserted_at)
+);
+CREATE TRIGGER events_fan_out AFTER INSERT ON public.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION fan_out_events();
+
+CREATE TABLE events_default (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  type text NOT NULL,
+  object_id uuid NOT NULL,
+  sequence integer NOT NULL,
+  request_id text,
+  object json NOT NULL,
+  previous json,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT events_default_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 
 CREATE TABLE idempotency_keys (
@@ -350,3 +366,105 @@ CREATE TABLE unreferenced_files (
   CONSTRAINT unreferenced_files_pkey PRIMARY KEY (file_key)
 );
 CREATE INDEX unreferenced_files_due ON public.unreferenced_files USING btree (due_at);
+
+CREATE TABLE webhook_deliveries (
+  company_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  event_id uuid NOT NULL,
+  event_inserted_at timestamp with time zone NOT NULL,
+  status text NOT NULL DEFAULT 'pending'::text,
+  attempts integer NOT NULL DEFAULT 0,
+  last_attempt_at timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  claimed_by uuid,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
+  CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+);
+CREATE INDEX webhook_deliveries_claimed ON ONLY public.webhook_deliveries USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX webhook_deliveries_due ON ONLY public.webhook_deliveries USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (claimed_by IS NULL));
+CREATE INDEX webhook_deliveries_unfinished ON ONLY public.webhook_deliveries USING btree (company_id, endpoint_id, status, event_id) WHERE (status <> 'delivered'::text);
+
+CREATE TABLE webhook_deliveries_default (
+  company_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  event_id uuid NOT NULL,
+  event_inserted_at timestamp with time zone NOT NULL,
+  status text NOT NULL DEFAULT 'pending'::text,
+  attempts integer NOT NULL DEFAULT 0,
+  last_attempt_at timestamp with time zone,
+  next_attempt_at timestamp with time zone,
+  claimed_by uuid,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+  CONSTRAINT webhook_deliveries_default_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
+  CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+);
+CREATE INDEX webhook_deliveries_default_claimed_by_idx ON public.webhook_deliveries_default USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
+CREATE INDEX webhook_deliveries_default_company_id_endpoint_id_status_ev_idx ON public.webhook_deliveries_default USING btree (company_id, endpoint_id, status, event_id) WHERE (status <> 'delivered'::text);
+CREATE INDEX webhook_deliveries_default_next_attempt_at_idx ON public.webhook_deliveries_default USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (claimed_by IS NULL));
+
+CREATE TABLE webhook_delivery_logs (
+  company_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  id uuid NOT NULL,
+  event_id uuid NOT NULL,
+  event_type text NOT NULL,
+  attempt integer NOT NULL,
+  status text NOT NULL,
+  http_status smallint,
+  duration_ms integer NOT NULL,
+  error text,
+  request_headers json NOT NULL,
+  response_body text,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT webhook_delivery_logs_pkey PRIMARY KEY (company_id, endpoint_id, id, inserted_at),
+  CONSTRAINT webhook_delivery_logs_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text])))
+);
+
+CREATE TABLE webhook_delivery_logs_default (
+  company_id uuid NOT NULL,
+  endpoint_id uuid NOT NULL,
+  id uuid NOT NULL,
+  event_id uuid NOT NULL,
+  event_type text NOT NULL,
+  attempt integer NOT NULL,
+  status text NOT NULL,
+  http_status smallint,
+  duration_ms integer NOT NULL,
+  error text,
+  request_headers json NOT NULL,
+  response_body text,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT webhook_delivery_logs_default_pkey PRIMARY KEY (company_id, endpoint_id, id, inserted_at),
+  CONSTRAINT webhook_delivery_logs_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text])))
+);
+
+CREATE TABLE webhook_endpoints (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  url text NOT NULL,
+  description text,
+  enabled_events text[] NOT NULL,
+  status text NOT NULL,
+  disabled_reason text,
+  api_version text NOT NULL,
+  secret bytea NOT NULL,
+  previous_secret bytea,
+  previous_secret_until timestamp with time zone,
+  failing_since timestamp with time zone,
+  sequence integer NOT NULL DEFAULT 0,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT webhook_endpoints_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
+  CONSTRAINT webhook_endpoints_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT webhook_endpoints_enabled_events_check CHECK ((cardinality(enabled_events) > 0)),
+  CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT webhook_endpoints_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text])))
+);
+
+CREATE TABLE workers (
+  id uuid NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT workers_pkey PRIMARY KEY (id)
+);

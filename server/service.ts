@@ -1,12 +1,15 @@
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, fileStore, noReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
+import { maintainPartitions } from './features/events/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
+import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
@@ -25,6 +28,8 @@ import { createDiskStore } from './platform/files/disk-store.ts';
 import type { Logger } from './platform/log.ts';
 import { loadMasterSecret } from './platform/master-secret.ts';
 import { migrate } from './platform/migrations.ts';
+import { addressCheck } from './platform/outbound/addresses.ts';
+import { createOutbound } from './platform/outbound/outbound.ts';
 import { createMemoryRateLimiter } from './platform/rate-limiter/memory.ts';
 import { createPostgresRateLimiter } from './platform/rate-limiter/postgres.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
@@ -116,6 +121,15 @@ async function start(
   const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
   const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log });
 
+  const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
+  const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
+  const outbound = createOutbound({
+    isAllowed,
+    ...(certificates && { certificates: [...rootCertificates, ...certificates] }),
+  });
+  cleanUp.push(() => outbound.close());
+  const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
+
   // Links name the port, so it is chosen before anything that makes links.
   const port = config.PORT || (await freePort(config.HOST));
   const baseUrl = baseUrlOf(config, port);
@@ -126,7 +140,18 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
-    const worker = startWorker({ db, clock: systemClock, files: fileStore(config) ?? disk, vault, orders, log });
+    const dispatcherDb = openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: byKeySettings });
+    const worker = startWorker({
+      db,
+      lanesDb: dispatcherDb,
+      clock: systemClock,
+      files: fileStore(config) ?? disk,
+      vault,
+      orders,
+      outbound,
+      webhookSecretKey,
+      log,
+    });
     cleanUp.push(() => worker.stop());
   }
   if (config.SVC_ROLES.includes('api')) {
@@ -141,12 +166,14 @@ async function start(
       tracing,
       vault,
       orders,
+      webhooks: { outbound, isAllowed, clock: systemClock, secretKey: webhookSecretKey },
       references: noReferences,
       cardFields,
     });
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   }
+  await maintainPartitions(db);
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
   const demoDependencies = { db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl };
   const demo = wantsDemo ? await ensureDemo(demoDependencies) : undefined;

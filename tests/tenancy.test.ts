@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { eventIdOf, newId } from '../server/platform/ids.ts';
 import { routes } from './support/openapi.ts';
 import { approvedOutcome, startFaultyService } from './support/orders.ts';
 import {
@@ -27,6 +28,9 @@ interface Ids {
   readonly card: string;
   readonly order: string;
   readonly transaction: string;
+  readonly endpoint: string;
+  readonly event: string;
+  readonly log: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -53,13 +57,15 @@ const takesNoIds: Case = () => [];
 
 const cursors = (path: string, sorts: readonly string[], ids: readonly string[]): Attempt[] =>
   ids.flatMap((id) =>
-    sorts.flatMap((sort) =>
-      ['starting_after', 'ending_before'].map((name): Attempt => ['GET', `${path}?sort=${sort}&${name}=${id}`]),
+    (sorts.length > 0 ? sorts.map((sort) => `sort=${sort}&`) : ['']).flatMap((sort) =>
+      ['starting_after', 'ending_before'].map((name): Attempt => ['GET', `${path}?${sort}${name}=${id}`]),
     ),
   );
 
 const rawCard = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
 const cardPath = (customer: string, card: string): string => `/v1/customers/${customer}/payment_methods/${card}`;
+
+const endpoints = '/v1/webhook_endpoints';
 
 const cart = (customer_id: string, product_id: string) => ({ customer_id, items: [{ product_id, quantity: 1 }] });
 
@@ -131,6 +137,47 @@ const cases: Readonly<Record<string, Case>> = {
   resolveChargeback: (theirs) => [
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback/resolve`, { body: { outcome: 'accepted' } }],
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback/resolve`, keyed({ outcome: 'dismissed' })],
+  ],
+  triggerEvent: takesNoIds,
+  createWebhookEndpoint: takesNoIds,
+  listWebhookEndpoints: (theirs) => cursors(endpoints, [], [theirs.endpoint, theirs.customer]),
+  getWebhookEndpoint: (theirs) => [['GET', `${endpoints}/${theirs.endpoint}`]],
+  updateWebhookEndpoint: (theirs) => [
+    ['PATCH', `${endpoints}/${theirs.endpoint}`, { body: { url: 'https://elsewhere.invalid/' } }],
+    ['PATCH', `${endpoints}/${theirs.endpoint}`, keyed({ status: 'disabled' })],
+  ],
+  deleteWebhookEndpoint: (theirs) => [['DELETE', `${endpoints}/${theirs.endpoint}`]],
+  rotateWebhookEndpointSecret: (theirs) => [
+    ['POST', `${endpoints}/${theirs.endpoint}/rotate_secret`],
+    ['POST', `${endpoints}/${theirs.endpoint}/rotate_secret`, keyed({ grace_period_hours: 1 })],
+  ],
+  testWebhookEndpoint: (theirs) => [['POST', `${endpoints}/${theirs.endpoint}/test`]],
+  listWebhookEndpointEvents: (theirs, own) => [
+    ['GET', `${endpoints}/${theirs.endpoint}/events`],
+    ...cursors(`${endpoints}/${own.endpoint}/events`, [], [theirs.event, eventIdOf(theirs.event)]),
+  ],
+  listWebhookEndpointDeliveryLogs: (theirs, own) => [
+    ['GET', `${endpoints}/${theirs.endpoint}/delivery_logs`],
+    ...cursors(`${endpoints}/${own.endpoint}/delivery_logs`, [], [theirs.log]),
+  ],
+  upgradeWebhookEndpointVersion: (theirs) => [
+    ['POST', `${endpoints}/${theirs.endpoint}/upgrade_version`, { body: { api_version: '2026-02-11' } }],
+  ],
+  downgradeWebhookEndpointVersion: (theirs) => [
+    ['POST', `${endpoints}/${theirs.endpoint}/downgrade_version`, { body: { api_version: '2025-11-04' } }],
+  ],
+  replayWebhookEndpointEvent: (theirs, own) => [
+    ['POST', `${endpoints}/${theirs.endpoint}/events/${eventIdOf(theirs.event)}/replay`, { body: { force: true } }],
+    ['POST', `${endpoints}/${theirs.endpoint}/events/${own.event}/replay`, { body: { force: true } }],
+    ['POST', `${endpoints}/${own.endpoint}/events/${theirs.event}/replay`, { body: { force: true } }],
+  ],
+  listEvents: (theirs) => [
+    ...cursors('/v1/events', [], [theirs.event, eventIdOf(theirs.event), theirs.order]),
+    ['GET', `/v1/events?object_id=${theirs.customer}`],
+  ],
+  getEvent: (theirs) => [
+    ['GET', `/v1/events/${theirs.event}`],
+    ['GET', `/v1/events/${eventIdOf(theirs.event)}`],
   ],
   createCustomer: takesNoIds,
   listCustomers: (theirs) =>
@@ -219,7 +266,30 @@ async function objectsOf(key: string): Promise<Ids> {
   const order = await made(key, '/v1/orders', keyed(cart(customer, product)));
   const sales = await service.call('GET', `/v1/transactions?order_id=${order}`, { key });
   const transaction = sales.body.data[0].id;
-  return { customer, deletedCustomer, product, deletedProduct, image, card, order, transaction };
+  const url = 'https://receiver.invalid/';
+  const endpoint = await made(key, endpoints, { body: { url, enabled_events: ['*'] } });
+  const { event, log } = await deliveredTo(endpoint);
+  return { customer, deletedCustomer, product, deletedProduct, image, card, order, transaction, endpoint, event, log };
+}
+
+/** An event that the endpoint got, and the log of it. */
+async function deliveredTo(endpoint: string): Promise<{ event: string; log: string }> {
+  const log = newId(Date.now());
+  const [row] = await service.db.query<{ id: string }>(
+    `WITH event AS (
+       SELECT e.company_id, e.id, e.type, e.inserted_at FROM events e JOIN webhook_endpoints w USING (company_id)
+       WHERE w.id = $1 ORDER BY e.id DESC LIMIT 1
+     ), delivered AS (
+       INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, status, attempts)
+       SELECT company_id, $1, id, inserted_at, 'delivered', 1 FROM event
+     ), logged AS (
+       INSERT INTO webhook_delivery_logs (company_id, endpoint_id, id, event_id, event_type, attempt, status, http_status,
+         duration_ms, request_headers)
+       SELECT company_id, $1, $2, id, type, 1, 'success', 200, 5, '{}' FROM event
+     ) SELECT id FROM event`,
+    [endpoint, log],
+  );
+  return { event: row?.id ?? '', log };
 }
 
 function unused(id: string): string {
@@ -265,6 +335,9 @@ before(async () => {
     card: unused(theirs.card),
     order: unused(theirs.order),
     transaction: unused(theirs.transaction),
+    endpoint: unused(theirs.endpoint),
+    event: unused(theirs.event),
+    log: unused(theirs.log),
   };
   askers['another merchant'] = { key: stranger.key, own: await objectsOf(stranger.key) };
   askers['the live company of the same merchant'] = { key: live, own: await objectsOf(live) };
@@ -341,15 +414,21 @@ for (const name of askerNames) {
       test(`${route.operationId} never shows an object of the company`, async () => {
         const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
         const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
-        const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status: 'succeeded', type: 'sale' };
-        const named: Record<string, string> = { email, customer_id: theirs.customer, order_id: theirs.order };
+        const type = route.operationId === 'listEvents' ? 'order.created' : 'sale';
+        const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status: 'succeeded', type };
+        const named: Record<string, string> = {
+          email,
+          customer_id: theirs.customer,
+          order_id: theirs.order,
+          object_id: theirs.order,
+        };
         const filters: Record<string, string> = { ...shared, ...named };
         const queries = ['', ...Object.keys(filters).filter((filter) => route.list && filter in route.list.filters)];
         for (const filter of queries) {
           const query = filter ? `&${filter}=${encodeURIComponent(filters[filter] ?? '')}` : '';
           const reply = await service.call('GET', `${route.path}?limit=100${query}`, { key: asker(name).key });
           const shown = new Set(idsIn(reply));
-          for (const id of Object.values(theirs)) assert.ok(!shown.has(id), filter);
+          for (const id of [...Object.values(theirs), eventIdOf(theirs.event)]) assert.ok(!shown.has(id), filter);
           if (filter in named) assert.equal(shown.size, 0, filter);
           else assert.ok(shown.size > 0, `its own objects are there: ${filter}`);
         }

@@ -24,6 +24,8 @@ export interface KeyedRequest {
   readonly requestId: string;
   readonly apiVersion: string;
   readonly nowMs: number;
+  /** How the answer is kept, where it shows a secret. */
+  readonly seal?: { readonly close: (text: string) => string; readonly open: (text: string) => string };
 }
 
 /** A key as it is stored; without a method there is none. */
@@ -125,7 +127,8 @@ async function findAnswer(transaction: Database, request: KeyedRequest): Promise
   ]);
   if (row && row.method !== null && !row.expired) {
     checkSameRequest(row, request);
-    return storedAnswer(row);
+    const answer = storedAnswer(row);
+    return answer && request.seal ? { ...answer, body: request.seal.open(answer.body) } : answer;
   }
   if (row?.locked) return undefined;
   throw inProgress();
@@ -168,7 +171,7 @@ async function store(db: Database, request: KeyedRequest, answer: Answer): Promi
     request.requestId,
     answer.status,
     answer.apiVersion,
-    answer.body,
+    request.seal ? request.seal.close(answer.body) : answer.body,
     expiresAt,
     new Date(request.nowMs),
   ]);

@@ -4,10 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { noReferences } from '../app.ts';
 import { insertCustomer, listCustomers } from '../features/customers/queries.ts';
+import { newEvent } from '../features/events/service.ts';
 import { searchEntries } from '../features/customers/search.ts';
 import { insertProduct, listProducts } from '../features/products/queries.ts';
 import type { Queryable } from '../platform/database.ts';
-import { newId } from '../platform/ids.ts';
+import { idTimeMs, newId } from '../platform/ids.ts';
 import { anyText, rounds } from '../../tests/support/random.ts';
 import {
   type Merchant,
@@ -135,6 +136,7 @@ const blankCustomer = {
   default_payment_method_id: null,
   tags: [],
   metadata: {},
+  sequence: 1,
   deleted_at: null,
 };
 
@@ -143,7 +145,8 @@ async function seedCustomers({ sandbox }: Merchant, rows: readonly Pick<Row, 'id
     for (const { id, updated_at } of rows) {
       const row = { ...blankCustomer, id, email: `${id}@example.com`, updated_at: new Date(updated_at) };
       const keys = { emailKey: row.email, phoneKey: id, searchWords: searchEntries(sandbox.id, ['Ada'], []) };
-      await insertCustomer(db, sandbox.id, row, keys);
+      const created = newEvent(sandbox.id, idTimeMs(id), 'customer.created', { id }, 1, null);
+      await insertCustomer(db, sandbox.id, row, keys, created);
     }
   });
 }

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import { invalidField } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Queryable } from '../platform/database.ts';
-import { firstIdOf, isUuid } from '../platform/ids.ts';
+import { firstIdOf, readId } from '../platform/ids.ts';
 import { joinSql, raw, type Sql, sql, toStatement } from '../platform/sql.ts';
 import {
   integerParameter,
@@ -51,10 +51,12 @@ export function createdAtConditions(filters: QueryValues<typeof createdAtFilters
 
 function cursorParameter(description: string): QueryParameter<string> {
   return {
-    schema: Type.String({ format: 'uuid' }),
+    schema: Type.String(),
     description,
-    parse: ([text = '', ...more]): Parsed<string> =>
-      isUuid(text) && more.length === 0 ? { value: text.toLowerCase() } : { problem: 'must be one id of an object' },
+    parse: ([text = '', ...more]): Parsed<string> => {
+      const id = more.length === 0 ? readId(text) : undefined;
+      return id === undefined ? { problem: 'must be one id of an object' } : { value: id };
+    },
   };
 }
 

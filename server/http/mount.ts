@@ -6,10 +6,11 @@ import { limits } from '../limits.ts';
 import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
-import { isUuid } from '../platform/ids.ts';
+import { readId } from '../platform/ids.ts';
+import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { authenticate, checkPermission } from './authenticate.ts';
-import { type Answer, checkIdempotencyKey, hashFields, runOnce } from './idempotency.ts';
+import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
 import { listParameters, type Page, pageRequest } from './lists.ts';
 import { listParameter, oneOf, type QueryParameters, readQuery } from './query-parameters.ts';
 import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
@@ -29,6 +30,7 @@ export interface HttpDependencies {
   readonly limiter: RateLimiter;
   readonly rateLimits: RateLimits;
   readonly idempotencyHashKey: Buffer;
+  readonly answerKey: Buffer;
   readonly uploadDirectory: string;
 }
 
@@ -184,9 +186,9 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
   return (request, file) => {
     const params = request.params as Record<string, string>;
     for (const name of pathNames) {
-      const value = params[name] ?? '';
-      if (!isUuid(value)) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
-      params[name] = value.toLowerCase();
+      const id = readId(params[name] ?? '');
+      if (id === undefined) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
+      params[name] = id;
     }
     const { values, problems } = readQuery(parameters, request.query as Record<string, unknown>);
     if (problems.length > 0) throw validationError(problems);
@@ -284,6 +286,7 @@ async function execute(
     requestId: request.id,
     apiVersion,
     nowMs,
+    ...(route.secretAnswer && { seal: answerSeal(dependencies.answerKey, company.id) }),
   };
   const refusal = (error: unknown): Answer | undefined => {
     if (!(error instanceof ApiError) || !error.stored) return undefined;
@@ -304,6 +307,13 @@ async function execute(
     reply.header('SVC-Version', answer.apiVersion);
   }
   return answer;
+}
+
+function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['seal']> {
+  return {
+    close: (text) => sealBytes(key, Buffer.from(text), companyId).toString('base64'),
+    open: (text) => openBytes(key, Buffer.from(text, 'base64'), companyId).toString(),
+  };
 }
 
 function render(route: Route, apiVersion: string, input: Input, result: unknown): string {

@@ -52,6 +52,17 @@ export function centsFilters<Name extends string>(name: Name) {
   return filters as Record<`${Name}[${'gt' | 'gte' | 'lt' | 'lte'}]`, QueryParameter<number>>;
 }
 
+export function choiceParameter<Value extends string>(values: readonly Value[], description: string) {
+  return {
+    schema: Type.Enum([...values]),
+    description,
+    parse: single((text): Parsed<Value> => {
+      const value = values.find((candidate) => candidate === text);
+      return value === undefined ? { problem: `must be one of ${values.join(', ')}` } : { value };
+    }),
+  } satisfies QueryParameter<Value>;
+}
+
 export function booleanParameter(description: string) {
   return {
     schema: Type.Boolean(),

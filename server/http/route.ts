@@ -48,6 +48,8 @@ export interface RouteBase {
   readonly permission: Permission;
   readonly category: RateCategory;
   readonly idempotency: 'required' | 'optional' | 'none';
+  /** The answer shows a secret: kept under an idempotency key it is sealed. */
+  readonly secretAnswer?: boolean;
   /** Takes card numbers: a client whose cards are refused again and again is told to wait. */
   readonly capturesCards?: boolean;
   /** Open to publishable keys and to pages of any origin. */

@@ -1,14 +1,17 @@
 import { EventEmitter } from 'node:events';
 import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import { maintainPartitions } from '../features/events/jobs.ts';
 import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { dueChannel } from '../features/transactions/service.ts';
+import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { DatabasePool } from '../platform/database.ts';
+import type { DatabasePool, Queryable } from '../platform/database.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
 
 export interface WorkerDependencies {
@@ -17,6 +20,9 @@ export interface WorkerDependencies {
   readonly files: FileStore;
   readonly vault: Vault;
   readonly orders: Orders;
+  readonly lanesDb: Queryable;
+  readonly outbound: Outbound;
+  readonly webhookSecretKey: Buffer;
   readonly log: Logger;
 }
 
@@ -44,6 +50,8 @@ export const jobs: readonly Job[] = [
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
   { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
+  { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
+  { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,
@@ -58,10 +66,12 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
     const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, dependencies);
     return loop(job, dependencies, stopping.signal, alarm);
   });
+  const { db, lanesDb, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
+  const dispatcher = startDispatcher({ db, lanesDb, clock, log, outbound, secretKey, random: Math.random });
   return {
     async stop() {
       stopping.abort();
-      await Promise.all(loops);
+      await Promise.all([...loops, dispatcher.stop()]);
     },
   };
 }

@@ -41,6 +41,20 @@ export function isUuid(value: string): boolean {
   return uuidPattern.test(value);
 }
 
+const eventIdPattern = /^evt_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
+
+/** How the API names an event. */
+export function eventIdOf(id: string): string {
+  return `evt_${id.replaceAll('-', '')}`;
+}
+
+/** The id of an object as a client wrote it: a UUID in any case, or an event's. */
+export function readId(text: string): string | undefined {
+  if (isUuid(text)) return text.toLowerCase();
+  const parts = eventIdPattern.exec(text);
+  return parts ? parts.slice(1).join('-') : undefined;
+}
+
 export function idTimeMs(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -31,6 +31,8 @@ export type KeyPurpose =
   | 'card-tokens'
   | 'idempotency'
   | 'file-urls'
+  | 'webhook-secrets'
+  | 'kept-answers'
   | 'database-role-api'
   | 'database-role-vault';
 

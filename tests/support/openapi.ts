@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { apiRoutes, noReferences } from '../../server/app.ts';
 import type { Orders } from '../../server/features/orders/service.ts';
+import type { WebhookDependencies } from '../../server/features/webhooks/service.ts';
 import { openApiDocument } from '../../server/http/openapi.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
@@ -23,7 +24,13 @@ const vault = {
   lookup: never,
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
-export const routes = apiRoutes(noReferences, { files, clock: systemClock }, cards, {} as Orders);
+export const routes = apiRoutes(
+  noReferences,
+  { files, clock: systemClock },
+  cards,
+  {} as Orders,
+  {} as WebhookDependencies,
+);
 export const document = openApiDocument(routes, 'http://service.test') as {
   paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
   components: { schemas: Json };

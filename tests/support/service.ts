@@ -13,6 +13,8 @@ import { laneConnections, openOrders, type Orders } from '../../server/features/
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
+import { addressCheck } from '../../server/platform/outbound/addresses.ts';
+import { createOutbound, type Outbound } from '../../server/platform/outbound/outbound.ts';
 import { deriveKey, Secret } from '../../server/platform/secret.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
@@ -55,6 +57,8 @@ export interface TestService {
   readonly vault: Vault;
   readonly vaultDb: DatabasePool;
   readonly orders: Orders;
+  readonly outbound: Outbound;
+  readonly webhookSecretKey: Buffer;
   readonly keys: KeyStore;
   readonly pepper: Buffer;
   /** A secret key of the service's own sandbox company, used when a call names no other. */
@@ -72,6 +76,8 @@ export interface TestOptions {
   readonly dataDir?: string;
   readonly references?: Partial<References>;
   readonly vault?: Vault;
+  /** Of receivers of webhooks. */
+  readonly certificates?: readonly string[];
 }
 
 const masterSecret = new Secret(Buffer.alloc(32, 7));
@@ -117,6 +123,9 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const vault = options.vault ?? localVault(vaultDb, keys, clock);
   const pepper = deriveKey(masterSecret, 'api-keys');
   const log = createLog('trace', { write: (line) => logLines.push(line) });
+  const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
+  const outbound = createOutbound({ isAllowed, ...(options.certificates && { certificates: options.certificates }) });
+  const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
   const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log });
   const app = await buildApp({
     config,
@@ -130,6 +139,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     tracing: await startTracing({}),
     vault,
     orders,
+    webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
     references: { ...noReferences, ...options.references },
   });
@@ -157,6 +167,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     vault,
     vaultDb,
     orders,
+    outbound,
+    webhookSecretKey,
     keys,
     pepper,
     key: merchant.key,
@@ -166,6 +178,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       await app.close();
+      await outbound.close();
       await Promise.all([apiDb.close(), lanesDb.close(), db.close(), vaultDb.close()]);
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });

@@ -4,6 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import { searchQuery } from './search.ts';
 import type { ShippingAddress } from './schemas.ts';
 
@@ -18,6 +19,8 @@ export interface CustomerRow {
   default_payment_method_id: string | null;
   tags: string[];
   metadata: Metadata;
+  /** Counts its events. */
+  sequence: number;
   updated_at: Date;
   deleted_at: Date | null;
 }
@@ -31,7 +34,7 @@ export interface CustomerKeys {
 
 const columns =
   'id, email, first_name, last_name, phone, company, shipping_address, default_payment_method_id, tags, metadata, ' +
-  'updated_at, deleted_at';
+  'sequence, updated_at, deleted_at';
 
 function values(companyId: string, row: CustomerRow, keys: CustomerKeys): unknown[] {
   return [
@@ -57,12 +60,16 @@ export async function insertCustomer(
   companyId: string,
   row: CustomerRow,
   keys: CustomerKeys,
+  created: EventRow,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
+    `WITH made AS (
+     INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
        shipping_address, tags, metadata, search, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14)`,
-    values(companyId, row, keys),
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14))
+     INSERT INTO events (${eventColumns})
+     SELECT ${eventColumns} FROM json_to_recordset($15::json) AS e ${eventRecord}`,
+    [...values(companyId, row, keys), JSON.stringify([created])],
   );
 }
 
@@ -75,7 +82,7 @@ export async function updateCustomer(
   await db.query(
     `UPDATE customers SET email = $3, email_key = $4, first_name = $5, last_name = $6, phone = $7, phone_key = $8,
        company = $9, shipping_address = $10, tags = $11, metadata = $12, search = array_to_tsvector($13::text[]),
-       updated_at = $14
+       updated_at = $14, sequence = sequence + 1
      WHERE company_id = $1 AND id = $2`,
     values(companyId, row, keys),
   );

@@ -19,6 +19,7 @@ import {
   updateDefaultPaymentMethod,
   wasDeleted,
 } from './queries.ts';
+import { insertEvents, newEvent, previousOf } from '../events/service.ts';
 import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
 import { searchEntries } from './search.ts';
@@ -101,7 +102,10 @@ async function refusingDuplicates<Result>(work: Promise<Result>): Promise<Result
   }
 }
 
-export async function createCustomer({ db, company, nowMs }: RequestContext, input: CustomerCreate): Promise<Customer> {
+export async function createCustomer(
+  { db, company, nowMs, requestId }: RequestContext,
+  input: CustomerCreate,
+): Promise<Customer> {
   const row: CustomerRow = {
     id: newId(nowMs),
     email: input.email,
@@ -113,11 +117,14 @@ export async function createCustomer({ db, company, nowMs }: RequestContext, inp
     default_payment_method_id: null,
     tags: input.tags ?? [],
     metadata: input.metadata ?? {},
+    sequence: 1,
     updated_at: new Date(nowMs),
     deleted_at: null,
   };
-  await refusingDuplicates(insertCustomer(db, company.id, row, keysOf(company.id, row)));
-  return toWire(row);
+  const customer = toWire(row);
+  const created = newEvent(company.id, nowMs, 'customer.created', customer, 1, requestId);
+  await refusingDuplicates(insertCustomer(db, company.id, row, keysOf(company.id, row), created));
+  return customer;
 }
 
 async function expanded(
@@ -208,14 +215,19 @@ export async function getCustomers(
 }
 
 export async function changeCustomer(context: RequestContext, id: string, input: CustomerUpdate): Promise<Customer> {
-  const { db, company, nowMs } = context;
+  const { db, company, nowMs, requestId } = context;
   return db.transaction(async (transaction) => {
     const current = await lockCustomer(transaction, company.id, id);
     if (current?.deleted_at || (!current && (await wasDeleted(transaction, company.id, id)))) refuseDeleted();
     if (!current) throw notFound('customer');
     const row = merged(current, input, nowMs);
     await refusingDuplicates(updateCustomer(transaction, company.id, row, keysOf(company.id, row)));
-    return toWire(row);
+    const customer = toWire(row);
+    const previous = previousOf(toWire(current), customer);
+    const sequence = current.sequence + 1;
+    const updated = newEvent(company.id, nowMs, 'customer.updated', customer, sequence, requestId, previous);
+    await insertEvents(transaction, [updated]);
+    return customer;
   });
 }
 
@@ -241,7 +253,7 @@ function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): Cus
 const deleted = (id: string, message: string): Deletion => ({ id, deleted: true, message });
 
 export async function deleteCustomer(
-  { db, company, nowMs }: RequestContext,
+  { db, company, nowMs, requestId }: RequestContext,
   id: string,
   references: CustomerReferences,
 ): Promise<Deletion> {
@@ -258,6 +270,9 @@ export async function deleteCustomer(
         'The customer has active or paused subscriptions. Cancel them first.',
       );
     }
+    const gone = toWire({ ...row, deleted_at: new Date(nowMs), default_payment_method_id: null });
+    const event = newEvent(company.id, nowMs, 'customer.deleted', gone, row.sequence + 1, requestId);
+    await insertEvents(transaction, [event]);
     const keep = await references.hasOrders(transaction, company.id, id);
     await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);
     if (keep) {

@@ -1,19 +1,16 @@
-import { newId } from '../../platform/ids.ts';
-import { eventColumns, eventRecord, type EventRow, insertEvents } from './queries.ts';
+import { notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { latestVersion } from '../../http/versions/versions.ts';
+import { eventIdOf, newId } from '../../platform/ids.ts';
+import type { EventType } from './catalogue.ts';
+import { type EventFacts, envelopeOf } from './envelope.ts';
+import { type EventFilters, type EventRow, findEvent, listEvents } from './queries.ts';
+import type { Event } from './schemas.ts';
 
-export type EventType =
-  | 'order.created'
-  | 'order.succeeded'
-  | 'order.failed'
-  | 'order.refunded'
-  | 'order.partially_refunded'
-  | 'order.refund_failed'
-  | 'order.voided'
-  | 'order.chargeback'
-  | 'order.chargeback_accepted'
-  | 'order.chargeback_dismissed';
-
-export type { EventRow };
+export { eventCatalogue, eventPatterns, type EventType, eventTypes } from './catalogue.ts';
+export { envelopeOf, type EventFacts } from './envelope.ts';
+export { eventColumns, eventRecord, type EventRow, insertEvents, latestEvents } from './queries.ts';
 
 /** An event is a row of the transaction it speaks of: whoever makes one inserts it there. */
 export function newEvent(
@@ -23,6 +20,7 @@ export function newEvent(
   object: { readonly id: string },
   sequence: number,
   requestId: string | null,
+  previous: object | null = null,
 ): EventRow {
   return {
     company_id: companyId,
@@ -32,7 +30,38 @@ export function newEvent(
     sequence,
     request_id: requestId,
     object,
+    previous,
   };
 }
 
-export { eventColumns, eventRecord, insertEvents };
+/** What of an object changed, as it was before. */
+export function previousOf(before: object, after: object): object {
+  const now = new Map(Object.entries(after));
+  const changed = Object.entries(before).filter(
+    ([name, value]) => name !== 'updated_at' && JSON.stringify(value) !== JSON.stringify(now.get(name)),
+  );
+  return Object.fromEntries(changed);
+}
+
+const shown = ({ company }: RequestContext, event: EventFacts): Event =>
+  envelopeOf(event, company.mode === 'live', latestVersion);
+
+export async function getEvent(context: RequestContext, id: string): Promise<Event> {
+  const event = await findEvent(context.db, context.company.id, id);
+  if (!event) throw notFound('event');
+  return shown(context, event);
+}
+
+export async function getEvents(
+  context: RequestContext,
+  filters: EventFilters,
+  page: PageRequest,
+): Promise<Page<Event>> {
+  const found = await listEvents(context.db, context.company.id, filters, page);
+  return {
+    ...found,
+    items: found.items.map((event) => shown(context, event)),
+    next: found.next && eventIdOf(found.next),
+    previous: found.previous && eventIdOf(found.previous),
+  };
+}

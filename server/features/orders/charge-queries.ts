@@ -33,8 +33,8 @@ export interface ProductFacts {
 
 export interface Facts {
   readonly key: KeyRow | undefined;
-  /** The order as it was when the key was answered. */
-  readonly answer: unknown;
+  /** Whether the order of the key has its answer. */
+  readonly answered: boolean;
   readonly customer: { readonly deleted: boolean; readonly hasCard: boolean } | undefined;
   readonly card:
     | {
@@ -51,7 +51,7 @@ export interface Facts {
 
 interface FactsRow extends KeyRow {
   place: number;
-  answer: unknown;
+  answered: boolean;
   customer_found: boolean;
   customer_deleted: boolean;
   has_card: boolean;
@@ -65,7 +65,7 @@ interface FactsRow extends KeyRow {
 }
 
 const readFactsStatement = `
-  SELECT q.place, ${keyColumns('q.now')}, e.object AS answer,
+  SELECT q.place, ${keyColumns('q.now')}, o.answer_event_id IS NOT NULL AS answered,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year,
@@ -76,7 +76,6 @@ const readFactsStatement = `
     payment_method_id uuid, product_ids uuid[])
   LEFT JOIN idempotency_keys k ON k.company_id = q.company_id AND k.key = q.key
   LEFT JOIN orders o ON o.company_id = k.company_id AND o.id = k.operation_id
-  LEFT JOIN events e ON e.company_id = o.company_id AND e.id = o.answer_event_id
   LEFT JOIN customers c ON c.company_id = q.company_id AND c.id = q.customer_id
   LEFT JOIN payment_methods m ON m.company_id = c.company_id AND m.customer_id = c.id AND m.deleted_at IS NULL
     AND m.id = coalesce(q.payment_method_id, c.default_payment_method_id)`;
@@ -90,7 +89,7 @@ export async function readFacts(db: Queryable, questions: readonly Question[]): 
   rows.sort((left, right) => left.place - right.place);
   return rows.map((row) => ({
     key: row.method === null ? undefined : row,
-    answer: row.answer ?? undefined,
+    answered: row.answered,
     customer: row.customer_found ? { deleted: row.customer_deleted, hasCard: row.has_card } : undefined,
     card:
       row.payment_method_id === null

@@ -12,6 +12,7 @@ import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import { type Claim, type Facts, type Intent, recordIntents } from './charge-queries.ts';
+import { findAnswer } from './queries.ts';
 import { charge, resumeOrder, type Sale } from './sales.ts';
 import type { Order, OrderCreate, Shipping, ShippingInput } from './schemas.ts';
 
@@ -37,7 +38,8 @@ export async function createOrder(
         payment_method_id: input.payment_method_id ?? null,
         product_ids: mergeItems(input.items).map(({ productId }) => productId),
       });
-      return { row: facts.key, result: facts.answer };
+      const operationId = facts.answered ? facts.key?.operation_id : undefined;
+      return { row: facts.key, result: operationId && (await findAnswer(db, company.id, operationId)) };
     },
     begin: async () => facts && begin(charging, context, input, key, facts),
     resume: (orderId) => resumeOrder(charging, company.id, orderId),

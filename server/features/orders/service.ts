@@ -37,6 +37,8 @@ export interface Orders {
     page: PageRequest,
     expand: ReadonlySet<string>,
   ): Promise<Page<Order>>;
+  /** Asks about what is open, without waiting for its time. */
+  look(context: RequestContext, id: string): Promise<void>;
   /** Jobs: one batch, and how much it did. */
   checkOpenTransactions(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
@@ -60,6 +62,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
     get: (context, id, expand) => getOrder(charging, context, id, expand),
     list: getOrders,
+    look: (context, id) => lookAgain(charging, context, id),
     checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
   };

@@ -2,6 +2,7 @@ import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { sql } from '../../platform/sql.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { BillingDetails } from './schemas.ts';
 
 export interface CardFacts {
@@ -136,6 +137,7 @@ export async function attachAtOnce(
   companyId: string,
   method: Omit<PaymentMethodRow, 'is_default'>,
   setAsDefault: boolean,
+  attached: (isDefault: boolean) => EventRow,
 ): Promise<{ isDefault: boolean } | undefined> {
   const [row] = await db.query<{ is_default: boolean }>(
     `WITH customer AS MATERIALIZED (
@@ -153,6 +155,11 @@ export async function attachAtOnce(
        WHERE c.company_id = $1 AND c.id = customer.id
          AND ($11::boolean OR customer.default_payment_method_id IS NULL)
        RETURNING 1
+     ), told AS (
+       INSERT INTO events (${eventColumns})
+       SELECT ${eventColumns} FROM json_to_recordset(
+         CASE WHEN EXISTS (SELECT 1 FROM made_default) THEN $12::json ELSE $13::json END) AS e ${eventRecord}
+       WHERE EXISTS (SELECT 1 FROM added)
      )
      SELECT EXISTS (SELECT 1 FROM made_default) AS is_default FROM added`,
     [
@@ -167,6 +174,8 @@ export async function attachAtOnce(
       method.fingerprint,
       method.billing_details && JSON.stringify(method.billing_details),
       setAsDefault,
+      JSON.stringify([attached(true)]),
+      JSON.stringify([attached(false)]),
     ],
   );
   return row && { isDefault: row.is_default };

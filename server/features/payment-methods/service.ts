@@ -4,8 +4,9 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
+import { type EventRow, insertEvents, newEvent } from '../events/service.ts';
 import { lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
-import { type CardDependencies, checkBilling, redeemToken, type VaultedCard } from './card-tokens.ts';
+import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
 import {
   attachAtOnce,
   type CardFacts,
@@ -19,7 +20,7 @@ import {
 } from './queries.ts';
 import type { BillingDetails, CardCapture, PaymentMethod, PaymentMethodAttach } from './schemas.ts';
 
-export type { CardDependencies };
+export { type CardDependencies, vaultCard };
 
 /** What subscriptions hold against a card. They answer inside the transaction that changes it. */
 export interface PaymentMethodReferences {
@@ -82,7 +83,8 @@ export async function captureCard(
       customer_id: input.customer_id.toLowerCase(),
       billing_details: details,
     };
-    const attached = await attachAtOnce(context.db, context.company.id, row, input.set_as_default ?? false);
+    const event = (isDefault: boolean): EventRow => attachedEvent(context, { ...row, is_default: isDefault });
+    const attached = await attachAtOnce(context.db, context.company.id, row, input.set_as_default ?? false, event);
     if (attached) return toWire({ ...row, is_default: attached.isDefault });
   }
   return context.db.transaction(async (transaction) => {
@@ -93,13 +95,14 @@ export async function captureCard(
 
 async function addCard(
   transaction: Database,
-  { company, nowMs }: RequestContext,
+  context: RequestContext,
   references: PaymentMethodReferences,
   customer: { id: string; defaultPaymentMethodId: string | null },
   { card_id, brand, last4, exp_month, exp_year, fingerprint }: CardFacts,
   billingDetails: BillingDetails | null,
   options: { set_as_default?: boolean; update_subscriptions?: boolean },
 ): Promise<PaymentMethod> {
+  const { company, nowMs } = context;
   const row = {
     id: newId(nowMs),
     customer_id: customer.id,
@@ -117,7 +120,16 @@ async function addCard(
   const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
   if (options.update_subscriptions) await references.repoint(transaction, company.id, customer.id, row.id);
+  await insertEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
   return toWire({ ...row, is_default: isDefault });
+}
+
+/** A card has two events in its life, and these are their places. */
+const attachedSequence = 1;
+const detachedSequence = 2;
+
+function attachedEvent({ company, nowMs, requestId }: RequestContext, row: PaymentMethodRow): EventRow {
+  return newEvent(company.id, nowMs, 'payment_method.attached', toWire(row), attachedSequence, requestId);
 }
 
 export async function getPaymentMethod(
@@ -173,6 +185,10 @@ export async function detachCard(
       await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null);
     }
     await deletePaymentMethods(transaction, company.id, customerId, [id], new Date(nowMs));
+    const method = toWire({ ...card, is_default: false });
+    const { requestId } = context;
+    const event = newEvent(company.id, nowMs, 'payment_method.detached', method, detachedSequence, requestId);
+    await insertEvents(transaction, [event]);
     return { id, deleted: true, message: 'The payment method was deleted.' };
   });
 }

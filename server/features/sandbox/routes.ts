@@ -2,7 +2,9 @@ import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
 import { defineRoute, type RequestContext, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
-import type { Orders } from '../orders/service.ts';
+import { event } from '../events/schemas.ts';
+import { eventTypes } from '../events/service.ts';
+import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
 
@@ -22,13 +24,43 @@ const common = {
   errors: ['invalid_state_transition', 'resource_in_use'],
 } as const;
 
+const eventTrigger = Type.Object(
+  {
+    type: Type.Enum([...eventTypes]),
+    overrides: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'Fields of the customer or order that is made for it.',
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'EventTrigger' },
+);
+
 function sandboxOnly(context: RequestContext): RequestContext {
   if (context.company.mode === 'sandbox') return context;
   throw new ApiError('insufficient_permissions', 'This call works with sandbox keys only.');
 }
 
-export function sandboxRoutes(orders: Orders): Route[] {
+export function sandboxRoutes(dependencies: TriggerDependencies): Route[] {
+  const { orders } = dependencies;
   return [
+    defineRoute({
+      ...common,
+      resource: 'event',
+      path: '/v1/sandbox/events/trigger',
+      operationId: 'triggerEvent',
+      summary: 'Make an event happen',
+      description: `Makes a real object reach the state that emits the event. There are: ${triggerable.join(', ')}.`,
+      permission: 'orders:write',
+      body: eventTrigger,
+      bodyExample: { type: 'order.refunded' },
+      success: { status: 200, schema: event, shape: 'resource' },
+      errors: ['invalid_request', 'resource_not_found'],
+      prepare: ({ context, body }) => triggerEvent(context, dependencies, body.type, body.overrides ?? {}),
+      handle: async ({ prepared }) => prepared,
+    }),
     defineRoute({
       ...common,
       path: '/v1/sandbox/orders/:id/chargeback',

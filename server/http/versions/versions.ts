@@ -12,6 +12,8 @@ export interface VersionStep {
   readonly differences: readonly string[];
   readonly response: (route: RouteBase, body: unknown) => unknown;
   readonly errorStatus: (route: RouteBase, error: ApiError) => number;
+  /** Rewrites an event, where events differ. */
+  readonly event?: (event: object) => object;
 }
 
 export const latestVersion = '2026-02-11';
@@ -38,6 +40,10 @@ export function renderResponse(version: string, route: RouteBase, body: unknown)
   return version === latestVersion
     ? body
     : stepsTo(version).reduce((rewritten, step) => step.response(route, rewritten), body);
+}
+
+export function renderEvent(version: string, event: object): object {
+  return stepsTo(version).reduce((rewritten, step) => step.event?.(rewritten) ?? rewritten, event);
 }
 
 export function renderError(version: string, route: RouteBase, error: ApiError): ApiError {

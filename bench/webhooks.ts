@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sealSecret } from '../server/features/webhooks/secrets.ts';
+import { newSigningSecret } from '../server/features/webhooks/signing.ts';
+import { eventIdOf, newId } from '../server/platform/ids.ts';
+import { deriveKey } from '../server/platform/secret.ts';
+import type { ClientJob } from './webhook-client.ts';
+import type { ReceiverAnswer, ReceiverQuestion } from './webhook-receiver.ts';
+import type { Bench, Cell, Report, Workload } from './workload.ts';
+
+/** `npm run bench webhooks`: from commit to 2xx, beside a bare client that posts the same signed bodies. */
+
+const start = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
+
+async function ask<Answer>(child: ChildProcess, question: object): Promise<Answer> {
+  const answered = once(child, 'message');
+  child.send(question);
+  return (await answered)[0] as Answer;
+}
+
+const sampleObject = {
+  id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c',
+  status: 'succeeded',
+  filler: 'x'.repeat(1_100),
+};
+
+/** Events as a charge leaves them, each in a transaction of its own or many in one. */
+async function insertEvents({ environment }: Bench, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId(Date.now()));
+  await environment.sql.query(
+    `INSERT INTO events (company_id, id, type, object_id, sequence, object)
+     SELECT $1, id, 'order.succeeded', id, 1, $3 FROM unnest($2::uuid[]) AS id`,
+    [environment.companyId, ids, JSON.stringify(sampleObject)],
+  );
+  return ids;
+}
+
+/** Written directly: a company may have no more than 50 by the API. */
+async function makeEndpoints({ environment }: Bench, receiver: string, count: number): Promise<void> {
+  const { sql, companyId, masterSecret } = environment;
+  await sql.query('DELETE FROM webhook_endpoints');
+  await sql.query('DELETE FROM webhook_deliveries');
+  const key = deriveKey(masterSecret, 'webhook-secrets');
+  for (let made = 0; made < count; made += 1) {
+    const id = newId(Date.now());
+    const secret = sealSecret(key, companyId, id, newSigningSecret(randomBytes(32)));
+    await sql.query(
+      `INSERT INTO webhook_endpoints (company_id, id, url, enabled_events, status, api_version, secret, updated_at)
+       VALUES ($1, $2, $3, '{order.*}', 'enabled', '2026-02-11', $4, now())`,
+      [companyId, id, `${receiver}/${made}`, secret],
+    );
+  }
+}
+
+interface Rate {
+  readonly endpoints: number;
+  readonly deliveries: number;
+  readonly ours: number;
+  readonly bare: number;
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { environment, options, note } = bench;
+  const ca = fileURLToPath(new URL('../tests/support/certificates/ca.pem', import.meta.url));
+  await environment.startService('ours', {
+    settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1', SVC_WEBHOOK_CA: ca, SVC_LOG_LEVEL: 'warn' },
+    ...(options.profile && { profileInto: 'bench/results/profiles' }),
+  });
+  const receiver = start('webhook-receiver.ts');
+  const bareClient = start('webhook-client.ts');
+  try {
+    const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
+    const url = `https://localhost:${port}/hook`;
+    const rates: Rate[] = [];
+    for (const endpoints of [1, 10, 100]) {
+      await makeEndpoints(bench, url, endpoints);
+      const events = Math.max(40, Math.round((options.seconds ?? 4) * (1_000 / endpoints)));
+      const deliveries = events * endpoints;
+      const ours: number[] = [];
+      const bare: number[] = [];
+      for (let round = 0; round <= options.rounds; round += 1) {
+        await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
+        const startedAtMs = Date.now();
+        await insertEvents(bench, events);
+        const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: deliveries });
+        const body = JSON.stringify({ id: 'evt', type: 'order.succeeded', data: { object: sampleObject } });
+        const urls = Array.from({ length: endpoints }, (_, index) => `${url}/${index}`);
+        const job: ClientJob = { urls, body, count: deliveries, concurrency: 20 };
+        const { perSecond } = await ask<{ perSecond: number }>(bareClient, job);
+        // The first round warms both up.
+        if (round === 0) continue;
+        ours.push(deliveries / ((lastAtMs - startedAtMs) / 1_000));
+        bare.push(perSecond);
+        note(`${endpoints} endpoints: ours ${Math.round(ours.at(-1) ?? 0)}/s, bare ${Math.round(perSecond)}/s`);
+      }
+      rates.push({ endpoints, deliveries, ours: percentile(ours, 0.5), bare: percentile(bare, 0.5) });
+    }
+    await makeEndpoints(bench, url, 1);
+    const latencies = await measureLatency(bench, receiver, 200, options.seconds ?? 10);
+    const p50Ms = percentile(latencies, 0.5);
+    const p99Ms = percentile(latencies, 0.99);
+    const rows = rates.map(({ endpoints, deliveries, ours, bare }): Cell[] => [
+      endpoints,
+      deliveries,
+      Math.round(ours),
+      Math.round(bare),
+      Number((ours / bare).toFixed(2)),
+    ]);
+    return {
+      tables: [
+        {
+          title: 'Deliveries, from commit to 2xx',
+          columns: ['endpoints', 'deliveries', 'ours/s', 'bare undici/s', 'ratio'],
+          rows,
+        },
+        {
+          title: 'From commit to arrival at 200 events/s',
+          columns: ['events', 'p50 ms', 'p99 ms', 'max ms'],
+          rows: [[latencies.length, p50Ms, p99Ms, Math.max(...latencies)]],
+        },
+      ],
+      targets: [
+        ...rates.map(({ endpoints, ours, bare }) => ({
+          name: `${endpoints} endpoints, ratio to the bare client`,
+          wanted: '≥ 0.4',
+          measured: (ours / bare).toFixed(2),
+          met: ours / bare >= 0.4,
+        })),
+        { name: 'commit to arrival, p50', wanted: '< 20 ms', measured: `${p50Ms} ms`, met: p50Ms < 20 },
+        { name: 'commit to arrival, p99', wanted: '< 150 ms', measured: `${p99Ms} ms`, met: p99Ms < 150 },
+      ],
+    };
+  } finally {
+    receiver.kill();
+    bareClient.kill();
+  }
+}
+
+async function measureLatency(bench: Bench, receiver: ChildProcess, perSecond: number, seconds: number) {
+  await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
+  const committed = new Map<string, number>();
+  const total = perSecond * seconds;
+  const startedAtMs = Date.now();
+  for (let sent = 0; sent < total; sent += 1) {
+    const dueMs = startedAtMs + (sent * 1_000) / perSecond;
+    if (dueMs > Date.now()) await sleep(dueMs - Date.now());
+    const [id = ''] = await insertEvents(bench, 1);
+    committed.set(eventIdOf(id), Date.now());
+  }
+  const { arrived } = await ask<{ arrived: Record<string, number> }>(receiver, { waitFor: total });
+  return [...committed].map(([id, atMs]) => Math.max(0, (arrived[id] ?? Number.NaN) - atMs));
+}
+
+export const workload: Workload = { module: import.meta.url, requests: {}, run };

@@ -1,0 +1,8 @@
+import type { Queryable } from '../../platform/database.ts';
+import { limits } from '../../limits.ts';
+import { maintainPartitions as maintain } from './queries.ts';
+
+export async function maintainPartitions(db: Queryable): Promise<number> {
+  await maintain(db, limits.eventRetentionDays);
+  return 0;
+}

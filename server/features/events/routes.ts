@@ -1,0 +1,41 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { eventTypes } from './catalogue.ts';
+import { event } from './schemas.ts';
+import { getEvent, getEvents } from './service.ts';
+
+const common = { tag: 'Events', resource: 'event', permission: 'events:read' } as const;
+
+export function eventRoutes(): Route[] {
+  return [
+    defineList({
+      ...common,
+      path: '/v1/events',
+      operationId: 'listEvents',
+      summary: 'List events',
+      description: 'What happened in the last 30 days.',
+      sorts: [],
+      filters: {
+        type: listParameter(oneOf(eventTypes), 'One or more types, separated by commas.'),
+        object_id: uuidParameter('Those about this object.'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('EventList', event, '/v1/events'), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page }) => getEvents(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/events/:id',
+      operationId: 'getEvent',
+      summary: 'Retrieve an event',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: event, shape: 'resource' },
+      errors: [],
+      handle: ({ context, params }) => getEvent(context, params.id ?? ''),
+    }),
+  ];
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { eventTypes } from '../events/service.ts';
+import { triggerable } from './trigger.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+const trigger = (body: Record<string, unknown>, options = {}): Promise<Reply> =>
+  service.call('POST', '/v1/sandbox/events/trigger', { body, ...options });
+
+describe('a trigger', () => {
+  it('exists for every event of a customer, card, order and endpoint', () => {
+    const resources = ['customer', 'payment_method', 'order', 'webhook_endpoint'];
+    const expected = eventTypes.filter((type) => resources.includes(type.split('.')[0] ?? ''));
+    assert.deepEqual(triggerable.toSorted(), expected.toSorted());
+  });
+
+  for (const type of triggerable) {
+    it(`makes a real ${type}`, async () => {
+      const reply = await trigger({ type });
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(reply.body.type, type);
+      assert.equal(reply.body.request_id, type === 'webhook_endpoint.disabled' ? null : requestId(reply));
+      assert.deepEqual((await service.call('GET', `/v1/events/${reply.body.id}`)).body, reply.body);
+      const { id, status } = reply.body.data.object;
+      const [resource, name] = type.split('.');
+      if (resource !== 'order') return;
+      const { body: order } = await service.call('GET', `/v1/orders/${id}`);
+      assert.equal(order.id, id);
+      if (!['created', 'refund_failed', 'chargeback_dismissed'].includes(name ?? ''))
+        assert.equal(order.status, status);
+    });
+  }
+
+  const requestId = (reply: Reply): string | null => reply.headers.get('svc-request-id');
+
+  it('takes the fields of the object it makes', async () => {
+    const overrides = { first_name: 'Grace', metadata: { case: 7 } };
+    const customer = await trigger({ type: 'customer.created', overrides });
+    const { first_name, metadata } = customer.body.data.object;
+    assert.deepEqual([first_name, metadata], ['Grace', { case: 7 }]);
+    const updated = await trigger({ type: 'customer.updated', overrides: { last_name: 'Hopper' } });
+    assert.deepEqual(updated.body.data.previous, { last_name: 'Sandbox' });
+    assert.equal((await trigger({ type: 'customer.created', overrides: { color: 'red' } })).status, 400);
+    const order = await trigger({ type: 'order.succeeded', overrides: { metadata: { case: 8 } } });
+    assert.deepEqual(order.body.data.object.metadata, { case: 8 }, order.text);
+  });
+
+  it('can be pulled many times at once', async () => {
+    const replies = await Promise.all(Array.from({ length: 20 }, () => trigger({ type: 'customer.created' })));
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      replies.map(() => 200),
+    );
+  });
+
+  it('is pulled once for an idempotency key', async () => {
+    const idempotencyKey = randomUUID();
+    const first = await trigger({ type: 'order.succeeded' }, { idempotencyKey });
+    const again = await trigger({ type: 'order.succeeded' }, { idempotencyKey });
+    assert.deepEqual([again.status, again.text], [200, first.text]);
+  });
+
+  it('refuses what there is not', async () => {
+    assertInvalid(await trigger({ type: 'order.paid' }), 'type');
+    assertInvalid(await trigger({ type: 'subscription.created' }), 'type');
+    assertInvalid(await trigger({ type: 'order.created', overrides: 5 }), 'overrides');
+  });
+
+  it('is for the sandbox', async () => {
+    const { live } = await service.createMerchant();
+    const key = await service.createKey(live);
+    for (const type of triggerable) assertRefused(await trigger({ type }, { key }), 403, 'insufficient_permissions');
+    assert.deepEqual((await service.call('GET', '/v1/events', { key })).body.data, []);
+  });
+});

@@ -1,0 +1,187 @@
+import { randomInt } from 'node:crypto';
+import type { Static, TSchema } from 'typebox';
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { validator } from '../../http/validate.ts';
+import { latestVersion } from '../../http/versions/versions.ts';
+import { randomBase62 } from '../../platform/ids.ts';
+import { customerCreate, customerUpdate } from '../customers/schemas.ts';
+import { changeCustomer, createCustomer, type CustomerReferences, deleteCustomer } from '../customers/service.ts';
+import type { Event } from '../events/schemas.ts';
+import { type EventType, getEvents } from '../events/service.ts';
+import { type Order, orderCreate } from '../orders/schemas.ts';
+import type { Orders } from '../orders/service.ts';
+import {
+  captureCard,
+  type CardDependencies,
+  detachCard,
+  type PaymentMethodReferences,
+  vaultCard,
+} from '../payment-methods/service.ts';
+import { changeProduct, createProduct } from '../products/service.ts';
+import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
+
+/** Makes a real object reach the state that emits an event, so that a receiver gets the real thing. */
+
+export interface TriggerDependencies {
+  readonly orders: Orders;
+  readonly cards: CardDependencies;
+  readonly references: CustomerReferences & PaymentMethodReferences;
+  readonly webhooks: WebhookDependencies;
+}
+
+type Overrides = Readonly<Record<string, unknown>>;
+/** Gives the id of the object that the event is about. */
+type Recipe = (context: RequestContext, dependencies: TriggerDependencies, overrides: Overrides) => Promise<string>;
+
+const cardsFor = { approved: '4242424242424242', declined: '4000000000000002', refundRejected: '4000009999005126' };
+
+function checked<Schema extends TSchema>(schema: Schema, value: object): Static<Schema> {
+  return validator(schema)(value);
+}
+
+// Enough of them that two triggers do not meet.
+const phoneNumbers = 10 ** 10;
+
+async function newCustomer(context: RequestContext, overrides: Overrides): Promise<string> {
+  const unique = randomBase62(12);
+  const phone = `+1555${String(randomInt(phoneNumbers)).padStart(10, '0')}`;
+  const person = { email: `trigger-${unique}@example.com`, first_name: 'Sam', last_name: 'Sandbox', phone };
+  return (await createCustomer(context, checked(customerCreate, { ...person, ...overrides }))).id;
+}
+
+async function newCard(
+  context: RequestContext,
+  { cards, references }: TriggerDependencies,
+  customerId: string,
+  number: string,
+): Promise<string> {
+  const card = { number, exp_month: 12, exp_year: new Date(context.nowMs).getUTCFullYear() + 3, cvc: '999' };
+  const vaulted = await vaultCard(context, cards, card, customerId);
+  return (await captureCard(context, references, { customer_id: customerId, card }, vaulted)).id;
+}
+
+async function newOrder(
+  context: RequestContext,
+  dependencies: TriggerDependencies,
+  overrides: Overrides,
+  number: string,
+): Promise<Order> {
+  const customerId = await newCustomer(context, {});
+  await newCard(context, dependencies, customerId, number);
+  const product = await createProduct(context, {
+    name: 'Triggered product',
+    description: null,
+    pricing: { amount: 4900, currency: 'usd' },
+    requires_shipping: false,
+    sku: `triggered-${randomBase62(12).toLowerCase()}`,
+  });
+  const items = [{ product_id: product.id, quantity: 1 }];
+  const body = checked(orderCreate, { customer_id: customerId, items, ...overrides });
+  const { company, requestId, nowMs } = context;
+  const request: PhasedRequest = {
+    key: {
+      companyId: company.id,
+      key: `trigger_${requestId}`,
+      method: 'POST',
+      path: '/v1/sandbox/events/trigger',
+      fieldHashes: {},
+      requestId,
+      apiVersion: latestVersion,
+      nowMs,
+    },
+    ...plainAnswer,
+  };
+  const { body: text } = await dependencies.orders.create(context, body, request);
+  await changeProduct(context, product.id, { active: false });
+  return JSON.parse(text) as Order;
+}
+
+const plainAnswer: Omit<PhasedRequest, 'key'> = {
+  answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: latestVersion }),
+  refusal: () => undefined,
+};
+
+const ordered =
+  (number: string, then?: (context: RequestContext, orders: Orders, id: string) => Promise<unknown>): Recipe =>
+  async (context, dependencies, overrides) => {
+    const { id } = await newOrder(context, dependencies, overrides, number);
+    await then?.(context, dependencies.orders, id);
+    return id;
+  };
+
+const refunded =
+  (amount: number | undefined) =>
+  async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
+    await orders.refund(context, id, amount === undefined ? {} : { amount }, { key: undefined, ...plainAnswer });
+    await orders.look(context, id);
+  };
+
+const resolved =
+  (outcome: 'accepted' | 'dismissed') =>
+  async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
+    await orders.raiseChargeback(context, id);
+    await orders.resolveChargeback(context, id, outcome);
+  };
+
+const recipes: Partial<Record<EventType, Recipe>> = {
+  'customer.created': (context, _, overrides) => newCustomer(context, overrides),
+  'customer.updated': async (context, _, overrides) => {
+    const id = await newCustomer(context, {});
+    const change = Object.keys(overrides).length > 0 ? overrides : { metadata: { triggered: true } };
+    await changeCustomer(context, id, checked(customerUpdate, change));
+    return id;
+  },
+  'customer.deleted': async (context, { references }, overrides) => {
+    const id = await newCustomer(context, overrides);
+    await deleteCustomer(context, id, references);
+    return id;
+  },
+  'payment_method.attached': async (context, dependencies) =>
+    newCard(context, dependencies, await newCustomer(context, {}), cardsFor.approved),
+  'payment_method.detached': async (context, dependencies) => {
+    const customerId = await newCustomer(context, {});
+    const id = await newCard(context, dependencies, customerId, cardsFor.approved);
+    await detachCard(context, dependencies.references, customerId, id, null);
+    return id;
+  },
+  'order.created': ordered(cardsFor.approved),
+  'order.succeeded': ordered(cardsFor.approved),
+  'order.failed': ordered(cardsFor.declined),
+  'order.refunded': ordered(cardsFor.approved, refunded(undefined)),
+  'order.partially_refunded': ordered(cardsFor.approved, refunded(100)),
+  'order.refund_failed': ordered(cardsFor.refundRejected, refunded(undefined)),
+  'order.voided': ordered(cardsFor.approved, (context, orders, id) => orders.void(context, id)),
+  'order.chargeback': ordered(cardsFor.approved, (context, orders, id) => orders.raiseChargeback(context, id)),
+  'order.chargeback_accepted': ordered(cardsFor.approved, resolved('accepted')),
+  'order.chargeback_dismissed': ordered(cardsFor.approved, resolved('dismissed')),
+  'webhook_endpoint.disabled': async (context, { webhooks }) => {
+    const url = 'https://receiver.invalid/';
+    const input = { url, enabled_events: ['webhook_endpoint.disabled'] };
+    const { id } = await createEndpoint(context, webhooks, input, { url });
+    await disableEndpoint({ db: context.db, clock: webhooks.clock }, context.company.id, id, 'failing');
+    await removeEndpoint(context, id);
+    return id;
+  },
+};
+
+export const triggerable = Object.keys(recipes) as EventType[];
+
+export async function triggerEvent(
+  context: RequestContext,
+  dependencies: TriggerDependencies,
+  type: EventType,
+  overrides: Overrides,
+): Promise<Event> {
+  if (context.company.mode !== 'sandbox') {
+    throw new ApiError('insufficient_permissions', 'This call works with sandbox keys only.');
+  }
+  const recipe = recipes[type];
+  if (!recipe) throw invalidField('type', 'cannot be triggered yet');
+  const objectId = await recipe(context, dependencies, overrides);
+  const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
+  const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
+  if (!event) throw notFound('event');
+  return event;
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { countOf } from '../../../tests/support/orders.ts';
+import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
+import type { TestService } from '../../../tests/support/service.ts';
+import {
+  dispatchFor,
+  eventually,
+  insertSomeEvents,
+  newSubscriber,
+  startWebhookService,
+} from '../../../tests/support/webhooks.ts';
+import type { DatabasePool } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { type Attempt, claimDeliveries, type Delivery, keepWatch, recordAttempts } from './delivery-queries.ts';
+import type { Dispatcher } from './dispatcher.ts';
+
+let service: TestService;
+
+before(async () => {
+  service = await startWebhookService();
+});
+after(() => service.stop());
+
+function running(t: TestContext, ...dispatchers: Dispatcher[]): void {
+  t.after(() => Promise.all(dispatchers.map((dispatcher) => dispatcher.stop())));
+}
+
+async function receiving(t: TestContext, how?: Parameters<typeof startReceiver>[0]): Promise<Receiver> {
+  const receiver = await startReceiver(how);
+  t.after(() => receiver.stop());
+  return receiver;
+}
+
+const hang = (): void => undefined;
+const path = (id: string, rest = ''): string => `/v1/webhook_endpoints/${id}${rest}`;
+const percentile = (values: readonly number[], share: number): number =>
+  values.toSorted((left, right) => left - right)[Math.ceil(values.length * share) - 1] ?? 0;
+
+describe('a receiver that hangs', () => {
+  const others = 19;
+  const longRun = process.env.SVC_WEBHOOK_ISOLATION === '1';
+  const rounds = longRun ? 200 : 15;
+
+  /** How long each event took to each of the good receivers. */
+  async function latencies(t: TestContext, good: Receiver, bad: Receiver | undefined): Promise<number[]> {
+    const subscriber = await newSubscriber(service);
+    const origin = new URL(good.url).origin;
+    for (let count = 0; count < others; count += 1) await subscriber.subscribe(`${origin}/${count}`);
+    if (bad) await subscriber.subscribe(bad.url);
+    const startedAt = new Map<string, number>();
+    const from = good.received.length;
+    for (let round = 1; round <= rounds; round += 1) {
+      const madeAtMs = Date.now();
+      for (const id of await insertSomeEvents(service, subscriber.company.id, 1)) startedAt.set(id, madeAtMs);
+      await sleep(longRun ? 100 : 25);
+    }
+    await good.count(from + others * rounds, 30_000);
+    const took = good.received.slice(from).map(({ event, atMs }) => atMs - (startedAt.get(event.id) ?? 0));
+    t.diagnostic(
+      `p50 ${percentile(took, 0.5)} ms, p99 ${percentile(took, 0.99)} ms ${bad ? 'beside it' : 'without it'}`,
+    );
+    return took;
+  }
+
+  it('does not delay the nineteen others', { timeout: 120_000 }, async (t) => {
+    const [good, bad] = [await receiving(t), await receiving(t, hang)];
+    running(t, dispatchFor(service));
+    await latencies(t, good, undefined);
+    const without = percentile(await latencies(t, good, undefined), 0.99);
+    const beside = percentile(await latencies(t, good, bad), 0.99);
+    // On a machine that does other things too: a second is still a thirtieth of what hanging costs.
+    assert.ok(beside < Math.max(1_000, without * 1.2), `p99 ${beside} ms beside it, ${without} ms without it`);
+    assert.ok(bad.received.length <= 20, 'it fills its own share and no more');
+    if (longRun) assert.ok(beside < without * 1.2 + 5, `p99 ${beside} ms beside it, ${without} ms without it`);
+  });
+
+  it('does not hide the others behind its queue, however long', async (t) => {
+    const [good, bad] = [await receiving(t), await receiving(t, hang)];
+    const [slow, quick] = [await newSubscriber(service), await newSubscriber(service)];
+    await slow.subscribe(bad.url);
+    await quick.subscribe(good.url);
+    await insertSomeEvents(service, slow.company.id, 2_500);
+    running(t, dispatchFor(service));
+    await bad.count(10);
+    const startedAtMs = Date.now();
+    await insertSomeEvents(service, quick.company.id, 1);
+    await good.count(1);
+    assert.ok(Date.now() - startedAtMs < 2_000);
+    await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
+  });
+});
+
+describe('several workers', () => {
+  // Here a test claims by hand, and nothing of the others must be in its way.
+  beforeEach(() => service.db.query('DELETE FROM webhook_deliveries'));
+
+  it('never send the same delivery', async (t) => {
+    const receiver = await receiving(t, (_, response) => void setTimeout(() => response.writeHead(200).end(), 3));
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    running(t, dispatchFor(service), dispatchFor(service), dispatchFor(service));
+    const ids: string[] = [];
+    for (let batch = 0; batch < 10; batch += 1) {
+      ids.push(...(await insertSomeEvents(service, subscriber.company.id, 30)));
+    }
+    await receiver.count(ids.length);
+    await sleep(200);
+    assert.deepEqual(receiver.received.map(({ event }) => String(event.id)).toSorted(), ids.toSorted());
+  });
+
+  it('take over what a dead one had claimed, and only that', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    const dead = newId(Date.now());
+    await keepWatch(service.db, dead, 60_000);
+    const id = await subscriber.happen();
+    await claimDeliveries(service.db, { workerId: dead, busy: [], perEndpoint: 10, count: 10 });
+    running(t, dispatchFor(service, { silenceMs: 2_000 }));
+    await sleep(200);
+    assert.equal(receiver.received.length, 0, 'it may still live');
+    await receiver.count(1);
+    assert.equal(receiver.received[0]?.headers['svc-delivery-attempt'], '2', 'the first may have arrived');
+    await eventually('it is known', async () => {
+      return (await subscriber.delivery(endpoint.id, id))?.delivery_status === 'delivered';
+    });
+    assert.equal(await countOf(service, 'workers', 'id = $1', [dead]), 0);
+  });
+
+  const attemptOf = (delivery: Delivery, succeeded: boolean): Attempt => ({
+    ...delivery,
+    log_id: newId(Date.now()),
+    event_type: delivery.type,
+    attempt: delivery.attempts,
+    succeeded,
+    http_status: succeeded ? 200 : 500,
+    duration_ms: 1,
+    error: null,
+    request_headers: {},
+    response_body: null,
+    at: new Date(),
+    next_attempt_at: succeeded ? null : new Date(Date.now() + 5_000),
+  });
+
+  it('that lost a claim cannot undo what the next one achieved', async () => {
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe('https://receiver.invalid/');
+    const id = await subscriber.happen();
+    const [late, next] = [newId(Date.now()), newId(Date.now())];
+    const claim = (workerId: string) => claimDeliveries(service.db, { workerId, busy: [], perEndpoint: 10, count: 10 });
+    const [first] = await claim(late);
+    assert.ok(first);
+    await service.db.query('UPDATE webhook_deliveries SET claimed_by = NULL WHERE claimed_by = $1', [late]);
+    const [second] = await claim(next);
+    assert.ok(second);
+    await recordAttempts(service.db, late, [attemptOf(first, false)]);
+    assert.deepEqual(await claim(late), [], 'it is still the other one that has it');
+    await recordAttempts(service.db, next, [attemptOf(second, true)]);
+    await recordAttempts(service.db, late, [attemptOf(first, false)]);
+    assert.equal((await subscriber.delivery(endpoint.id, id)).delivery_status, 'delivered');
+  });
+
+  it('write about the same endpoints at once without standing in each other’s way', async () => {
+    const subscriber = await newSubscriber(service);
+    for (let count = 0; count < 12; count += 1) await subscriber.subscribe('https://receiver.invalid/');
+    const workerId = newId(Date.now());
+    for (const succeeded of [false, true, false]) {
+      await insertSomeEvents(service, subscriber.company.id, 8);
+      const due = await claimDeliveries(service.db, { workerId, busy: [], perEndpoint: 20, count: 100 });
+      assert.equal(due.length, 96);
+      const shuffled = due.map((one) => attemptOf(one, succeeded)).sort(() => Math.random() - 0.5);
+      const batches = Array.from({ length: 4 }, (_, index) => shuffled.slice(index * 24, index * 24 + 24));
+      await Promise.all(batches.map((batch) => recordAttempts(service.db, workerId, batch)));
+    }
+  });
+});
+
+describe('an endpoint', () => {
+  it('may be deleted while a delivery to it is under way', async (t) => {
+    let answer: (() => void) | undefined;
+    const receiver = await receiving(t, (_, response) => {
+      answer = () => response.writeHead(500).end();
+    });
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    running(t, dispatchFor(service));
+    await subscriber.happen();
+    await receiver.count(1);
+    assert.equal((await subscriber.call('DELETE', path(endpoint.id))).status, 200);
+    answer?.();
+    await eventually('the attempt is over', async () => {
+      return (await countOf(service, 'webhook_delivery_logs', 'endpoint_id = $1', [endpoint.id])) === 1;
+    });
+    assert.equal(await countOf(service, 'webhook_deliveries', 'endpoint_id = $1', [endpoint.id]), 0);
+    await subscriber.later(3_600_000);
+    await sleep(100);
+    assert.equal(receiver.received.length, 1);
+  });
+
+  it('that is disabled while a delivery is under way still gets that one, and no retry of it', async (t) => {
+    let answer: (() => void) | undefined;
+    const receiver = await receiving(t, (_, response) => {
+      answer = () => response.writeHead(500).end();
+    });
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    running(t, dispatchFor(service));
+    const id = await subscriber.happen();
+    await receiver.count(1);
+    await subscriber.call('PATCH', path(endpoint.id), { body: { status: 'disabled' } });
+    answer?.();
+    await eventually('the attempt is over', async () => (await subscriber.logs(endpoint.id)).length === 1);
+    await subscriber.later(10_000);
+    await eventually('it is given up', async () => {
+      return (await subscriber.delivery(endpoint.id, id)).delivery_status === 'failed';
+    });
+    assert.equal(receiver.received.length, 1);
+  });
+});
+
+describe('a worker', () => {
+  it('that stops gives back what it could not finish', async (t) => {
+    const receiver = await receiving(t, hang);
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    const first = dispatchFor(service, { finishingMs: 50 });
+    const id = await subscriber.happen();
+    await receiver.count(1);
+    await first.stop();
+    const delivery = await subscriber.delivery(endpoint.id, id);
+    assert.deepEqual([delivery.delivery_status, delivery.attempts], ['pending', 0]);
+    receiver.behave(200);
+    running(t, dispatchFor(service));
+    await receiver.count(2);
+  });
+
+  it('writes down what came of an attempt when the database is back', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    let failures = 0;
+    const shaky: DatabasePool = {
+      ...service.db,
+      query: (text, values) => {
+        if (failures >= 2 || !text.includes('INSERT INTO webhook_delivery_logs')) return service.db.query(text, values);
+        failures += 1;
+        return Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
+      },
+    };
+    running(t, dispatchFor(service, {}, { db: shaky, lanesDb: shaky }));
+    const id = await subscriber.happen();
+    await eventually('it is recorded', async () => {
+      return (await subscriber.delivery(endpoint.id, id)).delivery_status === 'delivered';
+    });
+    assert.deepEqual([failures, receiver.received.length], [2, 1], 'and not sent again');
+  });
+});

@@ -1,0 +1,179 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
+import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
+import { exampleOf } from './examples.ts';
+import { replayDelivery } from './delivery-queries.ts';
+import { getEndpoint, type WebhookDependencies } from './service.ts';
+import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
+import type { Delivery, DeliveryLog, EndpointTest, TestResult, VersionMove, VersionMoved } from './schemas.ts';
+import { secretsOf } from './secrets.ts';
+import { send } from './send.ts';
+
+/** What an endpoint received or is to receive: to look at, to try, to send again. */
+
+function deliveryToWire(row: DeliveryRow): Delivery {
+  return {
+    id: eventIdOf(row.id),
+    type: row.type,
+    created_at: createdAt(row.id),
+    delivery_status: row.status,
+    attempts: row.attempts,
+    last_attempt_at: row.last_attempt_at?.toISOString() ?? null,
+    next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
+    data: { object: row.object, ...(row.previous && { previous: row.previous }) },
+  };
+}
+
+function logToWire(row: LogRow): DeliveryLog {
+  return {
+    id: row.id,
+    event_id: eventIdOf(row.event_id),
+    event_type: row.event_type,
+    attempt: row.attempt,
+    status: row.status,
+    http_status: row.http_status,
+    duration_ms: row.duration_ms,
+    error: row.error,
+    request_headers: row.request_headers,
+    response_body: row.response_body,
+    created_at: createdAt(row.id),
+  };
+}
+
+export async function getDeliveries(
+  context: RequestContext,
+  endpointId: string,
+  status: DeliveryRow['status'] | undefined,
+  page: PageRequest,
+): Promise<Page<Delivery>> {
+  await getEndpoint(context, endpointId);
+  const found = await listDeliveries(context.db, context.company.id, endpointId, status, page);
+  const asEventId = (id: string | null): string | null => (id === null ? null : eventIdOf(id));
+  return {
+    ...found,
+    items: found.items.map(deliveryToWire),
+    next: asEventId(found.next),
+    previous: asEventId(found.previous),
+  };
+}
+
+export async function getDeliveryLogs(
+  context: RequestContext,
+  endpointId: string,
+  page: PageRequest,
+): Promise<Page<DeliveryLog>> {
+  await getEndpoint(context, endpointId);
+  const found = await listLogs(context.db, context.company.id, endpointId, page);
+  return { ...found, items: found.items.map(logToWire) };
+}
+
+/** The test waits for the receiver, but not as long as a delivery would. */
+const testTimeoutMs = 10_000;
+
+export async function testEndpoint(
+  context: RequestContext,
+  dependencies: WebhookDependencies,
+  endpointId: string,
+  input: EndpointTest,
+): Promise<TestResult> {
+  const { company, nowMs, requestId } = context;
+  const row = await getEndpoint(context, endpointId);
+  const id = newId(nowMs);
+  const type = input.event_type ?? 'order.succeeded';
+  const event: EventFacts = {
+    id,
+    type,
+    sequence: 1,
+    request_id: requestId,
+    object: exampleOf(type),
+    previous: null,
+  };
+  const stillValid = row.previous_secret_until && row.previous_secret_until.getTime() > dependencies.clock.nowMs();
+  const sent = await send(
+    dependencies,
+    {
+      url: row.url,
+      secrets: secretsOf(dependencies.secretKey, company.id, row.id, {
+        secret: row.secret,
+        previous_secret: stillValid ? row.previous_secret : null,
+      }),
+      event: envelopeOf(event, company.mode === 'live', input.api_version ?? row.api_version),
+      attempt: 1,
+    },
+    testTimeoutMs,
+  );
+  return {
+    id: eventIdOf(id),
+    webhook_endpoint_id: row.id,
+    status: sent.succeeded ? 'success' : 'failed',
+    http_status: sent.httpStatus,
+    duration_ms: sent.durationMs,
+    error: sent.error,
+  };
+}
+
+const sampleSize = 3;
+
+export async function moveVersion(
+  context: RequestContext,
+  endpointId: string,
+  input: VersionMove,
+  direction: 'upgrade' | 'downgrade',
+): Promise<VersionMoved> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const row = await lockEndpoint(transaction, company.id, endpointId);
+    if (!row) throw notFound('webhook endpoint');
+    const moves = direction === 'upgrade' ? input.api_version > row.api_version : input.api_version < row.api_version;
+    if (!moves) {
+      const side = direction === 'upgrade' ? 'later' : 'earlier';
+      throw invalidField('api_version', `must be ${side} than ${row.api_version}, the version of this endpoint`);
+    }
+    const dryRun = input.dry_run ?? false;
+    const events = await latestEvents(transaction, company.id, sampleSize);
+    const livemode = company.mode === 'live';
+    if (!dryRun) {
+      const moved = { ...row, api_version: input.api_version, updated_at: new Date(nowMs) };
+      await updateEndpoint(transaction, company.id, moved);
+    }
+    return {
+      id: row.id,
+      api_version: input.api_version,
+      previous_api_version: row.api_version,
+      dry_run: dryRun,
+      sample: events.map((event) => ({
+        event_id: eventIdOf(event.id),
+        before: envelopeOf(event, livemode, row.api_version),
+        after: envelopeOf(event, livemode, input.api_version),
+      })),
+    };
+  });
+}
+
+export async function replayEvent(
+  context: RequestContext,
+  endpointId: string,
+  eventId: string,
+  force: boolean,
+): Promise<Delivery> {
+  const { db, company } = context;
+  return db.transaction(async (transaction) => {
+    const endpoint = await getEndpoint({ ...context, db: transaction }, endpointId);
+    if (endpoint.status === 'disabled') {
+      throw new ApiError('invalid_request', 'This endpoint is disabled. Enable it first.', { param: 'id' });
+    }
+    const done = await replayDelivery(transaction, company.id, endpointId, eventId, force);
+    if (!done) throw notFound('event', 'eventId');
+    if (!done.replayed) {
+      throw new ApiError('invalid_request', 'This event was already delivered. Send force: true to repeat it.', {
+        param: 'force',
+      });
+    }
+    const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
+    const [row] = (await listDeliveries(transaction, company.id, endpointId, undefined, page, eventId)).items;
+    if (!row) throw notFound('event', 'eventId');
+    return deliveryToWire(row);
+  });
+}

@@ -1,0 +1,230 @@
+import type { Queryable } from '../../platform/database.ts';
+
+/** Deliveries on their way: claimed by one worker at a time, any number of workers side by side. */
+
+export interface Delivery {
+  readonly company_id: string;
+  readonly endpoint_id: string;
+  readonly event_id: string;
+  readonly inserted_at: string;
+  /** This one included. */
+  readonly attempts: number;
+  readonly type: string;
+  readonly sequence: number;
+  readonly request_id: string | null;
+  readonly object: object;
+  readonly previous: object | null;
+  readonly mode: 'sandbox' | 'live';
+  readonly clock_offset_ms: number;
+  readonly endpoint_status: 'enabled' | 'disabled' | null;
+  readonly url: string;
+  readonly api_version: string;
+  readonly secret: Buffer;
+  readonly previous_secret: Buffer | null;
+}
+
+// LIMIT keeps each look-up a look-up by the whole key: as a join, PostgreSQL may read all events of the company for each
+// delivery, by a plan it made when there were few.
+const describeClaimed = `
+  SELECT c.company_id, c.endpoint_id, c.event_id, c.inserted_at::text AS inserted_at, c.attempts, e.type, e.sequence,
+    e.request_id, e.object, e.previous, companies.mode, companies.clock_offset_ms, w.status AS endpoint_status, w.url,
+    w.api_version, w.secret, CASE WHEN w.previous_secret_until > now() THEN w.previous_secret END AS previous_secret
+  FROM claimed c
+  JOIN companies ON companies.id = c.company_id
+  CROSS JOIN LATERAL (
+    SELECT type, sequence, request_id, object, previous FROM events
+    WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
+  ) e
+  LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id`;
+
+// How far ahead the queue is looked at: a receiver with a long queue must not hide the others behind it.
+const window = 1_000;
+
+const claim = (due: string): string => `
+  WITH first AS (
+    SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.next_attempt_at ${due}
+  ), candidates AS (
+    SELECT *, row_number() OVER (PARTITION BY company_id, endpoint_id ORDER BY next_attempt_at) AS place FROM first
+  ), taken AS (
+    SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at
+    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY next_attempt_at LIMIT $4) c
+    CROSS JOIN LATERAL (
+      SELECT company_id, endpoint_id, event_id, inserted_at, status, claimed_by FROM webhook_deliveries l
+      WHERE l.company_id = c.company_id AND l.endpoint_id = c.endpoint_id AND l.event_id = c.event_id
+        AND l.inserted_at = c.inserted_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) d
+    WHERE d.status = 'pending' AND d.claimed_by IS NULL
+  ), claimed AS (
+    UPDATE webhook_deliveries d SET claimed_by = $1, attempts = d.attempts + 1 FROM taken t
+    WHERE d.company_id = t.company_id AND d.endpoint_id = t.endpoint_id AND d.event_id = t.event_id
+      AND d.inserted_at = t.inserted_at
+    RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
+  ) ${describeClaimed}`;
+
+const notBusy = `d.status = 'pending' AND d.claimed_by IS NULL AND d.endpoint_id <> ALL($2::uuid[])`;
+
+// No clock of a company is behind the real one: what is due by real time is due by any.
+const claimByRealTime = claim(`FROM webhook_deliveries d
+  WHERE ${notBusy} AND d.next_attempt_at <= now() ORDER BY d.next_attempt_at LIMIT ${window}`);
+const claimByTheirClock = claim(`FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
+  WHERE o.clock_offset_ms > 0 AND ${notBusy}
+    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ORDER BY d.next_attempt_at LIMIT ${window}`);
+
+export interface ClaimRequest {
+  readonly workerId: string;
+  /** Endpoints that have as much under way as they may. */
+  readonly busy: readonly string[];
+  readonly perEndpoint: number;
+  readonly count: number;
+}
+
+export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
+  const values = [request.workerId, request.busy, request.perEndpoint, request.count];
+  const due = await db.query<Delivery>(claimByRealTime, values);
+  return due.length > 0 ? due : db.query<Delivery>(claimByTheirClock, values);
+}
+
+export interface Attempt {
+  readonly company_id: string;
+  readonly endpoint_id: string;
+  readonly event_id: string;
+  readonly inserted_at: string;
+  readonly log_id: string;
+  readonly event_type: string;
+  readonly attempt: number;
+  readonly succeeded: boolean;
+  readonly http_status: number | null;
+  readonly duration_ms: number;
+  readonly error: string | null;
+  readonly request_headers: Readonly<Record<string, string>>;
+  readonly response_body: string | null;
+  /** By the clock of the company. */
+  readonly at: Date;
+  readonly next_attempt_at: Date | null;
+}
+
+// A failure counts only while the delivery is still this worker's: another that took it over may have succeeded. Endpoints
+// are locked in one order, so that two batches about the same ones do not wait for each other.
+const recordStatement = `
+  WITH attempt AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
+      inserted_at timestamptz, log_id uuid, event_type text, attempt integer, succeeded boolean, http_status smallint,
+      duration_ms integer, error text, request_headers json, response_body text, at timestamptz,
+      next_attempt_at timestamptz)
+  ), done AS (
+    UPDATE webhook_deliveries d SET claimed_by = NULL, last_attempt_at = a.at, next_attempt_at = a.next_attempt_at,
+      status = CASE WHEN a.succeeded THEN 'delivered' WHEN a.next_attempt_at IS NULL THEN 'failed' ELSE 'pending' END
+    FROM attempt a
+    WHERE d.company_id = a.company_id AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
+      AND d.inserted_at = a.inserted_at AND (a.succeeded OR d.claimed_by = $2)
+  ), latest AS (
+    SELECT DISTINCT ON (company_id, endpoint_id) company_id, endpoint_id, succeeded, at FROM attempt
+    ORDER BY company_id, endpoint_id, succeeded DESC, at
+  ), turned AS (
+    SELECT w.company_id, w.id, l.succeeded, l.at
+    FROM latest l JOIN webhook_endpoints w ON w.company_id = l.company_id AND w.id = l.endpoint_id
+    WHERE (w.failing_since IS NULL) <> l.succeeded ORDER BY w.company_id, w.id FOR NO KEY UPDATE OF w
+  ), failing AS (
+    UPDATE webhook_endpoints w SET failing_since = CASE WHEN t.succeeded THEN NULL ELSE t.at END
+    FROM turned t WHERE w.company_id = t.company_id AND w.id = t.id
+  )
+  INSERT INTO webhook_delivery_logs (company_id, endpoint_id, id, event_id, event_type, attempt, status, http_status,
+    duration_ms, error, request_headers, response_body)
+  SELECT company_id, endpoint_id, log_id, event_id, event_type, attempt,
+    CASE WHEN succeeded THEN 'success' ELSE 'failed' END, http_status, duration_ms, error, request_headers,
+    response_body
+  FROM attempt`;
+
+export async function recordAttempts(db: Queryable, workerId: string, attempts: readonly Attempt[]): Promise<void> {
+  await db.query(recordStatement, [JSON.stringify(attempts), workerId]);
+}
+
+/** Claims that were not worked on: given back as they were. */
+export async function releaseClaims(db: Queryable, workerId: string): Promise<void> {
+  await db.query(
+    `WITH mine AS (
+       UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1 WHERE claimed_by = $1
+     ) DELETE FROM workers WHERE id = $1`,
+    [workerId],
+  );
+}
+
+/** Shows that this worker lives, and takes over what those that are not seen any more have claimed. */
+export async function keepWatch(db: Queryable, workerId: string, silenceMs: number): Promise<number> {
+  await db.query(
+    `INSERT INTO workers (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+    [workerId],
+  );
+  const rows = await db.query(
+    `WITH dead AS (
+       DELETE FROM workers WHERE seen_at < now() - $1 * interval '1 ms' RETURNING id
+     )
+     UPDATE webhook_deliveries SET claimed_by = NULL
+     WHERE claimed_by IS NOT NULL AND (claimed_by IN (SELECT id FROM dead) OR claimed_by NOT IN (SELECT id FROM workers))
+     RETURNING 1`,
+    [silenceMs],
+  );
+  return rows.length;
+}
+
+/**
+ * Endpoints that had nothing but failures for this long, by the clock of their company. The last of the failures must be
+ * that late: one that was given up days ago says nothing about today.
+ */
+export async function findFailing(
+  db: Queryable,
+  failingMs: number,
+): Promise<{ companyId: string; endpointId: string }[]> {
+  const rows = await db.query<{ company_id: string; id: string }>(
+    `SELECT w.company_id, w.id FROM webhook_endpoints w
+     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND EXISTS (
+       SELECT 1 FROM webhook_deliveries d WHERE d.company_id = w.company_id AND d.endpoint_id = w.id
+         AND d.status <> 'delivered' AND d.last_attempt_at >= w.failing_since + $1::bigint * interval '1 ms')`,
+    [failingMs],
+  );
+  return rows.map((row) => ({ companyId: row.company_id, endpointId: row.id }));
+}
+
+interface ReplayRow {
+  status: 'pending' | 'delivered' | 'failed';
+}
+
+/**
+ * Sends an event again, or for the first time to an endpoint that was disabled then. Undefined when there is no such event;
+ * one that was delivered stays as it is unless `force`.
+ */
+export async function replayDelivery(
+  db: Queryable,
+  companyId: string,
+  endpointId: string,
+  eventId: string,
+  force: boolean,
+): Promise<{ replayed: boolean } | undefined> {
+  const [event] = await db.query<{ inserted_at: string }>(
+    `SELECT inserted_at::text AS inserted_at FROM events WHERE company_id = $1 AND id = $2`,
+    [companyId, eventId],
+  );
+  if (!event) return undefined;
+  // Two at once must not both find that it was never sent.
+  await db.query(`SELECT pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 0))`, [endpointId, eventId]);
+  const [known] = await db.query<ReplayRow>(
+    `SELECT status FROM webhook_deliveries WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3 FOR UPDATE`,
+    [companyId, endpointId, eventId],
+  );
+  if (known?.status === 'delivered' && !force) return { replayed: false };
+  if (known) {
+    await db.query(
+      `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = now()
+       WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3`,
+      [companyId, endpointId, eventId],
+    );
+  } else {
+    await db.query(
+      `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
+       VALUES ($1, $2, $3, $4, now())`,
+      [companyId, endpointId, eventId, event.inserted_at],
+    );
+  }
+  await db.query(`SELECT pg_notify('webhooks_due', '')`);
+  return { replayed: true };
+}

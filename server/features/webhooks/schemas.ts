@@ -1,0 +1,244 @@
+import Type, { type Static, type TString } from 'typebox';
+import { nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { supportedVersions } from '../../http/versions/versions.ts';
+import { limits } from '../../limits.ts';
+import { eventPatterns, eventTypes } from '../events/service.ts';
+
+const url = Type.String({
+  minLength: 1,
+  maxLength: limits.urlLength,
+  description: 'HTTPS, at a public address.',
+  examples: ['https://shop.example.com/webhooks'],
+});
+const description = nullable(Type.String({ maxLength: limits.descriptionLength }));
+const enabledEvents = uniqueStrings(
+  Type.Enum([...eventPatterns], { description: 'An event, `<resource>.*` or `*`.' }) as unknown as TString,
+  { minItems: 1, maxItems: 100, examples: [['order.*', 'customer.created']] },
+);
+const apiVersion = Type.Enum([...supportedVersions]);
+const status = Type.Enum(['enabled', 'disabled']);
+
+export const endpointCreate = Type.Object(
+  {
+    url,
+    description: Type.Optional(description),
+    enabled_events: enabledEvents,
+    api_version: Type.Optional(apiVersion),
+  },
+  { additionalProperties: false, title: 'WebhookEndpointCreate' },
+);
+export type EndpointCreate = Static<typeof endpointCreate>;
+
+export const endpointUpdate = Type.Object(
+  {
+    url: Type.Optional(url),
+    description: Type.Optional(description),
+    enabled_events: Type.Optional(enabledEvents),
+    status: Type.Optional(status),
+    api_version: Type.Optional(apiVersion),
+  },
+  { additionalProperties: false, title: 'WebhookEndpointUpdate' },
+);
+export type EndpointUpdate = Static<typeof endpointUpdate>;
+
+const endpointFields = {
+  id: uuid(),
+  url,
+  description,
+  enabled_events: Type.Array(Type.String()),
+  status,
+  disabled_reason: nullable(Type.String()),
+  api_version: Type.String({ description: 'The version its events are rendered in.' }),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+};
+const endpointExample = {
+  id: '019c4c22-0b00-7f00-8a1b-2c3d4e5f6071',
+  url: 'https://shop.example.com/webhooks',
+  description: null,
+  enabled_events: ['order.*'],
+  status: 'enabled',
+  disabled_reason: null,
+  api_version: '2026-02-11',
+  created_at: '2026-02-11T09:34:00.000Z',
+  updated_at: '2026-02-11T09:34:00.000Z',
+};
+
+const eventExample = 'evt_019c4c214a207e138d4e8f706b5c4d3e';
+
+export const endpoint = Type.Object(endpointFields, { title: 'WebhookEndpoint', examples: [endpointExample] });
+export type Endpoint = Static<typeof endpoint>;
+
+export const createdEndpoint = Type.Object(
+  { ...endpointFields, signing_secret: Type.String({ description: 'Shown this once.' }) },
+  {
+    title: 'CreatedWebhookEndpoint',
+    examples: [{ ...endpointExample, signing_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }],
+  },
+);
+export type CreatedEndpoint = Static<typeof createdEndpoint>;
+
+export const secretRotate = Type.Object(
+  {
+    grace_period_hours: Type.Optional(
+      Type.Enum([1, 24, 72], { default: 24, description: 'How long the old secret keeps signing too.' }),
+    ),
+  },
+  { additionalProperties: false, title: 'WebhookSecretRotate' },
+);
+export type SecretRotate = Static<typeof secretRotate>;
+
+export const rotatedSecret = Type.Object(
+  {
+    id: uuid(),
+    new_signing_secret: Type.String(),
+    previous_secret_valid_until: timestamp(),
+    message: Type.String(),
+  },
+  {
+    title: 'RotatedWebhookSecret',
+    examples: [
+      {
+        id: endpointExample.id,
+        new_signing_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
+        previous_secret_valid_until: '2026-02-12T09:34:00.000Z',
+        message: 'Deliveries are signed with both secrets for 24 hours.',
+      },
+    ],
+  },
+);
+export type RotatedSecret = Static<typeof rotatedSecret>;
+
+export const endpointTest = Type.Object(
+  { event_type: Type.Optional(Type.Enum([...eventTypes])), api_version: Type.Optional(apiVersion) },
+  { additionalProperties: false, title: 'WebhookEndpointTest' },
+);
+export type EndpointTest = Static<typeof endpointTest>;
+
+export const testResult = Type.Object(
+  {
+    id: Type.String(),
+    webhook_endpoint_id: uuid(),
+    status: Type.Enum(['success', 'failed']),
+    http_status: nullable(Type.Integer()),
+    duration_ms: Type.Integer(),
+    error: nullable(Type.String()),
+  },
+  {
+    title: 'WebhookTestResult',
+    examples: [
+      {
+        id: eventExample,
+        webhook_endpoint_id: endpointExample.id,
+        status: 'success',
+        http_status: 200,
+        duration_ms: 84,
+        error: null,
+      },
+    ],
+  },
+);
+export type TestResult = Static<typeof testResult>;
+
+const anyObject = Type.Unsafe<object>({ type: 'object', additionalProperties: true });
+
+export const delivery = Type.Object(
+  {
+    id: Type.String({ description: 'Of the event.' }),
+    type: Type.String(),
+    created_at: timestamp(),
+    delivery_status: Type.Enum(['pending', 'delivered', 'failed']),
+    attempts: Type.Integer(),
+    last_attempt_at: nullable(timestamp()),
+    next_attempt_at: nullable(timestamp()),
+    data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }),
+  },
+  {
+    title: 'WebhookDelivery',
+    examples: [
+      {
+        id: eventExample,
+        type: 'order.succeeded',
+        created_at: '2026-02-11T09:33:00.020Z',
+        delivery_status: 'delivered',
+        attempts: 1,
+        last_attempt_at: '2026-02-11T09:33:00.110Z',
+        next_attempt_at: null,
+        data: { object: { id: '019c4c21-4a00-7e11-9b2c-6d5e4f3a2b1c', status: 'succeeded' } },
+      },
+    ],
+  },
+);
+export type Delivery = Static<typeof delivery>;
+
+export const deliveryLog = Type.Object(
+  {
+    id: uuid(),
+    event_id: Type.String(),
+    event_type: Type.String(),
+    attempt: Type.Integer(),
+    status: Type.Enum(['success', 'failed']),
+    http_status: nullable(Type.Integer()),
+    duration_ms: Type.Integer(),
+    error: nullable(Type.String()),
+    request_headers: Type.Record(Type.String(), Type.String()),
+    response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
+    created_at: timestamp(),
+  },
+  {
+    title: 'WebhookDeliveryLog',
+    examples: [
+      {
+        id: '019c4c22-1c00-7a00-8b1c-3d4e5f607182',
+        event_id: eventExample,
+        event_type: 'order.succeeded',
+        attempt: 1,
+        status: 'success',
+        http_status: 200,
+        duration_ms: 84,
+        error: null,
+        request_headers: { 'SVC-Event-Type': 'order.succeeded' },
+        response_body: 'ok',
+        created_at: '2026-02-11T09:33:00.110Z',
+      },
+    ],
+  },
+);
+export type DeliveryLog = Static<typeof deliveryLog>;
+
+export const versionMove = Type.Object(
+  { api_version: apiVersion, dry_run: Type.Optional(Type.Boolean({ default: false })) },
+  { additionalProperties: false, title: 'WebhookVersionMove' },
+);
+export type VersionMove = Static<typeof versionMove>;
+
+export const versionMoved = Type.Object(
+  {
+    id: uuid(),
+    api_version: Type.String(),
+    previous_api_version: Type.String(),
+    dry_run: Type.Boolean(),
+    sample: Type.Array(Type.Object({ event_id: Type.String(), before: anyObject, after: anyObject }), {
+      description: 'The last events of the company, in both versions.',
+    }),
+  },
+  {
+    title: 'WebhookVersionMoved',
+    examples: [
+      {
+        id: endpointExample.id,
+        api_version: '2026-02-11',
+        previous_api_version: '2025-11-04',
+        dry_run: true,
+        sample: [],
+      },
+    ],
+  },
+);
+export type VersionMoved = Static<typeof versionMoved>;
+
+export const replay = Type.Object(
+  { force: Type.Optional(Type.Boolean({ default: false, description: 'Also when it was already delivered.' })) },
+  { additionalProperties: false, title: 'WebhookReplay' },
+);
+export type Replay = Static<typeof replay>;

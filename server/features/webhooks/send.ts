@@ -1,0 +1,58 @@
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import type { Event } from '../events/schemas.ts';
+import { signatureHeaders } from './signing.ts';
+
+/** One signed request, and what came of it. */
+
+export interface Outgoing {
+  readonly url: string;
+  readonly secrets: readonly string[];
+  readonly event: Event;
+  readonly attempt: number;
+}
+
+export interface Sent {
+  readonly succeeded: boolean;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  readonly error: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly retryAfter?: string | undefined;
+}
+
+export async function send(
+  { outbound, clock }: { readonly outbound: Outbound; readonly clock: Clock },
+  { url, secrets, event, attempt }: Outgoing,
+  timeoutMs: number = limits.webhookTimeoutSeconds * 1_000,
+): Promise<Sent> {
+  const body = JSON.stringify(event);
+  const startedAtMs = clock.nowMs();
+  const headers = {
+    'Content-Type': 'application/json',
+    'User-Agent': 'svc-webhooks/1',
+    'SVC-Event-Id': event.id,
+    'SVC-Event-Type': event.type,
+    'SVC-Delivery-Attempt': String(attempt),
+    ...signatureHeaders(secrets, { eventId: event.id, body, timestampSeconds: Math.floor(startedAtMs / 1_000) }),
+  };
+  const result = await outbound.post({
+    url,
+    headers,
+    body,
+    timeoutMs,
+    answerBytesMax: limits.webhookAnswerBytes,
+  });
+  const durationMs = Math.max(0, clock.nowMs() - startedAtMs);
+  if (!result.answered) {
+    return { succeeded: false, httpStatus: null, durationMs, error: result.error, headers, body: null };
+  }
+  const { status, body: answer, retryAfter } = result;
+  const succeeded = status >= 200 && status < 300;
+  const error = succeeded
+    ? null
+    : `answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
+  return { succeeded, httpStatus: status, durationMs, error, headers, body: answer, retryAfter };
+}

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { ApiError, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { Deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import type { AddressCheck } from '../../platform/outbound/addresses.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { insertEvents, newEvent } from '../events/service.ts';
+import {
+  deleteEndpoint,
+  disableOne,
+  type EndpointRow,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  lockEndpoint,
+  updateEndpoint,
+} from './queries.ts';
+import type {
+  CreatedEndpoint,
+  Endpoint,
+  EndpointCreate,
+  EndpointUpdate,
+  RotatedSecret,
+  SecretRotate,
+} from './schemas.ts';
+import { sealSecret } from './secrets.ts';
+import { newSigningSecret } from './signing.ts';
+
+export interface WebhookDependencies {
+  readonly outbound: Outbound;
+  readonly isAllowed: AddressCheck;
+  /** Real time: secrets and signatures go by it. */
+  readonly clock: Clock;
+  readonly secretKey: Buffer;
+}
+
+export function toWire(row: EndpointRow): Endpoint {
+  return {
+    id: row.id,
+    url: row.url,
+    description: row.description,
+    enabled_events: row.enabled_events,
+    status: row.status,
+    disabled_reason: row.disabled_reason,
+    api_version: row.api_version,
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+const invalidUrl = (why: string): ApiError =>
+  new ApiError('webhook_endpoint_invalid', `The URL of an endpoint ${why}.`, { param: 'url' });
+
+/** Says what is wrong now; where it really leads is checked again at every connection. */
+async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url) throw invalidUrl('must be a URL, such as https://shop.example.com/webhooks');
+  if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
+  if (url.username || url.password) throw invalidUrl('must not have a user name or password in it');
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const notPublic = invalidUrl('must lead to a public address');
+  if (isIP(host)) {
+    if (!isAllowed(host)) throw notPublic;
+  } else {
+    // A name that does not resolve yet may do so tomorrow.
+    const addresses = await lookup(host, { all: true }).catch(() => []);
+    if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
+  }
+  if (url.href.length > limits.urlLength) throw invalidUrl(`must have at most ${limits.urlLength} characters`);
+  return url.href;
+}
+
+export interface PreparedUrl {
+  readonly url: string | undefined;
+}
+
+/** Before the transaction, since a name has to be looked up. */
+export async function prepareUrl(dependencies: WebhookDependencies, url: string | undefined): Promise<PreparedUrl> {
+  return { url: url === undefined ? undefined : await checkUrl(url, dependencies.isAllowed) };
+}
+
+export async function createEndpoint(
+  { db, company, nowMs }: RequestContext,
+  { secretKey }: WebhookDependencies,
+  input: EndpointCreate,
+  { url = input.url }: PreparedUrl,
+): Promise<CreatedEndpoint> {
+  const id = newId(nowMs);
+  const secret = newSigningSecret(randomBytes(limits.signingSecretBytes));
+  const row: EndpointRow = {
+    id,
+    url,
+    description: input.description ?? null,
+    enabled_events: input.enabled_events,
+    status: 'enabled',
+    disabled_reason: null,
+    api_version: input.api_version ?? company.apiVersion,
+    secret: sealSecret(secretKey, company.id, id, secret),
+    previous_secret: null,
+    previous_secret_until: null,
+    updated_at: new Date(nowMs),
+  };
+  if (!(await insertEndpoint(db, company.id, row, limits.webhookEndpoints))) {
+    const message = `A company has at most ${limits.webhookEndpoints} endpoints. Delete one that is not needed.`;
+    throw new ApiError('invalid_request', message, { param: 'url' });
+  }
+  return { ...toWire(row), signing_secret: secret };
+}
+
+export async function getEndpoint({ db, company }: RequestContext, id: string): Promise<EndpointRow> {
+  const row = await findEndpoint(db, company.id, id);
+  if (!row) throw notFound('webhook endpoint');
+  return row;
+}
+
+export async function getEndpoints({ db, company }: RequestContext, page: PageRequest): Promise<Page<Endpoint>> {
+  const found = await listEndpoints(db, company.id, page);
+  return { ...found, items: found.items.map(toWire) };
+}
+
+export async function changeEndpoint(
+  { db, company, nowMs }: RequestContext,
+  id: string,
+  input: EndpointUpdate,
+  { url }: PreparedUrl,
+): Promise<Endpoint> {
+  return db.transaction(async (transaction) => {
+    const current = await lockEndpoint(transaction, company.id, id);
+    if (!current) throw notFound('webhook endpoint');
+    const status = input.status ?? current.status;
+    const kept = status === current.status ? current.disabled_reason : null;
+    const row: EndpointRow = {
+      ...current,
+      url: url ?? current.url,
+      description: input.description === undefined ? current.description : input.description,
+      enabled_events: input.enabled_events ?? current.enabled_events,
+      status,
+      disabled_reason: status === 'disabled' ? (kept ?? 'by the merchant') : null,
+      api_version: input.api_version ?? current.api_version,
+      updated_at: new Date(nowMs),
+    };
+    await updateEndpoint(transaction, company.id, row);
+    return toWire(row);
+  });
+}
+
+export async function removeEndpoint({ db, company }: RequestContext, id: string): Promise<Deletion> {
+  if (!(await deleteEndpoint(db, company.id, id))) throw notFound('webhook endpoint');
+  return { id, deleted: true, message: 'The webhook endpoint was deleted.' };
+}
+
+const hourMs = 3_600_000;
+
+export async function rotateSecret(
+  { db, company, nowMs }: RequestContext,
+  { secretKey, clock }: WebhookDependencies,
+  id: string,
+  { grace_period_hours = 24 }: SecretRotate,
+): Promise<RotatedSecret> {
+  return db.transaction(async (transaction) => {
+    const current = await lockEndpoint(transaction, company.id, id);
+    if (!current) throw notFound('webhook endpoint');
+    const secret = newSigningSecret(randomBytes(limits.signingSecretBytes));
+    const until = new Date(clock.nowMs() + grace_period_hours * hourMs);
+    await updateEndpoint(transaction, company.id, {
+      ...current,
+      secret: sealSecret(secretKey, company.id, id, secret),
+      previous_secret: current.secret,
+      previous_secret_until: until,
+      updated_at: new Date(nowMs),
+    });
+    const message = `Deliveries are signed with both secrets for ${grace_period_hours} hours.`;
+    return { id, new_signing_secret: secret, previous_secret_valid_until: until.toISOString(), message };
+  });
+}
+
+export type DisableReason = 'gone' | 'failing';
+
+const reasons: Readonly<Record<DisableReason, string>> = {
+  gone: 'the receiver answered 410 Gone',
+  failing: 'nothing but failures for five days',
+};
+
+/** The service itself gives up on a receiver, and says so with an event. */
+export async function disableEndpoint(
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+  companyId: string,
+  endpointId: string,
+  reason: DisableReason,
+): Promise<void> {
+  await db.transaction(async (transaction) => {
+    const disabled = await disableOne(transaction, companyId, endpointId, reasons[reason]);
+    if (!disabled) return;
+    const { sequence, clock_offset_ms, ...row } = disabled;
+    const nowMs = clock.nowMs() + clock_offset_ms;
+    const event = newEvent(companyId, nowMs, 'webhook_endpoint.disabled', toWire(row), sequence, null);
+    await insertEvents(transaction, [event]);
+  });
+}
