@@ -1,3 +1,5 @@
+import { isUuid } from './platform/ids.ts';
+
 /** The error catalogue: every code the API can answer with, and the error that carries one. */
 
 export type ErrorType =
@@ -157,7 +159,8 @@ export interface ErrorBody {
 }
 
 /** What a client sent as a name may be a card number in the wrong place: no answer repeats one. */
-const masked = (text: string): string => text.replace(/\d(?:[ -]?\d){11,18}/g, '***');
+const cardOrId = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d(?:[ -]?\d){11,18}/gi;
+const masked = (text: string): string => text.replace(cardOrId, (found) => (isUuid(found) ? found : '***'));
 
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {

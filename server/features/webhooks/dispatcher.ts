@@ -99,9 +99,9 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     { batchMax: 128, width: 2 },
   );
 
-  async function deliver(delivery: Delivery): Promise<void> {
+  async function deliver(delivery: Delivery, answered: () => void): Promise<void> {
     try {
-      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs);
+      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs).finally(answered);
       await untilWritten(() => record(attempt.record));
       if (!attempt.gone) return;
       await untilWritten(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
@@ -120,14 +120,17 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       if (!delivery) break;
       held.underWay += 1;
       state.inFlight += 1;
-      void deliver(delivery).then(() => {
+      // The receiver is free as soon as it has answered; that is written down while the next one is on its way.
+      const answered = (): void => {
         held.underWay -= 1;
-        state.inFlight -= 1;
-        state.held -= 1;
         sendNext(endpointId);
         const left = held.waiting.length + held.underWay;
         if (left === 0) endpoints.delete(endpointId);
         if (left <= heldPerEndpointMax / 2) ring();
+      };
+      void deliver(delivery, answered).then(() => {
+        state.inFlight -= 1;
+        state.held -= 1;
       });
     }
   }
