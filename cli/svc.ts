@@ -3,6 +3,7 @@ import { ConfigurationError } from '../server/config.ts';
 import { CommandError } from './command-error.ts';
 import { keysCommand } from './keys.ts';
 import { ordersCommand } from './orders.ts';
+import { plansCommand } from './plans.ts';
 import { processorsCommand } from './processors.ts';
 import { sandboxCommand } from './sandbox.ts';
 import { vaultCommand } from './vault.ts';
@@ -25,6 +26,10 @@ const usage = `Usage: npm run svc -- <command>
       --timeout-ms N                          default: 10000
       --request-life-ms N                     default: 60000; after it, "not found" means it never arrived
   processors disconnect                       new live orders are refused
+
+  plans create JSON --company demo|live       make a plan; the fields are those that GET /v1/plans shows
+  plans list --company demo|live
+  plans archive ID --company demo|live        no new subscriptions; those there are go on
 
   orders void ID --company demo|live          take back a charge that has not settled
   sandbox decline --number DIGITS --code CODE a further test card that declines; --code none ends it
@@ -56,6 +61,7 @@ export type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['v
 const commands: Readonly<Record<string, (words: readonly string[], flags: Flags) => Promise<string>>> = {
   keys: keysCommand,
   processors: processorsCommand,
+  plans: plansCommand,
   orders: ordersCommand,
   sandbox: sandboxCommand,
   vault: vaultCommand,

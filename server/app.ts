@@ -13,6 +13,8 @@ import {
 } from './features/payment-methods/service.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { hasOrders, type Orders, ordersById } from './features/orders/service.ts';
+import { planRoutes } from './features/plans/routes.ts';
+import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
@@ -61,12 +63,12 @@ export interface AppDependencies {
 /** What features that are still to come hold against customers, products and cards. */
 export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
 
-/** Until plans and subscriptions exist, only orders refer to a customer. */
+/** Until subscriptions exist, only orders refer to a customer, and only plans to a product. */
 export const noReferences: References = {
   hasOpenSubscriptions: async () => false,
   hasOrders,
-  inActivePlans: async () => false,
-  inArchivedPlans: async () => false,
+  inActivePlans: productInActivePlans,
+  inArchivedPlans: productInArchivedPlans,
   inUse: async () => false,
   repoint: async () => undefined,
 };
@@ -123,6 +125,7 @@ export function apiRoutes(
     ...paymentMethodRoutes(cards, references),
     ...productRoutes(references, links),
     ...orderRoutes(orders),
+    ...planRoutes(),
     ...transactionRoutes(ordersById),
     ...sandboxRoutes({ orders, cards, references: { ...references, releaseCards, paymentMethodsOf }, webhooks }),
     ...eventRoutes(),

@@ -6,6 +6,8 @@ import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.t
 import { type Company, createCompanies, findCompanies } from './features/companies/service.ts';
 import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
 import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
+import type { PlanCreate } from './features/plans/schemas.ts';
+import { createPlan } from './features/plans/service.ts';
 import { createProduct } from './features/products/service.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
@@ -46,6 +48,31 @@ const demoProducts = [
     requires_shipping: true,
   },
   { name: 'Brewing class', description: 'Two hours, online.', sku: 'class', amount: 3500, requires_shipping: false },
+];
+
+const monthly = { interval: 'month', interval_count: 1, anchor_day: 'signup_date' } as const;
+
+/** Of `demoProducts`, by SKU. */
+const demoPlans: readonly { readonly sku: string; readonly plan: Omit<PlanCreate, 'currency' | 'products'> }[] = [
+  { sku: 'tea-cup', plan: { name: 'Tea of the month', amount: 1900, billing_cycle: monthly } },
+  {
+    sku: 'class',
+    plan: {
+      name: 'Brewing course, four quarters',
+      amount: 9900,
+      one_time_amount: 2500,
+      billing_cycle: { ...monthly, interval_count: 3 },
+      billing_cycles: 4,
+    },
+  },
+  {
+    sku: 'tea-pot',
+    plan: {
+      name: 'Fresh tea weekly',
+      amount: 700,
+      billing_cycle: { interval: 'day', interval_count: 7, anchor_day: 'signup_date' },
+    },
+  },
 ];
 
 /** Makes the demo company once; later starts find its keys in `demo.json`, the only place they are readable. */
@@ -130,7 +157,10 @@ async function demoCompanies({ db, clock }: DemoDependencies): Promise<Record<Co
     const made = await createCompanies(transaction, clock.nowMs(), demoName);
     for (const { amount, ...product } of demoProducts) {
       const context = { requestId: newRequestId(), company: made.sandbox, nowMs: clock.nowMs(), db: transaction };
-      await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
+      const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
+      for (const { plan } of demoPlans.filter(({ sku }) => sku === product.sku)) {
+        await createPlan(context, { ...plan, currency: 'usd', products: [{ product_id: id }] });
+      }
     }
     return made;
   });

@@ -33,6 +33,9 @@ export const limits = {
   orderTotalCentsMax: 1_000_000_000_000,
   orderItems: 100,
   quantityMax: 9_999,
+  intervalMonthsMax: 60,
+  intervalDaysMax: 365,
+  billingCyclesMax: 10_000,
   inventoryMax: 2_147_483_647,
   returnWindowDaysMax: 365,
 

@@ -246,6 +246,53 @@ CREATE TABLE payment_methods (
 );
 CREATE INDEX payment_methods_customer ON public.payment_methods USING btree (company_id, customer_id, id) WHERE (deleted_at IS NULL);
 
+CREATE TABLE plan_products (
+  company_id uuid NOT NULL,
+  plan_id uuid NOT NULL,
+  "position" smallint NOT NULL,
+  product_id uuid NOT NULL,
+  quantity integer NOT NULL,
+  CONSTRAINT plan_products_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
+  CONSTRAINT plan_products_company_id_product_id_fkey FOREIGN KEY (company_id, product_id) REFERENCES products(company_id, id),
+  CONSTRAINT plan_products_pkey PRIMARY KEY (company_id, plan_id, "position"),
+  CONSTRAINT plan_products_quantity_check CHECK (((quantity >= 1) AND (quantity <= 9999)))
+);
+CREATE INDEX plan_products_product ON public.plan_products USING btree (company_id, product_id);
+
+CREATE TABLE plans (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  name text NOT NULL,
+  plan_code text NOT NULL,
+  description text,
+  amount bigint NOT NULL,
+  one_time_amount bigint NOT NULL,
+  currency text NOT NULL,
+  "interval" text NOT NULL,
+  interval_count integer NOT NULL,
+  anchor_day smallint,
+  billing_cycles integer NOT NULL,
+  pricing_tiers json NOT NULL,
+  active boolean NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT plans_amount_check CHECK ((amount >= 0)),
+  CONSTRAINT plans_anchor_day_check CHECK (((anchor_day >= 1) AND (anchor_day <= 31))),
+  CONSTRAINT plans_billing_cycles_check CHECK ((billing_cycles >= 0)),
+  CONSTRAINT plans_check CHECK (((interval_count >= 1) AND (interval_count <=
+CASE "interval"
+    WHEN 'day'::text THEN 365
+    ELSE 60
+END))),
+  CONSTRAINT plans_code UNIQUE (company_id, plan_code),
+  CONSTRAINT plans_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT plans_interval_check CHECK (("interval" = ANY (ARRAY['day'::text, 'month'::text]))),
+  CONSTRAINT plans_one_time_amount_check CHECK ((one_time_amount >= 0)),
+  CONSTRAINT plans_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX plans_amount ON public.plans USING btree (company_id, amount, id);
+CREATE INDEX plans_name ON public.plans USING btree (company_id, name, id);
+CREATE INDEX plans_updated_at ON public.plans USING btree (company_id, updated_at, id);
+
 CREATE TABLE product_images (
   company_id uuid NOT NULL,
   id uuid NOT NULL,

@@ -31,6 +31,7 @@ interface Ids {
   readonly endpoint: string;
   readonly event: string;
   readonly log: string;
+  readonly plan: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -130,6 +131,8 @@ const cases: Readonly<Record<string, Case>> = {
     ['GET', `/v1/transactions/${theirs.transaction}`],
     ['GET', `/v1/transactions/${theirs.transaction}?expand=customer,order`],
   ],
+  listPlans: (theirs) => [['GET', `/v1/plans?starting_after=${theirs.plan}`]],
+  getPlan: (theirs) => [['GET', `/v1/plans/${theirs.plan}`]],
   raiseChargeback: (theirs) => [
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback`],
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback`, keyed({})],
@@ -269,7 +272,33 @@ async function objectsOf(key: string): Promise<Ids> {
   const url = 'https://receiver.invalid/';
   const endpoint = await made(key, endpoints, { body: { url, enabled_events: ['*'] } });
   const { event, log } = await deliveredTo(endpoint);
-  return { customer, deletedCustomer, product, deletedProduct, image, card, order, transaction, endpoint, event, log };
+  const plan = await planBeside(customer);
+  return {
+    customer,
+    deletedCustomer,
+    product,
+    deletedProduct,
+    image,
+    card,
+    order,
+    transaction,
+    endpoint,
+    event,
+    log,
+    plan,
+  };
+}
+
+/** Plans are not made by the API. */
+async function planBeside(customer: string): Promise<string> {
+  const id = newId(Date.now());
+  await service.db.query(
+    `INSERT INTO plans (company_id, id, name, plan_code, amount, one_time_amount, currency, interval, interval_count,
+       billing_cycles, pricing_tiers, active, updated_at)
+     SELECT company_id, $2::uuid, 'Tea', $3, 1900, 0, 'usd', 'month', 1, 0, '[]', true, now() FROM customers WHERE id = $1`,
+    [customer, id, `plan-${id}`],
+  );
+  return id;
 }
 
 /** An event that the endpoint got, and the log of it. */
@@ -338,6 +367,7 @@ before(async () => {
     endpoint: unused(theirs.endpoint),
     event: unused(theirs.event),
     log: unused(theirs.log),
+    plan: unused(theirs.plan),
   };
   askers['another merchant'] = { key: stranger.key, own: await objectsOf(stranger.key) };
   askers['the live company of the same merchant'] = { key: live, own: await objectsOf(live) };

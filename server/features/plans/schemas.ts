@@ -1,0 +1,96 @@
+import Type, { type Static } from 'typebox';
+import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+export const billingCycle = Type.Object(
+  {
+    interval: Type.Enum(['day', 'month']),
+    interval_count: Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax }),
+    anchor_day: Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
+      description: 'The day of the month that is billed on, or the last one of a shorter month; days ignore it.',
+    }),
+  },
+  { title: 'BillingCycle', additionalProperties: false },
+);
+export type BillingCycle = Static<typeof billingCycle>;
+
+const cents = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax });
+const currency = Type.String({ format: 'currency', examples: ['usd'] });
+const tier = Type.Object({ name: name(), amount: cents, kind: Type.Enum(['recurring', 'one_time']) });
+
+/** For the dashboard and the command line; there is no API call that makes plans. */
+export const planCreate = Type.Object(
+  {
+    name: name(),
+    plan_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength, format: 'sku' })),
+    description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
+    amount: cents,
+    one_time_amount: Type.Optional(cents),
+    currency,
+    billing_cycle: billingCycle,
+    billing_cycles: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.billingCyclesMax })),
+    products: Type.Optional(
+      Type.Array(
+        Type.Object({
+          product_id: uuid(),
+          quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.quantityMax })),
+        }),
+        { maxItems: limits.orderItems },
+      ),
+    ),
+    pricing_tiers: Type.Optional(Type.Array(tier, { maxItems: 20 })),
+  },
+  { additionalProperties: false },
+);
+export type PlanCreate = Static<typeof planCreate>;
+
+export const planUpdate = Type.Object(
+  {
+    name: Type.Optional(name()),
+    description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
+    active: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false },
+);
+export type PlanUpdate = Static<typeof planUpdate>;
+
+export const plan = Type.Object(
+  {
+    id: uuid({ description: 'The `plan_id` of subscriptions.' }),
+    name: Type.String(),
+    plan_code: Type.String({ description: 'A short handle; it is not the `plan_id`.' }),
+    description: nullable(Type.String()),
+    amount: Type.Integer({ description: 'What each cycle costs, in cents.' }),
+    one_time_amount: Type.Integer({ description: 'Setup fee in cents, charged with the first cycle only.' }),
+    currency: Type.String(),
+    billing_cycle: billingCycle,
+    billing_cycles: Type.Integer({ description: 'How many there are; 0 means without end.' }),
+    products: Type.Array(Type.Object({ product_id: uuid(), name: Type.String(), quantity: Type.Integer() })),
+    pricing_tiers: Type.Array(tier, { description: 'What the amounts are made of.' }),
+    active: Type.Boolean({ description: '`false` means archived: its subscriptions go on, new ones are refused.' }),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Plan',
+    examples: [
+      {
+        id: '019c4c1e-a000-7b00-8c11-2d3e4f506172',
+        name: 'Tea of the month',
+        plan_code: 'tea-of-the-month',
+        description: null,
+        amount: 1900,
+        one_time_amount: 0,
+        currency: 'usd',
+        billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 'signup_date' },
+        billing_cycles: 0,
+        products: [{ product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718', name: 'Tea pot', quantity: 1 }],
+        pricing_tiers: [{ name: 'Tea of the month', amount: 1900, kind: 'recurring' }],
+        active: true,
+        created_at: '2026-02-11T09:30:00.000Z',
+        updated_at: '2026-02-11T09:30:00.000Z',
+      },
+    ],
+  },
+);
+export type Plan = Static<typeof plan>;
