@@ -429,9 +429,8 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
   CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
 );
-CREATE INDEX webhook_deliveries_claimed ON ONLY public.webhook_deliveries USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
-CREATE INDEX webhook_deliveries_due ON ONLY public.webhook_deliveries USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (claimed_by IS NULL));
-CREATE INDEX webhook_deliveries_unfinished ON ONLY public.webhook_deliveries USING btree (company_id, endpoint_id, status, event_id) WHERE (status <> 'delivered'::text);
+CREATE INDEX webhook_deliveries_due ON ONLY public.webhook_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_failed ON ONLY public.webhook_deliveries USING btree (company_id, endpoint_id, event_id) WHERE (status = 'failed'::text);
 
 CREATE TABLE webhook_deliveries_default (
   company_id uuid NOT NULL,
@@ -448,9 +447,8 @@ CREATE TABLE webhook_deliveries_default (
   CONSTRAINT webhook_deliveries_default_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
   CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
 );
-CREATE INDEX webhook_deliveries_default_claimed_by_idx ON public.webhook_deliveries_default USING btree (claimed_by) WHERE (claimed_by IS NOT NULL);
-CREATE INDEX webhook_deliveries_default_company_id_endpoint_id_status_ev_idx ON public.webhook_deliveries_default USING btree (company_id, endpoint_id, status, event_id) WHERE (status <> 'delivered'::text);
-CREATE INDEX webhook_deliveries_default_next_attempt_at_idx ON public.webhook_deliveries_default USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (claimed_by IS NULL));
+CREATE INDEX webhook_deliveries_default_company_id_endpoint_id_event_id_idx ON public.webhook_deliveries_default USING btree (company_id, endpoint_id, event_id) WHERE (status = 'failed'::text);
+CREATE INDEX webhook_deliveries_default_next_attempt_at_idx ON public.webhook_deliveries_default USING btree (next_attempt_at) WHERE (status = 'pending'::text);
 
 CREATE TABLE webhook_delivery_logs (
   company_id uuid NOT NULL,

@@ -300,7 +300,8 @@ test('a second start on the same folder says why it ends, and does no harm to th
   const second = launch(folder);
   const { code, elapsedMs } = await second.exited;
   assert.notEqual(code, 0);
-  assert.ok(elapsedMs < 8000, `it took ${elapsedMs} ms`);
+  // It does not wait for the first to end; how long a start takes is another test’s business.
+  assert.ok(elapsedMs < 30_000, `it took ${elapsedMs} ms`);
   assert.ok(second.output.stderr.includes(folder), second.output.stderr);
   assert.match(second.output.stderr, /already/);
   assert.doesNotMatch(second.output.stderr, stackLine);

@@ -115,7 +115,7 @@ describe('several workers', () => {
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);
     const dead = newId(Date.now());
-    await keepWatch(service.db, dead, 60_000);
+    await keepWatch(service.db, dead, 60_000, false);
     const id = await subscriber.happen();
     await claimDeliveries(service.db, { workerId: dead, busy: [], perEndpoint: 10, count: 10 });
     running(t, dispatchFor(service, { silenceMs: 2_000 }));

@@ -143,26 +143,39 @@ export async function recordAttempts(db: Queryable, workerId: string, attempts: 
 export async function releaseClaims(db: Queryable, workerId: string): Promise<void> {
   await db.query(
     `WITH mine AS (
-       UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1 WHERE claimed_by = $1
+       UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1
+       WHERE status = 'pending' AND claimed_by = $1
      ) DELETE FROM workers WHERE id = $1`,
     [workerId],
   );
 }
 
-/** Shows that this worker lives, and takes over what those that are not seen any more have claimed. */
-export async function keepWatch(db: Queryable, workerId: string, silenceMs: number): Promise<number> {
+/**
+ * Shows that this worker lives, and takes over what those that are not seen any more have claimed. `orphansToo` also looks
+ * for claims of workers that nobody knows, which reads everything that is pending.
+ */
+export async function keepWatch(
+  db: Queryable,
+  workerId: string,
+  silenceMs: number,
+  orphansToo: boolean,
+): Promise<number> {
   await db.query(
     `INSERT INTO workers (id, seen_at) VALUES ($1, now()) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
     [workerId],
   );
+  const dead = await db.query<{ id: string }>(`SELECT id FROM workers WHERE seen_at < now() - $1 * interval '1 ms'`, [
+    silenceMs,
+  ]);
+  if (dead.length === 0 && !orphansToo) return 0;
+  // The dead are forgotten only together with their claims: whoever dies here leaves both to the next.
   const rows = await db.query(
-    `WITH dead AS (
-       DELETE FROM workers WHERE seen_at < now() - $1 * interval '1 ms' RETURNING id
-     )
+    `WITH forgotten AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
      UPDATE webhook_deliveries SET claimed_by = NULL
-     WHERE claimed_by IS NOT NULL AND (claimed_by IN (SELECT id FROM dead) OR claimed_by NOT IN (SELECT id FROM workers))
+     WHERE status = 'pending' AND claimed_by IS NOT NULL
+       AND (claimed_by = ANY($1::uuid[]) OR claimed_by NOT IN (SELECT id FROM workers))
      RETURNING 1`,
-    [silenceMs],
+    [dead.map(({ id }) => id)],
   );
   return rows.length;
 }

@@ -54,6 +54,7 @@ const usualTimes: DispatcherTimes = {
 };
 /** How often a worker shows itself before it would be taken for dead. */
 const signsOfLife = 5;
+const watchesBetweenOrphans = 30;
 
 export interface Dispatcher {
   stop(): Promise<void>;
@@ -99,9 +100,9 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     { batchMax: 128, width: 2 },
   );
 
-  async function deliver(delivery: Delivery, answered: () => void): Promise<void> {
+  async function deliver(delivery: Delivery): Promise<void> {
     try {
-      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs).finally(answered);
+      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs);
       await untilWritten(() => record(attempt.record));
       if (!attempt.gone) return;
       await untilWritten(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
@@ -120,17 +121,15 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       if (!delivery) break;
       held.underWay += 1;
       state.inFlight += 1;
-      // The receiver is free as soon as it has answered; that is written down while the next one is on its way.
-      const answered = (): void => {
+      // Until the answer is written down: what is not would be sent again after a crash.
+      void deliver(delivery).then(() => {
         held.underWay -= 1;
+        state.inFlight -= 1;
+        state.held -= 1;
         sendNext(endpointId);
         const left = held.waiting.length + held.underWay;
         if (left === 0) endpoints.delete(endpointId);
         if (left <= heldPerEndpointMax / 2) ring();
-      };
-      void deliver(delivery, answered).then(() => {
-        state.inFlight -= 1;
-        state.held -= 1;
       });
     }
   }
@@ -191,8 +190,11 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     });
   }
 
+  let watches = 0;
   async function watch(): Promise<void> {
-    if ((await keepWatch(db, workerId, times.silenceMs)) > 0) ring();
+    const orphansToo = watches % watchesBetweenOrphans === 0;
+    watches += 1;
+    if ((await keepWatch(db, workerId, times.silenceMs, orphansToo)) > 0) ring();
   }
 
   db.listen(webhooksDueChannel, ring, ring).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
