@@ -108,6 +108,7 @@ CREATE TABLE events (
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT events_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
+CREATE INDEX events_object ON ONLY public.events USING btree (company_id, object_id, id);
 CREATE TRIGGER events_fan_out AFTER INSERT ON public.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION fan_out_events();
 
 CREATE TABLE events_default (
@@ -122,6 +123,7 @@ CREATE TABLE events_default (
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT events_default_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
+CREATE INDEX events_default_company_id_object_id_id_idx ON public.events_default USING btree (company_id, object_id, id);
 
 CREATE TABLE idempotency_keys (
   company_id uuid NOT NULL,

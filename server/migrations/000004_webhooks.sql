@@ -15,6 +15,8 @@ CREATE TABLE events (
   PRIMARY KEY (company_id, id, inserted_at)
 ) PARTITION BY RANGE (inserted_at);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
+-- The story of one object.
+CREATE INDEX events_object ON events (company_id, object_id, id);
 INSERT INTO events (company_id, id, type, object_id, sequence, request_id, object, inserted_at)
   SELECT company_id, id, type, object_id, sequence, request_id, object, inserted_at FROM events_before;
 DROP TABLE events_before;
