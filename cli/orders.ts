@@ -1,5 +1,6 @@
 import { ApiError } from '../server/errors.ts';
 import { openOrders } from '../server/features/orders/service.ts';
+import { subscriptionBilling } from '../server/features/subscriptions/service.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
@@ -17,7 +18,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     const company = await chosenCompany(db, flags.company);
     const vault = localVault(db, await openKeyStore(config, db));
     const log = createLog('warn', process.stderr);
-    const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log });
+    const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log, billing: subscriptionBilling });
     const nowMs = systemClock.nowMs() + company.clockOffsetMs;
     try {
       const order = await orders.void({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());

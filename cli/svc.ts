@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../server/config.ts';
 import { CommandError } from './command-error.ts';
 import { keysCommand } from './keys.ts';
+import { companiesCommand } from './companies.ts';
 import { ordersCommand } from './orders.ts';
 import { plansCommand } from './plans.ts';
 import { processorsCommand } from './processors.ts';
 import { sandboxCommand } from './sandbox.ts';
+import { subscriptionsCommand } from './subscriptions.ts';
 import { vaultCommand } from './vault.ts';
 
 /** `npm run svc -- <command>`: what an operator does from a shell. */
@@ -31,6 +33,12 @@ const usage = `Usage: npm run svc -- <command>
   plans list --company demo|live
   plans archive ID --company demo|live        no new subscriptions; those there are go on
 
+  subscriptions pause ID --company demo|live  no cycle is billed until it is resumed
+  subscriptions resume ID --company demo|live dates that passed meanwhile are not billed
+  companies dunning --company demo|live       when declined renewals are tried again
+      --days 1,3,5,7                          days after the first decline
+      --then failed|canceled                  what the subscription is after the last; default: failed
+
   orders void ID --company demo|live          take back a charge that has not settled
   sandbox decline --number DIGITS --code CODE a further test card that declines; --code none ends it
 
@@ -52,6 +60,8 @@ const options = {
   'request-life-ms': { type: 'string' },
   number: { type: 'string' },
   code: { type: 'string' },
+  days: { type: 'string' },
+  then: { type: 'string' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const;
@@ -59,11 +69,13 @@ const options = {
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
 const commands: Readonly<Record<string, (words: readonly string[], flags: Flags) => Promise<string>>> = {
+  companies: companiesCommand,
   keys: keysCommand,
   processors: processorsCommand,
   plans: plansCommand,
   orders: ordersCommand,
   sandbox: sandboxCommand,
+  subscriptions: subscriptionsCommand,
   vault: vaultCommand,
 };
 

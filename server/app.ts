@@ -12,12 +12,14 @@ import {
   releaseCards,
 } from './features/payment-methods/service.ts';
 import { orderRoutes } from './features/orders/routes.ts';
-import { hasOrders, type Orders, ordersById } from './features/orders/service.ts';
+import { type Orders, ordersById } from './features/orders/service.ts';
 import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
+import { subscriptionRoutes } from './features/subscriptions/routes.ts';
+import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
@@ -54,23 +56,20 @@ export interface AppDependencies {
   readonly tracing: Tracing;
   readonly vault: Vault;
   readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
   readonly webhooks: WebhookDependencies;
   readonly references: References;
   /** Filled in once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
 }
 
-/** What features that are still to come hold against customers, products and cards. */
+/** What features hold against the customers, products and cards of others. */
 export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
 
-/** Until subscriptions exist, only orders refer to a customer, and only plans to a product. */
-export const noReferences: References = {
-  hasOpenSubscriptions: async () => false,
-  hasOrders,
+export const usualReferences: References = {
+  ...subscriptionReferences,
   inActivePlans: productInActivePlans,
   inArchivedPlans: productInArchivedPlans,
-  inUse: async () => false,
-  repoint: async () => undefined,
 };
 
 /** The whole API on a Fastify instance that does not listen yet. */
@@ -80,7 +79,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
-  const routes = apiRoutes(references, links, cards, dependencies.orders, dependencies.webhooks);
+  const { orders, subscriptions, webhooks } = dependencies;
+  const routes = apiRoutes(references, links, cards, { orders, subscriptions, webhooks, db, clock });
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -113,21 +113,24 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
+type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'>;
+
 export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  orders: Orders,
-  webhooks: WebhookDependencies,
+  { orders, subscriptions, webhooks, db, clock }: RouteDependencies,
 ): Route[] {
+  const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
-    ...customerRoutes({ ...references, releaseCards, paymentMethodsOf }),
+    ...customerRoutes(customerReferences),
     ...paymentMethodRoutes(cards, references),
     ...productRoutes(references, links),
     ...orderRoutes(orders),
     ...planRoutes(),
+    ...subscriptionRoutes(subscriptions),
     ...transactionRoutes(ordersById),
-    ...sandboxRoutes({ orders, cards, references: { ...references, releaseCards, paymentMethodsOf }, webhooks }),
+    ...sandboxRoutes({ orders, subscriptions, cards, references: customerReferences, webhooks, db, clock }),
     ...eventRoutes(),
     ...webhookRoutes(webhooks),
   ];

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { noReferences } from './app.ts';
+import { usualReferences } from './app.ts';
 import { ApiError } from './errors.ts';
 import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
 import { type Company, createCompanies, findCompanies } from './features/companies/service.ts';
@@ -105,7 +105,7 @@ export async function demoCheckout(
       const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
       const customer = (await findCustomerByEmail(context, shopper.email)) ?? (await createCustomer(context, shopper));
       const input = { card_token: token, set_as_default: true };
-      const method = await attachCard(context, cards, noReferences, customer.id, input);
+      const method = await attachCard(context, cards, usualReferences, customer.id, input);
       return { customer: customer.id, payment_method: method };
     },
   };

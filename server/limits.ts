@@ -36,6 +36,12 @@ export const limits = {
   intervalMonthsMax: 60,
   intervalDaysMax: 365,
   billingCyclesMax: 10_000,
+  upcomingMax: 60,
+  dunningRetries: 10,
+  dunningDaysMax: 60,
+  /** How far one call may move the clock of a sandbox, and how much of what happened it answers with. */
+  clockAdvanceYears: 10,
+  clockHappenings: 10_000,
   inventoryMax: 2_147_483_647,
   returnWindowDaysMax: 365,
 

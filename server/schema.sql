@@ -52,9 +52,14 @@ CREATE TABLE companies (
   api_version text NOT NULL,
   clock_offset_ms bigint NOT NULL DEFAULT 0,
   processor text,
+  dunning_days smallint[] NOT NULL DEFAULT '{1,3,5,7}'::smallint[],
+  after_dunning text NOT NULL DEFAULT 'failed'::text,
+  clock_moved_until timestamp with time zone,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
+  CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
   CONSTRAINT companies_clock_offset_ms_check CHECK ((clock_offset_ms >= 0)),
+  CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text])))
@@ -209,8 +214,10 @@ CASE
 END,
   CONSTRAINT orders_check CHECK ((total = (subtotal - discount_amount))),
   CONSTRAINT orders_check1 CHECK (((status <> 'failed'::text) OR (failure_code IS NOT NULL))),
+  CONSTRAINT orders_check2 CHECK (((subscription_cycle IS NULL) OR (subscription_id IS NOT NULL))),
   CONSTRAINT orders_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   CONSTRAINT orders_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
+  CONSTRAINT orders_company_id_subscription_id_fkey FOREIGN KEY (company_id, subscription_id) REFERENCES subscriptions(company_id, id),
   CONSTRAINT orders_discount_amount_check CHECK ((discount_amount >= 0)),
   CONSTRAINT orders_number UNIQUE (company_id, order_number),
   CONSTRAINT orders_pkey PRIMARY KEY (company_id, id),
@@ -226,7 +233,10 @@ END),
   CONSTRAINT orders_total_check CHECK (((total >= 0) AND (total <= '1000000000000'::bigint)))
 );
 CREATE INDEX orders_customer ON public.orders USING btree (company_id, customer_id, id);
+CREATE UNIQUE INDEX orders_cycle ON public.orders USING btree (company_id, subscription_id, subscription_cycle) WHERE ((subscription_id IS NOT NULL) AND (subscription_cycle IS NOT NULL));
+CREATE UNIQUE INDEX orders_first_charge ON public.orders USING btree (company_id, subscription_id) WHERE ((subscription_id IS NOT NULL) AND ((subscription_cycle IS NULL) OR (subscription_cycle = 1)));
 CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_status, id) WHERE (rare_status IS NOT NULL);
+CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
 
 CREATE TABLE payment_methods (
@@ -360,6 +370,77 @@ CREATE TABLE scheduled_chargebacks (
   CONSTRAINT scheduled_chargebacks_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT scheduled_chargebacks_pkey PRIMARY KEY (company_id, order_id)
 );
+
+CREATE TABLE subscriptions (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  plan_id uuid NOT NULL,
+  payment_method_id uuid NOT NULL,
+  card_brand text NOT NULL,
+  card_last4 text NOT NULL,
+  status text NOT NULL,
+  plan_name text NOT NULL,
+  amount bigint NOT NULL,
+  one_time_amount bigint NOT NULL,
+  currency text NOT NULL,
+  items json NOT NULL,
+  "interval" text NOT NULL,
+  interval_count integer NOT NULL,
+  anchor_day smallint,
+  billing_cycles integer NOT NULL,
+  end_date text,
+  coupon json,
+  description text,
+  shipping json,
+  shipping_address_id uuid,
+  metadata json NOT NULL,
+  start_at timestamp with time zone NOT NULL,
+  base_at timestamp with time zone NOT NULL,
+  next_number integer NOT NULL,
+  current_cycle integer NOT NULL,
+  completed_cycles integer NOT NULL,
+  current_period_start timestamp with time zone,
+  current_period_end timestamp with time zone,
+  due_at timestamp with time zone,
+  first_declined_at timestamp with time zone,
+  next_retry_at timestamp with time zone,
+  attempt_count integer NOT NULL,
+  last_failure_message text,
+  latest_order_id uuid,
+  canceled_at timestamp with time zone,
+  completed_at timestamp with time zone,
+  sequence integer NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT subscriptions_amount_check CHECK ((amount >= 0)),
+  CONSTRAINT subscriptions_anchor_day_check CHECK (((anchor_day >= 1) AND (anchor_day <= 31))),
+  CONSTRAINT subscriptions_billing_cycles_check CHECK ((billing_cycles >= 0)),
+  CONSTRAINT subscriptions_check CHECK (((interval_count >= 1) AND (interval_count <=
+CASE "interval"
+    WHEN 'day'::text THEN 365
+    ELSE 60
+END))),
+  CONSTRAINT subscriptions_check1 CHECK (((completed_cycles >= 0) AND (completed_cycles <= current_cycle))),
+  CONSTRAINT subscriptions_check2 CHECK (((status = ANY (ARRAY['active'::text, 'past_due'::text])) OR (due_at IS NULL))),
+  CONSTRAINT subscriptions_check3 CHECK (((status = 'canceled'::text) = (canceled_at IS NOT NULL))),
+  CONSTRAINT subscriptions_check4 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
+  CONSTRAINT subscriptions_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  CONSTRAINT subscriptions_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
+  CONSTRAINT subscriptions_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
+  CONSTRAINT subscriptions_current_cycle_check CHECK ((current_cycle >= 0)),
+  CONSTRAINT subscriptions_end_date_check CHECK ((end_date ~ '^\d{4}-\d\d-\d\d$'::text)),
+  CONSTRAINT subscriptions_interval_check CHECK (("interval" = ANY (ARRAY['day'::text, 'month'::text]))),
+  CONSTRAINT subscriptions_next_number_check CHECK ((next_number >= 0)),
+  CONSTRAINT subscriptions_one_time_amount_check CHECK ((one_time_amount >= 0)),
+  CONSTRAINT subscriptions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT subscriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'paused'::text, 'past_due'::text, 'failed'::text, 'canceled'::text, 'completed'::text])))
+);
+CREATE INDEX subscriptions_card ON public.subscriptions USING btree (company_id, payment_method_id);
+CREATE INDEX subscriptions_customer ON public.subscriptions USING btree (company_id, customer_id, id);
+CREATE INDEX subscriptions_due ON public.subscriptions USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX subscriptions_due_of_company ON public.subscriptions USING btree (company_id, due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX subscriptions_plan ON public.subscriptions USING btree (company_id, plan_id, id);
+CREATE INDEX subscriptions_status ON public.subscriptions USING btree (company_id, status, id);
 
 CREATE TABLE tombstones (
   company_id uuid NOT NULL,

@@ -4,11 +4,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import { buildApp, fileStore, noReferences } from './app.ts';
+import { buildApp, fileStore, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
+import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
@@ -119,7 +120,8 @@ async function start(
   cleanUp.push(async () => limiter.close?.());
 
   const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
-  const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log });
+  const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log, billing: subscriptionBilling });
+  const subscriptions = openSubscriptions({ db, orders, log });
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
@@ -148,6 +150,7 @@ async function start(
       files: fileStore(config) ?? disk,
       vault,
       orders,
+      subscriptions,
       outbound,
       webhookSecretKey,
       log,
@@ -166,8 +169,9 @@ async function start(
       tracing,
       vault,
       orders,
+      subscriptions,
       webhooks: { outbound, isAllowed, clock: systemClock, secretKey: webhookSecretKey },
-      references: noReferences,
+      references: usualReferences,
       cardFields,
     });
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));

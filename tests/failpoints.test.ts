@@ -8,13 +8,15 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Company, updateProcessor } from '../server/features/companies/service.ts';
+import { backdateSubscription } from '../server/features/subscriptions/service.ts';
 import { type Failpoint, failpoints } from '../server/platform/failpoints.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { connectProcessor } from '../server/vault/processors/connections.ts';
 import { startAcquirer, type TestAcquirer } from './support/acquirer.ts';
 import { compareLedger } from './support/ledger.ts';
-import { openShop, type Shop } from './support/orders.ts';
+import { contextOf, openShop, type Shop } from './support/orders.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
+import { somePlan, subscribe } from './support/subscriptions.ts';
 
 /**
  * The service dies at every named moment on the path of money, in a process of its own. A second process is on the same
@@ -143,6 +145,9 @@ interface Scene {
   /** What is repeated afterwards, where a client would. */
   readonly repeat?: Request;
   readonly orderId?: string;
+  /** How many orders there are before the process dies, and the one it dies of, where that is another. */
+  readonly arranged?: number;
+  readonly find?: () => Promise<string>;
 }
 
 interface Case {
@@ -261,6 +266,38 @@ function settling(failpoint: Failpoint, by: 'reader' | 'worker', rejected: boole
   };
 }
 
+/** A renewal falls due while a worker runs that dies of it. */
+function renewing(failpoint: Failpoint, what: string, faults: readonly string[], rest: Partial<Case> = {}): Case {
+  return {
+    failpoint,
+    what: `a renewal ${what}`,
+    launch: worker,
+    async arrange() {
+      const plan = await somePlan(survivor, {}, company);
+      const { customerId: customer_id } = shop;
+      const made = await subscribe(survivor, { customer_id, plan_id: plan.id }, { key });
+      assert.deepEqual([made.status, made.body.status], [201, 'active'], made.text);
+      const context = { ...contextOf(survivor, company), db: survivor.db };
+      await backdateSubscription(context, made.body.id, 31 * 86_400_000);
+      await acquirer.control({ next: faults });
+      const find = async (): Promise<string> => {
+        await survivor.subscriptions.billDue(10);
+        const list = await survivor.call('GET', `/v1/orders?subscription_id=${made.body.id}`, { key });
+        await survivor.call('DELETE', `/v1/subscriptions/${made.body.id}`, { key });
+        assert.deepEqual(
+          list.body.data.map(({ subscription_cycle }: Record<string, unknown>) => subscription_cycle),
+          [2, 1],
+        );
+        return list.body.data[0].id;
+      };
+      return { find, arranged: 1 };
+    },
+    order: 'succeeded',
+    taken: ['approved charge', 'approved charge'],
+    ...rest,
+  };
+}
+
 /** An operation whose answer was lost, and a process that dies with the acquirer's word in its hand. */
 function recovering(what: string, fault: string, by: 'repeat' | 'worker', rest: Partial<Case> = {}): Case {
   const isRefund = what.includes('refund');
@@ -342,6 +379,15 @@ const cases: readonly Case[] = [
   recovering('a charge', 'error_after', 'worker'),
   recovering('a refund', 'error_after', 'repeat'),
   recovering('a refund', 'reset_after', 'worker'),
+  renewing('renewal.before_intent', 'that was not begun', []),
+  renewing('renewal.after_intent', 'that was not sent', [], { order: 'failed', taken: ['approved charge'] }),
+  renewing('renewal.after_processor', 'that was approved', []),
+  renewing('renewal.after_processor', 'whose answer was lost', ['reset_after']),
+  renewing('renewal.after_processor', 'that was declined', ['decline:51'], {
+    order: 'failed',
+    taken: ['approved charge', 'declined charge'],
+  }),
+  renewing('renewal.after_settle', 'that was written down', []),
   voiding('void.after_intent', 'that was not sent', { order: 'succeeded', taken: ['approved charge'] }),
   voiding('void.after_processor', 'that was approved'),
 ];
@@ -427,9 +473,9 @@ describe('a process dies', { timeout: 110_000 }, () => {
       const early = isWorker ? undefined : childOf(index);
       await drain();
       const [orders, journaled] = [await countOrders(), (await acquirer.journal()).length];
-      const { fatal, repeat, orderId } = await one.arrange();
-      const ordersBefore = orderId || one.failpoint === 'recovery.after_lookup' ? orders + 1 : orders;
-      assert.equal(await countOrders(), ordersBefore);
+      const { fatal, repeat, orderId, arranged, find } = await one.arrange();
+      const before = arranged ?? (orderId || one.failpoint === 'recovery.after_lookup' ? 1 : 0);
+      assert.equal(await countOrders(), orders + before);
       const child = early ?? childOf(index);
       assert.ok(child);
       if (cases[index + 1]?.launch !== worker) childOf(index + 1);
@@ -447,10 +493,11 @@ describe('a process dies', { timeout: 110_000 }, () => {
         assert.equal(again.headers.get('svc-idempotent-replayed'), 'true');
       }
       await drain();
+      id ??= await find?.();
       assert.ok(id);
       const order = await send(reading(id));
       assert.equal(order.body.status, one.order, order.text);
-      assert.equal(await countOrders(), orders + 1, 'there is one order');
+      assert.equal(await countOrders(), orders + (arranged ?? 0) + 1, 'there is one order');
       const journal = await acquirer.journal();
       const taken = journal.slice(journaled).map(({ status, kind }) => `${status} ${kind}`);
       assert.deepEqual(taken, one.taken);

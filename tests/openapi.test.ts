@@ -53,12 +53,13 @@ function resolved(reference: string): unknown {
 }
 
 /** Without references, and closed: what a schema does not name must not be there. */
-function inlined(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(inlined);
+function inlined(node: unknown, inside: readonly string[] = []): unknown {
+  if (Array.isArray(node)) return node.map((entry) => inlined(entry, inside));
   if (typeof node !== 'object' || node === null) return node;
   const { $ref, examples: _, ...rest } = node as Json;
-  if (typeof $ref === 'string') return inlined(resolved($ref));
-  const written = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner)]));
+  // A customer shows subscriptions, which show a customer.
+  if (typeof $ref === 'string') return inside.includes($ref) ? {} : inlined(resolved($ref), [...inside, $ref]);
+  const written = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, inlined(inner, inside)]));
   return { ...(written.properties ? { additionalProperties: false } : {}), ...written };
 }
 

@@ -32,6 +32,8 @@ interface Ids {
   readonly event: string;
   readonly log: string;
   readonly plan: string;
+  readonly address: string;
+  readonly subscription: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -107,6 +109,7 @@ const cases: Readonly<Record<string, Case>> = {
   listOrders: (theirs) => [
     ...cursors('/v1/orders', ['created_at', '-total'], [theirs.order, theirs.transaction, theirs.customer]),
     ['GET', `/v1/orders?customer_id=${theirs.customer}&expand=customer`],
+    ['GET', `/v1/orders?subscription_id=${theirs.subscription}`],
     ['GET', `/v1/orders?customer_id=${theirs.customer}&status=pending,succeeded,failed`],
   ],
   getOrder: (theirs) => [
@@ -133,6 +136,46 @@ const cases: Readonly<Record<string, Case>> = {
   ],
   listPlans: (theirs) => [['GET', `/v1/plans?starting_after=${theirs.plan}`]],
   getPlan: (theirs) => [['GET', `/v1/plans/${theirs.plan}`]],
+  createSubscription: (theirs, own) => [
+    ['POST', '/v1/subscriptions', { body: { customer_id: theirs.customer, plan_id: theirs.plan } }],
+    ['POST', '/v1/subscriptions', keyed({ customer_id: theirs.customer, plan_id: own.plan })],
+    ['POST', '/v1/subscriptions', keyed({ customer_id: theirs.deletedCustomer, plan_id: own.plan })],
+    ['POST', '/v1/subscriptions', keyed({ customer_id: own.customer, plan_id: theirs.plan })],
+    [
+      'POST',
+      '/v1/subscriptions',
+      { body: { customer_id: own.customer, plan_id: own.plan, payment_method_id: theirs.card } },
+    ],
+    [
+      'POST',
+      '/v1/subscriptions',
+      { body: { customer_id: own.customer, plan_id: own.plan, shipping_address_id: theirs.address } },
+    ],
+  ],
+  listSubscriptions: (theirs) => [
+    ...cursors('/v1/subscriptions', ['created_at'], [theirs.subscription, theirs.order]),
+    ['GET', `/v1/subscriptions?customer_id=${theirs.customer}&expand=customer,plan`],
+    ['GET', `/v1/subscriptions?plan_id=${theirs.plan}&status=active,paused`],
+  ],
+  getSubscription: (theirs) => [
+    ['GET', `/v1/subscriptions/${theirs.subscription}`],
+    ['GET', `/v1/subscriptions/${theirs.subscription}?expand=customer,plan`],
+  ],
+  listUpcomingBills: (theirs) => [['GET', `/v1/subscriptions/${theirs.subscription}/upcoming`]],
+  updateSubscription: (theirs, own) => [
+    ['PATCH', `/v1/subscriptions/${theirs.subscription}`, { body: { description: 'mine now' } }],
+    ['PATCH', `/v1/subscriptions/${theirs.subscription}`, keyed({ payment_method_id: own.card })],
+    ['PATCH', `/v1/subscriptions/${own.subscription}`, { body: { payment_method_id: theirs.card } }],
+    ['PATCH', `/v1/subscriptions/${own.subscription}`, { body: { shipping_address_id: theirs.address } }],
+  ],
+  cancelSubscription: (theirs) => [
+    ['DELETE', `/v1/subscriptions/${theirs.subscription}`],
+    ['DELETE', `/v1/subscriptions/${theirs.subscription}`, keyed({})],
+  ],
+  pauseSubscription: (theirs) => [['POST', `/v1/subscriptions/${theirs.subscription}/pause`]],
+  resumeSubscription: (theirs) => [['POST', `/v1/subscriptions/${theirs.subscription}/resume`]],
+  getClock: takesNoIds,
+  advanceClock: takesNoIds,
   raiseChargeback: (theirs) => [
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback`],
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback`, keyed({})],
@@ -257,7 +300,10 @@ async function made(key: string, path: string, options: CallOptions): Promise<st
 }
 
 async function objectsOf(key: string): Promise<Ids> {
-  const customer = await made(key, '/v1/customers', { body: someCustomer({ tags: ['vip'] }) });
+  const person = someCustomer({ tags: ['vip'], shipping_address: { line1: '1 Main St' } });
+  const customer = await made(key, '/v1/customers', { body: person });
+  const { body: shown } = await service.call('GET', `/v1/customers/${customer}`, { key });
+  const address = shown.shipping_address.id;
   const deletedCustomer = await made(key, '/v1/customers', { body: someCustomer() });
   const product = await made(key, '/v1/products', keyed(someProduct()));
   const deletedProduct = await made(key, '/v1/products', keyed(someProduct()));
@@ -273,7 +319,10 @@ async function objectsOf(key: string): Promise<Ids> {
   const endpoint = await made(key, endpoints, { body: { url, enabled_events: ['*'] } });
   const { event, log } = await deliveredTo(endpoint);
   const plan = await planBeside(customer);
+  const subscription = await made(key, '/v1/subscriptions', { body: { customer_id: customer, plan_id: plan } });
   return {
+    address,
+    subscription,
     customer,
     deletedCustomer,
     product,
@@ -355,20 +404,7 @@ before(async () => {
   await objectsOf(stranger.key);
   await objectsOf(live);
   theirs = await objectsOf(victim.key);
-  never = {
-    customer: unused(theirs.customer),
-    deletedCustomer: unused(theirs.deletedCustomer),
-    product: unused(theirs.product),
-    deletedProduct: unused(theirs.deletedProduct),
-    image: unused(theirs.image),
-    card: unused(theirs.card),
-    order: unused(theirs.order),
-    transaction: unused(theirs.transaction),
-    endpoint: unused(theirs.endpoint),
-    event: unused(theirs.event),
-    log: unused(theirs.log),
-    plan: unused(theirs.plan),
-  };
+  never = Object.fromEntries(Object.entries(theirs).map(([name, id]) => [name, unused(id)])) as unknown as Ids;
   askers['another merchant'] = { key: stranger.key, own: await objectsOf(stranger.key) };
   askers['the live company of the same merchant'] = { key: live, own: await objectsOf(live) };
 });
@@ -445,12 +481,15 @@ for (const name of askerNames) {
         const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
         const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
         const type = route.operationId === 'listEvents' ? 'order.created' : 'sale';
-        const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status: 'succeeded', type };
+        const status = route.operationId === 'listSubscriptions' ? 'active' : 'succeeded';
+        const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,
           customer_id: theirs.customer,
           order_id: theirs.order,
           object_id: theirs.order,
+          plan_id: theirs.plan,
+          subscription_id: theirs.subscription,
         };
         const filters: Record<string, string> = { ...shared, ...named };
         const queries = ['', ...Object.keys(filters).filter((filter) => route.list && filter in route.list.filters)];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import { noReferences } from '../app.ts';
+import { usualReferences } from '../app.ts';
 import { insertCustomer, listCustomers } from '../features/customers/queries.ts';
 import { newEvent } from '../features/events/service.ts';
 import { searchEntries } from '../features/customers/search.ts';
@@ -47,7 +47,7 @@ let service: TestService;
 before(async () => {
   const inHistory = async (_db: unknown, _companyId: string, id: string) => withHistory.has(id);
   service = await startTestService({
-    references: { ...noReferences, hasOrders: inHistory, inArchivedPlans: inHistory },
+    references: { ...usualReferences, hasHistory: inHistory, inArchivedPlans: inHistory },
   });
 });
 after(() => service.stop());

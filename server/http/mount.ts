@@ -158,6 +158,7 @@ export function queryParametersOf(route: RouteBase): QueryParameters {
   const expand = route.expand ?? [];
   return {
     ...(route.list && listParameters(route.list)),
+    ...route.parameters,
     ...(reads && {
       expand: listParameter(
         oneOf(expand),

@@ -60,6 +60,8 @@ export interface RouteBase {
   readonly bodyExample?: unknown;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;
+  /** What the query may say, where the route is not a list. */
+  readonly parameters?: QueryParameters;
   /** What `expand` may name. */
   readonly expand?: readonly string[];
   /** Gives `fields[<name>]` on reads, with the property names of the schema. */
@@ -87,11 +89,12 @@ export interface Route extends RouteBase {
 
 export type PhasedAnswer = Answer & { readonly replayed: boolean };
 
-type Typed<Body extends TSchema, Prepared> = Omit<RouteBase, 'list'> & {
+type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> = Omit<RouteBase, 'list'> & {
   readonly body?: Body;
+  readonly parameters?: Parameters;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
   readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
-  readonly handle: (request: RouteRequest<Static<Body>, undefined, Prepared>) => Promise<unknown>;
+  readonly handle: (request: RouteRequest<Static<Body>, QueryValues<Parameters>, Prepared>) => Promise<unknown>;
 };
 
 type TypedPhased<Body extends TSchema> = Omit<RouteBase, 'list'> & {
@@ -107,7 +110,11 @@ export function definePhased<Body extends TSchema = never>(route: TypedPhased<Bo
 }
 
 /** Ties the handler's types to the declaration; at run time it is the declaration itself. */
-export function defineRoute<Body extends TSchema = never, Prepared = undefined>(route: Typed<Body, Prepared>): Route {
+export function defineRoute<
+  Body extends TSchema = never,
+  Prepared = undefined,
+  Parameters extends QueryParameters = QueryParameters,
+>(route: Typed<Body, Prepared, Parameters>): Route {
   return route as unknown as Route;
 }
 

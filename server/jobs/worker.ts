@@ -3,6 +3,7 @@ import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-me
 import { maintainPartitions } from '../features/events/jobs.ts';
 import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
+import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { dueChannel } from '../features/transactions/service.ts';
 import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
@@ -20,6 +21,7 @@ export interface WorkerDependencies {
   readonly files: FileStore;
   readonly vault: Vault;
   readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
   readonly lanesDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
@@ -45,6 +47,12 @@ export const jobs: readonly Job[] = [
     wokenBy: dueChannel,
     run: ({ orders }) => orders.checkOpenTransactions(batch),
   },
+  {
+    name: 'due subscriptions',
+    everyMs: 1_000,
+    wokenBy: subscriptionsDueChannel,
+    run: ({ subscriptions }) => billAllDue(subscriptions),
+  },
   { name: 'due chargebacks', everyMs: 500, run: ({ orders }) => orders.raiseDueChargebacks(batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
@@ -59,6 +67,15 @@ export const jobs: readonly Job[] = [
       sweepPostgresRateLimits(async (text, values) => ({ rows: await db.query(text, values) }), clock.nowMs(), batch),
   },
 ];
+
+/** Side by side: while the cards of some are charged, the next are written down. */
+const billingWidth = 3;
+const billingCount = 100;
+
+async function billAllDue(subscriptions: Subscriptions): Promise<number> {
+  const found = await Promise.all(Array.from({ length: billingWidth }, () => subscriptions.billDue(billingCount)));
+  return found.some((count) => count === billingCount) ? batch : 0;
+}
 
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
   const stopping = new AbortController();

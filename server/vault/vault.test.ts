@@ -1142,7 +1142,7 @@ describe('cards that nothing names', () => {
 
   for (const hasOrders of [false, true]) {
     it(`include all those of a deleted customer ${hasOrders ? 'that orders name' : 'without orders'}`, async () => {
-      const references = { hasOrders: async () => hasOrders };
+      const references = { hasHistory: async () => hasOrders };
       const other = await startTestService({ database: service.database, references });
       try {
         const customer = await newCustomer();

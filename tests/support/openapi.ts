@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import { apiRoutes, noReferences } from '../../server/app.ts';
-import type { Orders } from '../../server/features/orders/service.ts';
-import type { WebhookDependencies } from '../../server/features/webhooks/service.ts';
+import { apiRoutes, usualReferences } from '../../server/app.ts';
 import { openApiDocument } from '../../server/http/openapi.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
@@ -25,23 +23,26 @@ const vault = {
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
 export const routes = apiRoutes(
-  noReferences,
+  usualReferences,
   { files, clock: systemClock },
   cards,
-  {} as Orders,
-  {} as WebhookDependencies,
+  {} as Parameters<typeof apiRoutes>[3],
 );
 export const document = openApiDocument(routes, 'http://service.test') as {
   paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
   components: { schemas: Json };
 };
 
-function inline(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(inline);
+/** A customer shows subscriptions, which show a customer: what is inside of itself is not looked into again. */
+function inline(node: unknown, inside: readonly string[] = []): unknown {
+  if (Array.isArray(node)) return node.map((entry) => inline(entry, inside));
   if (typeof node !== 'object' || node === null) return node;
   const { $ref, ...rest } = node as Json;
-  if (typeof $ref === 'string') return inline(document.components.schemas[$ref.split('/').at(-1) ?? '']);
-  const written: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value)]));
+  if (typeof $ref === 'string') {
+    const name = $ref.split('/').at(-1) ?? '';
+    return inside.includes(name) ? {} : inline(document.components.schemas[name], [...inside, name]);
+  }
+  const written: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value, inside)]));
   // What the document does not name must not be there.
   return written.properties && written.additionalProperties === undefined
     ? { ...written, additionalProperties: false }

@@ -5,11 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { buildApp, noReferences, type References } from '../../server/app.ts';
+import { buildApp, usualReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
 import { type Company, createCompanies } from '../../server/features/companies/service.ts';
 import { laneConnections, openOrders, type Orders } from '../../server/features/orders/service.ts';
+import {
+  openSubscriptions,
+  subscriptionBilling,
+  type Subscriptions,
+} from '../../server/features/subscriptions/service.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
@@ -57,6 +62,7 @@ export interface TestService {
   readonly vault: Vault;
   readonly vaultDb: DatabasePool;
   readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
   readonly keys: KeyStore;
@@ -126,7 +132,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const outbound = createOutbound({ isAllowed, ...(options.certificates && { certificates: options.certificates }) });
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
-  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log });
+  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling });
+  const subscriptions = openSubscriptions({ db: apiDb, orders, log });
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
@@ -139,9 +146,10 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     tracing: await startTracing({}),
     vault,
     orders,
+    subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
-    references: { ...noReferences, ...options.references },
+    references: { ...usualReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -167,6 +175,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     vault,
     vaultDb,
     orders,
+    subscriptions,
     outbound,
     webhookSecretKey,
     keys,

@@ -52,6 +52,51 @@ export async function findCompanies(db: Queryable): Promise<Company[]> {
   return rows.map(toCompany);
 }
 
+/** Undefined when somebody else moves the clock of the company. */
+export async function takeClock(db: Queryable, companyId: string, leaseMs: number): Promise<number | undefined> {
+  const [row] = await db.query<{ clock_offset_ms: number }>(
+    `UPDATE companies SET clock_moved_until = now() + $2 * interval '1 ms'
+     WHERE id = $1 AND (clock_moved_until IS NULL OR clock_moved_until <= now()) RETURNING clock_offset_ms`,
+    [companyId, leaseMs],
+  );
+  return row?.clock_offset_ms;
+}
+
+/** It only grows. Gives what it is then. */
+export async function moveClock(db: Queryable, companyId: string, offsetMs: number, leaseMs: number): Promise<number> {
+  const [row] = await db.query<{ clock_offset_ms: number }>(
+    `UPDATE companies SET clock_offset_ms = greatest(clock_offset_ms, $2),
+       clock_moved_until = now() + $3 * interval '1 ms'
+     WHERE id = $1 RETURNING clock_offset_ms`,
+    [companyId, offsetMs, leaseMs],
+  );
+  return row?.clock_offset_ms ?? 0;
+}
+
+export async function leaveClock(db: Queryable, companyId: string): Promise<void> {
+  await db.query('UPDATE companies SET clock_moved_until = NULL WHERE id = $1', [companyId]);
+}
+
+export async function findClockOffset(db: Queryable, companyId: string): Promise<number> {
+  const [row] = await db.query<{ clock_offset_ms: number }>('SELECT clock_offset_ms FROM companies WHERE id = $1', [
+    companyId,
+  ]);
+  return row?.clock_offset_ms ?? 0;
+}
+
+export async function updateDunning(
+  db: Queryable,
+  companyId: string,
+  days: readonly number[],
+  afterwards: 'failed' | 'canceled',
+): Promise<void> {
+  await db.query('UPDATE companies SET dunning_days = $2, after_dunning = $3 WHERE id = $1', [
+    companyId,
+    days,
+    afterwards,
+  ]);
+}
+
 export async function updateProcessor(
   db: Queryable,
   companyId: string,

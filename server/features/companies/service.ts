@@ -1,7 +1,21 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { type Company, type CompanyRow, findCompanies, insertCompany, toCompany, updateProcessor } from './queries.ts';
+import { invalidField } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import {
+  type Company,
+  type CompanyRow,
+  findClockOffset,
+  findCompanies,
+  insertCompany,
+  leaveClock,
+  moveClock,
+  takeClock,
+  toCompany,
+  updateDunning,
+  updateProcessor,
+} from './queries.ts';
 
 /** A merchant has two companies: the live one, and the demo company that is its sandbox. */
 export async function createCompanies(
@@ -27,4 +41,30 @@ export async function createCompanies(
   return pair;
 }
 
-export { type Company, type CompanyRow, findCompanies, toCompany, updateProcessor };
+export {
+  type Company,
+  type CompanyRow,
+  findClockOffset,
+  findCompanies,
+  leaveClock,
+  moveClock,
+  takeClock,
+  toCompany,
+  updateProcessor,
+};
+
+/** How declined renewals are tried again: on these days after the first decline, and what follows the last of them. */
+export async function setDunning(
+  db: Database,
+  companyId: string,
+  days: readonly number[],
+  afterwards: 'failed' | 'canceled',
+): Promise<void> {
+  const ascending = days.every((day, index) => Number.isInteger(day) && day > (days[index - 1] ?? 0));
+  const fits = days.length >= 1 && days.length <= limits.dunningRetries && (days.at(-1) ?? 0) <= limits.dunningDaysMax;
+  if (!ascending || !fits) {
+    const message = `must be 1 to ${limits.dunningRetries} whole days in ascending order, the last at most ${limits.dunningDaysMax}`;
+    throw invalidField('dunning_days', message);
+  }
+  await updateDunning(db, companyId, days, afterwards);
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { noReferences } from '../../app.ts';
+import { usualReferences } from '../../app.ts';
 import { reapIdempotencyKeys } from '../../http/idempotency.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import {
@@ -19,9 +19,9 @@ let service: TestService;
 before(async () => {
   service = await startTestService({
     references: {
-      ...noReferences,
+      ...usualReferences,
       hasOpenSubscriptions: async (_db, _companyId, id) => withOpenSubscriptions.has(id),
-      hasOrders: async (_db, _companyId, id) => withOrders.has(id),
+      hasHistory: async (_db, _companyId, id) => withOrders.has(id),
     },
   });
 });

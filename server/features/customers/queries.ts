@@ -103,7 +103,21 @@ export async function findCustomers(db: Queryable, companyId: string, ids: reado
   ]);
 }
 
+/** To change it: those who only refer to it, such as new orders, need not wait. */
 export async function lockCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {
+  const [row] = await db.query<CustomerRow>(
+    `SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+/** To delete it: nobody may begin to refer to it meanwhile. */
+export async function lockCustomerAlone(
+  db: Queryable,
+  companyId: string,
+  id: string,
+): Promise<CustomerRow | undefined> {
   const [row] = await db.query<CustomerRow>(
     `SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2 FOR UPDATE`,
     [companyId, id],

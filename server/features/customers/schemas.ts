@@ -102,6 +102,14 @@ export const customer = Type.Object(
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
     payment_methods: Type.Optional(Type.Array(paymentMethod, { description: 'With `expand=payment_methods`.' })),
+    // By name: subscriptions themselves show their customer.
+    subscriptions: Type.Optional(
+      Type.Unsafe<object[]>({
+        type: 'array',
+        items: { $ref: '#/components/schemas/Subscription' },
+        description: 'With `expand=subscriptions`.',
+      }),
+    ),
     tags,
     metadata,
     deleted: Type.Boolean({ description: 'True for a customer that was deleted but has order history.' }),

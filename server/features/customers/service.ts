@@ -14,6 +14,7 @@ import {
   insertCustomer,
   listCustomers,
   lockCustomer,
+  lockCustomerAlone,
   softDeleteCustomer,
   updateCustomer,
   updateDefaultPaymentMethod,
@@ -27,7 +28,11 @@ import { searchEntries } from './search.ts';
 /** What orders and subscriptions hold against a customer. They answer inside the transaction that deletes. */
 export interface CustomerHistory {
   hasOpenSubscriptions(db: Database, companyId: string, customerId: string): Promise<boolean>;
-  hasOrders(db: Database, companyId: string, customerId: string): Promise<boolean>;
+  /** Orders, or subscriptions that were never charged. */
+  hasHistory(db: Database, companyId: string, customerId: string): Promise<boolean>;
+  /** Those that wait for money which will not come. */
+  cancelSubscriptions(context: RequestContext, db: Database, customerId: string): Promise<void>;
+  subscriptionsOf(context: RequestContext, customerIds: readonly string[]): Promise<Map<string, object[]>>;
 }
 
 export interface CustomerCards {
@@ -128,15 +133,20 @@ export async function createCustomer(
 }
 
 async function expanded(
-  { db, company }: RequestContext,
+  context: RequestContext,
   references: CustomerReferences,
   customers: readonly Customer[],
   expand: ReadonlySet<string>,
 ): Promise<Customer[]> {
-  if (!expand.has('payment_methods')) return [...customers];
   const ids = customers.map((customer) => customer.id);
-  const cards = await references.paymentMethodsOf(db, company.id, ids);
-  return customers.map((customer) => ({ ...customer, payment_methods: cards.get(customer.id) ?? [] }));
+  const { db, company } = context;
+  const cards = expand.has('payment_methods') ? await references.paymentMethodsOf(db, company.id, ids) : undefined;
+  const subscriptions = expand.has('subscriptions') ? await references.subscriptionsOf(context, ids) : undefined;
+  return customers.map((customer) => ({
+    ...customer,
+    ...(cards && { payment_methods: cards.get(customer.id) ?? [] }),
+    ...(subscriptions && { subscriptions: subscriptions.get(customer.id) ?? [] }),
+  }));
 }
 
 export async function getCustomer(
@@ -155,17 +165,27 @@ function refuseDeleted(param = 'customer_id'): never {
   throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param });
 }
 
+export interface ActiveCustomer {
+  readonly id: string;
+  readonly defaultPaymentMethodId: string | null;
+  readonly shippingAddress: ShippingAddress | null;
+}
+
 /** For what belongs to a customer: it must exist and not be deleted, and stays so while the transaction runs. */
 export async function lockActiveCustomer(
   db: Database,
   companyId: string,
   id: string,
   param = 'id',
-): Promise<{ id: string; defaultPaymentMethodId: string | null }> {
+): Promise<ActiveCustomer> {
   const row = await lockCustomer(db, companyId, id);
   if (row?.deleted_at || (!row && (await wasDeleted(db, companyId, id)))) refuseDeleted();
   if (!row) throw notFound('customer', param);
-  return { id: row.id, defaultPaymentMethodId: row.default_payment_method_id };
+  return {
+    id: row.id,
+    defaultPaymentMethodId: row.default_payment_method_id,
+    shippingAddress: row.shipping_address,
+  };
 }
 
 /** The same look without a lock, where nothing is changed yet. */
@@ -253,12 +273,13 @@ function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): Cus
 const deleted = (id: string, message: string): Deletion => ({ id, deleted: true, message });
 
 export async function deleteCustomer(
-  { db, company, nowMs, requestId }: RequestContext,
+  context: RequestContext,
   id: string,
   references: CustomerReferences,
 ): Promise<Deletion> {
+  const { db, company, nowMs, requestId } = context;
   return db.transaction(async (transaction) => {
-    const row = await lockCustomer(transaction, company.id, id);
+    const row = await lockCustomerAlone(transaction, company.id, id);
     if (!row) {
       if (await wasDeleted(transaction, company.id, id)) return deleted(id, 'The customer was already deleted.');
       throw notFound('customer');
@@ -273,7 +294,8 @@ export async function deleteCustomer(
     const gone = toWire({ ...row, deleted_at: new Date(nowMs), default_payment_method_id: null });
     const event = newEvent(company.id, nowMs, 'customer.deleted', gone, row.sequence + 1, requestId);
     await insertEvents(transaction, [event]);
-    const keep = await references.hasOrders(transaction, company.id, id);
+    await references.cancelSubscriptions(context, transaction, id);
+    const keep = await references.hasHistory(transaction, company.id, id);
     await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);
     if (keep) {
       await softDeleteCustomer(transaction, company.id, id, new Date(nowMs));

@@ -1,7 +1,7 @@
 import { keyColumns, type KeyRow } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
-import { undecided } from '../transactions/service.ts';
+import { type NewOpenTransaction, undecided } from '../transactions/service.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 import { orderColumns } from './queries.ts';
@@ -178,6 +178,40 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
   return intents.map(({ order }) => recorded.has(order.id));
 }
 
+/** A charge that nobody asked for under a key, of a new order or of one that failed. */
+export interface PlannedCharge {
+  /** Only when it is new. */
+  readonly placed: OrderRow | undefined;
+  readonly sale: (NewOpenTransaction & { readonly lockMs: number }) | undefined;
+  readonly events: readonly EventRow[];
+}
+
+// An order that has an undecided operation already is left alone.
+const planStatement = `
+  WITH placed AS (
+    INSERT INTO orders (${orderColumns})
+    SELECT ${orderColumns} FROM json_to_recordset($1::json) AS o (${orderRecord})
+  ), told AS (
+    INSERT INTO events (${eventColumns}) SELECT ${eventColumns} FROM json_to_recordset($3::json) AS e ${eventRecord}
+  )
+  INSERT INTO open_transactions (${openColumns})
+  SELECT company_id, order_id, '${undecided}', id, customer_id, payment_method_id, type, amount, currency, card_brand,
+    card_last4, request_id, updated_at, now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms'
+  FROM json_to_recordset($2::json) AS t (company_id uuid, order_id uuid, id uuid, customer_id uuid,
+    payment_method_id uuid, type text, amount bigint, currency text, card_brand text, card_last4 text, request_id text,
+    updated_at timestamptz, "lockMs" integer)
+  ON CONFLICT DO NOTHING RETURNING id`;
+
+/** Gives the ids of the sales that may be charged now. */
+export async function planCharges(db: Queryable, charges: readonly PlannedCharge[]): Promise<ReadonlySet<string>> {
+  const rows = await db.query<{ id: string }>(planStatement, [
+    JSON.stringify(charges.flatMap(({ placed }) => placed ?? [])),
+    JSON.stringify(charges.flatMap(({ sale }) => sale ?? [])),
+    JSON.stringify(charges.flatMap(({ events }) => events)),
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** How a charge ended, and what that makes of its order. */
 export interface Settlement {
   /** As it is to be; `expected` is what it was when this was decided. */
@@ -193,12 +227,15 @@ const settleStatement = `
   WITH change AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS c (company_id uuid, order_id uuid, from_status text,
       from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
+      subscription_cycle integer, payment_method_id uuid, card_brand text, card_last4 text,
       failure_code text, failure_reason text, sale_id uuid, updated_at timestamptz, event_id uuid,
       transaction_id uuid, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
       processor_response json, chargeback_at timestamptz)
   ), moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
-      next_retry_at = c.next_retry_at, failure_code = c.failure_code, failure_reason = c.failure_reason,
+      next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
+      payment_method_id = c.payment_method_id, card_brand = c.card_brand, card_last4 = c.card_last4,
+      failure_code = c.failure_code, failure_reason = c.failure_reason,
       sale_id = c.sale_id, updated_at = c.updated_at, answer_event_id = coalesce(o.answer_event_id, c.event_id)
     FROM change c
     JOIN open_transactions t ON t.company_id = c.company_id AND t.order_id = c.order_id
@@ -243,6 +280,10 @@ export async function settle(db: Queryable, settlements: readonly Settlement[]):
     sequence: order.sequence,
     attempt_count: order.attempt_count,
     next_retry_at: order.next_retry_at,
+    subscription_cycle: order.subscription_cycle,
+    payment_method_id: order.payment_method_id,
+    card_brand: order.card_brand,
+    card_last4: order.card_last4,
     failure_code: order.failure_code,
     failure_reason: order.failure_reason,
     sale_id: order.sale_id,

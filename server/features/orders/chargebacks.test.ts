@@ -24,6 +24,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
+import { subscriptionBilling } from '../subscriptions/service.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;
@@ -119,6 +120,7 @@ describe('a chargeback that is due', () => {
     await allDue();
     const { db, vault, clock } = service;
     const dying = openOrders({
+      billing: subscriptionBilling,
       db: {
         ...db,
         transaction: (work) =>

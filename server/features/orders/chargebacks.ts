@@ -1,12 +1,12 @@
 import { ApiError, notFound } from '../../errors.ts';
 import type { RequestContext } from '../../http/route.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import { reclassify } from '../transactions/service.ts';
 import type { Charging } from './dependencies.ts';
 import { type OrderRow, toWire } from './order.ts';
 import { inUse } from './refunds.ts';
-import { lockOrder, moveOrder, takeDueChargebacks } from './queries.ts';
+import { type DueChargeback, lockOrder, moveOrder, takeDueChargeback, takeDueChargebackOf } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, type OrderTrigger } from './transitions.ts';
 
@@ -28,6 +28,7 @@ async function dispute(
   orderId: string,
   trigger: Dispute,
   requestId: string | null,
+  atMs?: number,
 ): Promise<Order | undefined> {
   return db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, orderId);
@@ -37,7 +38,7 @@ async function dispute(
     if (!status || !order.sale_id) throw wrongStatus(order, trigger);
     // If the charge is being taken back, there may be nothing to dispute in a moment.
     if (state.voiding) throw inUse();
-    const at = new Date(clock.nowMs() + state.clockOffsetMs);
+    const at = new Date(atMs ?? clock.nowMs() + state.clockOffsetMs);
     const raised = trigger === 'chargeback_raised';
     if (raised) await reclassify(transaction, companyId, order.sale_id, 'chargeback', at);
     const transactions = state.transactions.map((entry) =>
@@ -97,10 +98,26 @@ export async function resolveChargeback(
  * was refunded in the meantime ignores it.
  */
 export async function raiseDueChargebacks(charging: Charging, batch: number): Promise<number> {
+  return raiseEach(charging, batch, takeDueChargeback, () => undefined);
+}
+
+/** Those of a company whose clock is being moved, each at its own time. */
+export async function raiseChargebacksOf(charging: Charging, companyId: string, untilMs: number): Promise<number> {
+  const take = (db: Queryable): Promise<DueChargeback | undefined> =>
+    takeDueChargebackOf(db, companyId, new Date(untilMs));
+  return raiseEach(charging, Number.POSITIVE_INFINITY, take, ({ due_at }) => due_at.getTime());
+}
+
+async function raiseEach(
+  charging: Charging,
+  batch: number,
+  take: (db: Queryable) => Promise<DueChargeback | undefined>,
+  at: (due: DueChargeback) => number | undefined,
+): Promise<number> {
   for (let count = 0; count < batch; count += 1) {
     const found = await charging.db.transaction(async (transaction) => {
-      const [due] = await takeDueChargebacks(transaction, 1);
-      if (due) await raiseIfPossible(charging, transaction, due);
+      const due = await take(transaction);
+      if (due) await raiseIfPossible(charging, transaction, due, at(due));
       return due;
     });
     if (!found) return count;
@@ -111,10 +128,11 @@ export async function raiseDueChargebacks(charging: Charging, batch: number): Pr
 async function raiseIfPossible(
   charging: Charging,
   transaction: Database,
-  { companyId, orderId }: { companyId: string; orderId: string },
+  { company_id, order_id }: DueChargeback,
+  atMs: number | undefined,
 ): Promise<void> {
   try {
-    await dispute(charging, transaction, companyId, orderId, 'chargeback_raised', null);
+    await dispute(charging, transaction, company_id, order_id, 'chargeback_raised', null, atMs);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -1,20 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { type KeyedRequest, keyExpiry, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
-import { newId } from '../../platform/ids.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
-import { newEvent } from '../events/service.ts';
 import { markOrdered } from '../products/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { toWire } from './order.ts';
+import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import { type Claim, type Facts, type Intent, recordIntents } from './charge-queries.ts';
 import { findAnswer } from './queries.ts';
-import { charge, resumeOrder, type Sale } from './sales.ts';
-import type { Order, OrderCreate, Shipping, ShippingInput } from './schemas.ts';
+import { charge, resumeOrder } from './sales.ts';
+import type { Order, OrderCreate } from './schemas.ts';
 
 /** Creating an order is the charge: read, record the intent, have the card charged, write down what came of it. */
 export async function createOrder(
@@ -76,9 +74,7 @@ async function record(charging: Charging, intent: Intent, newlyOrdered: readonly
   }
 }
 
-interface Draft {
-  readonly state: OrderState;
-  readonly sale: Sale | undefined;
+interface Draft extends PlacedOrder {
   readonly intent: Intent;
   readonly newlyOrdered: readonly string[];
 }
@@ -93,74 +89,38 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
   const { items, currency, subtotal } = priceItems(input, facts.products);
   if (input.coupon_code) throw invalidField('coupon_code', 'no such coupon code (code_not_found)');
 
-  const free = subtotal === 0;
-  const order: OrderRow = {
-    company_id: company.id,
-    id: newId(nowMs),
-    order_number: newOrderNumber(),
-    customer_id: input.customer_id.toLowerCase(),
-    payment_method_id: card.id,
-    card_brand: card.brand,
-    card_last4: card.last4,
-    status: free ? 'succeeded' : 'pending',
-    items,
-    currency,
-    subtotal,
-    discount_amount: 0,
-    total: subtotal,
-    refunded_amount: 0,
-    coupon: null,
-    description: input.description ?? null,
-    shipping: input.shipping ? shippingOf(input.shipping) : null,
-    metadata: input.metadata ?? {},
-    subscription_id: null,
-    subscription_cycle: null,
-    attempt_count: 0,
-    next_retry_at: null,
-    failure_code: null,
-    failure_reason: null,
-    request_id: requestId,
-    sale_id: null,
-    sequence: 1,
-    updated_at: new Date(nowMs),
-  };
-  const livemode = company.mode === 'live';
-  const common = { livemode, clockOffsetMs: company.clockOffsetMs, card, customerDeleted: false };
-  const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
-  const claim = claimOf(key);
-  if (free) {
-    // Nothing to charge: it is over before it began, in one transaction.
-    const done: OrderState = { ...common, order: { ...order, sequence: 2 }, transactions: [] };
-    const placed = toWire({ ...done, order: { ...order, status: 'pending' } });
-    const created = newEvent(company.id, nowMs, 'order.created', placed, 1, requestId);
-    const succeeded = newEvent(company.id, nowMs, 'order.succeeded', toWire(done), 2, requestId);
-    const events = [created, succeeded];
-    const intent = { order: done.order, claim, sale: undefined, answerEventId: succeeded.id, events };
-    return { state: done, sale: undefined, intent, newlyOrdered };
-  }
-  const sale = { id: newId(nowMs), amount: order.total, request_id: requestId };
-  const transactions = [
+  const placed = placeOrder(
     {
-      id: sale.id,
-      amount: sale.amount,
-      type: 'sale',
-      status: 'in_progress',
+      company_id: company.id,
+      customer_id: input.customer_id.toLowerCase(),
+      payment_method_id: card.id,
+      card_brand: card.brand,
+      card_last4: card.last4,
+      items,
       currency,
-      processor_transaction_id: null,
-      failure_code: null,
-      failure_reason: null,
+      subtotal,
+      discount_amount: 0,
+      coupon: null,
+      description: input.description ?? null,
+      shipping: input.shipping ? shippingOf(input.shipping) : null,
+      metadata: input.metadata ?? {},
+      subscription_id: null,
+      subscription_cycle: null,
+      request_id: requestId,
     },
-  ] as const;
-  const state: OrderState = { ...common, order, transactions };
-  const events = [newEvent(company.id, nowMs, 'order.created', toWire(state), 1, requestId)];
+    { livemode: company.mode === 'live', clockOffsetMs: company.clockOffsetMs, card },
+    nowMs,
+  );
+  const { state, sale, events } = placed;
   const intent: Intent = {
-    order,
-    claim,
-    sale: { id: sale.id, lockMs: lockMs[company.mode] },
-    answerEventId: undefined,
+    order: state.order,
+    claim: claimOf(key),
+    sale: sale && { id: sale.id, lockMs: lockMs[company.mode] },
+    answerEventId: sale ? undefined : events.at(-1)?.id,
     events,
   };
-  return { state, sale, intent, newlyOrdered };
+  const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
+  return { ...placed, intent, newlyOrdered };
 }
 
 function chosenCard(input: OrderCreate, facts: Facts): NonNullable<Facts['card']> {
@@ -180,30 +140,4 @@ function claimOf(key: KeyedRequest): Claim {
     api_version: key.apiVersion,
     expires_at: keyExpiry(key).toISOString(),
   };
-}
-
-export function shippingOf(input: ShippingInput): Shipping {
-  const { name, line1, line2, city, state, postal_code, country, phone } = input;
-  return {
-    name: name ?? null,
-    line1: line1 ?? null,
-    line2: line2 ?? null,
-    city: city ?? null,
-    state: state ?? null,
-    postal_code: postal_code ?? null,
-    country: country ?? null,
-    phone: phone ?? null,
-  };
-}
-
-/** 31 characters that are not taken for one another, read aloud or in bad print. */
-const orderNumberLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
-
-function newOrderNumber(): string {
-  let text = '';
-  while (text.length < 8) {
-    // 248 is the largest multiple of 31 in a byte; taking more would favour the first letters.
-    for (const byte of randomBytes(12)) if (byte < 248 && text.length < 8) text += orderNumberLetters[byte % 31];
-  }
-  return text;
 }

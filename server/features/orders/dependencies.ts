@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type DatabasePool, isUnavailable } from '../../platform/database.ts';
+import { type Database, type DatabasePool, isUnavailable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { OpenTransaction } from '../transactions/service.ts';
 import type { Vault } from '../../vault/vault.ts';
-import type { Facts, Intent, Question, Settlement } from './charge-queries.ts';
+import type { Facts, Intent, Question } from './charge-queries.ts';
+import type { OrderRow } from './order.ts';
+import type { Ending } from './sales.ts';
+import type { Order } from './schemas.ts';
 
 /** What moving money needs. */
 export interface MoneyDependencies {
@@ -15,13 +18,30 @@ export interface MoneyDependencies {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly billing: Billing;
+}
+
+/** Who has orders charged cycle by cycle: asked in the transaction in which such a charge ends. */
+export interface Billing {
+  /** Locks what the orders belong to, and says what the end of each charge makes of it. */
+  conclude(transaction: Database, endings: readonly Ending[]): Promise<Conclusion>;
+  /** Refuses to charge an order again that nobody is billed for any longer. */
+  checkRetry(transaction: Database, order: OrderRow): Promise<void>;
+}
+
+export interface Conclusion {
+  /** What the end of the charge makes of each order, beside what it makes of any order. */
+  readonly orders: readonly Pick<OrderRow, 'subscription_cycle' | 'next_retry_at'>[];
+  /** Writes down the rest, of those whose end took effect. */
+  record(tookEffect: readonly boolean[]): Promise<void>;
 }
 
 /** The statements of a new charge, shared by all requests that arrive together. */
 export interface ChargeLanes {
   readonly read: (question: Question) => Promise<Facts>;
   readonly intend: (intent: Intent) => Promise<boolean>;
-  readonly settle: (settlement: Settlement) => Promise<boolean>;
+  /** The order as the end of the charge leaves it; undefined where it has moved on meanwhile. */
+  readonly end: (ending: Ending) => Promise<Order | undefined>;
 }
 
 export interface Charging extends MoneyDependencies, ChargeLanes {

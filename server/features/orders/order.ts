@@ -54,7 +54,7 @@ export interface OrderState {
   readonly transactions: readonly TransactionSummary[];
   readonly livemode: boolean;
   readonly clockOffsetMs: number;
-  /** Null when the card was deleted. */
+  /** That of the sale under way, or the order's own. Null when it was deleted. */
   readonly card: ChargedCard | null;
   readonly customerDeleted: boolean;
   /** A void is under way, which is no transaction of the order. */

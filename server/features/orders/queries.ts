@@ -4,6 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { joinSql, type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/service.ts';
+import { undecided } from '../transactions/service.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 
 export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
@@ -36,8 +37,10 @@ const stateStatement = `
   FROM orders
   JOIN companies ON companies.id = orders.company_id
   JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id
-  LEFT JOIN payment_methods m ON m.company_id = orders.company_id AND m.id = orders.payment_method_id
-    AND m.deleted_at IS NULL
+  LEFT JOIN open_transactions u ON u.company_id = orders.company_id AND u.order_id = orders.id
+    AND u.slot = '${undecided}' AND u.type = 'sale'
+  LEFT JOIN payment_methods m ON m.company_id = orders.company_id
+    AND m.id = coalesce(u.payment_method_id, orders.payment_method_id) AND m.deleted_at IS NULL
   WHERE orders.company_id = $1 AND orders.id = $2`;
 
 export async function findOrder(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
@@ -88,6 +91,14 @@ export async function moveOrder(db: Queryable, { from, to, events }: OrderMove):
   return true;
 }
 
+/** Nobody will try its charge again of their own accord. */
+export async function forgetRetry(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query(
+    `UPDATE orders SET next_retry_at = NULL WHERE company_id = $1 AND id = $2 AND next_retry_at IS NOT NULL`,
+    [companyId, id],
+  );
+}
+
 /** The order as its first charge left it, which is what its idempotency key is answered with. */
 export async function findAnswer(db: Queryable, companyId: string, orderId: string): Promise<object | undefined> {
   const [row] = await db.query<{ object: object }>(
@@ -98,19 +109,38 @@ export async function findAnswer(db: Queryable, companyId: string, orderId: stri
   return row?.object;
 }
 
+export interface DueChargeback {
+  readonly company_id: string;
+  readonly order_id: string;
+  readonly due_at: Date;
+}
+
+const takeChargeback = (where: string): string => `
+  DELETE FROM scheduled_chargebacks WHERE (company_id, order_id) IN (
+    SELECT s.company_id, s.order_id FROM scheduled_chargebacks s JOIN companies c ON c.id = s.company_id
+    WHERE ${where} ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+  ) RETURNING company_id, order_id, due_at`;
+
 /** Each is taken by one process; a chargeback that cannot be raised is not tried again. */
-export async function takeDueChargebacks(
-  db: Queryable,
-  batch: number,
-): Promise<{ companyId: string; orderId: string }[]> {
-  const rows = await db.query<{ company_id: string; order_id: string }>(
-    `DELETE FROM scheduled_chargebacks WHERE (company_id, order_id) IN (
-       SELECT s.company_id, s.order_id FROM scheduled_chargebacks s JOIN companies c ON c.id = s.company_id
-       WHERE s.due_at <= now() + c.clock_offset_ms * interval '1 ms' LIMIT $1 FOR UPDATE OF s SKIP LOCKED
-     ) RETURNING company_id, order_id`,
-    [batch],
+export async function takeDueChargeback(db: Queryable): Promise<DueChargeback | undefined> {
+  const [row] = await db.query<DueChargeback>(
+    takeChargeback(`s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
+      AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())`),
   );
-  return rows.map((row) => ({ companyId: row.company_id, orderId: row.order_id }));
+  return row;
+}
+
+/** For whoever moves the clock of a company. */
+export async function takeDueChargebackOf(
+  db: Queryable,
+  companyId: string,
+  until: Date,
+): Promise<DueChargeback | undefined> {
+  const [row] = await db.query<DueChargeback>(takeChargeback('s.company_id = $1 AND s.due_at <= $2'), [
+    companyId,
+    until,
+  ]);
+  return row;
 }
 
 export type ListedOrder = OrderRow & { readonly transactions: TransactionSummary[] | null };
@@ -126,6 +156,7 @@ const source: ListSource = {
 
 export interface OrderFilters extends QueryValues<typeof createdAtFilters> {
   readonly customer_id?: string;
+  readonly subscription_id?: string;
   readonly status?: readonly string[];
   readonly 'total[gt]'?: number;
   readonly 'total[gte]'?: number;
@@ -154,6 +185,7 @@ export async function listOrders(
 ): Promise<Page<ListedOrder>> {
   const where: Sql[] = [...createdAtConditions(filters)];
   if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
+  if (filters.subscription_id) where.push(sql`subscription_id = ${filters.subscription_id}::uuid`);
   if (filters.status) where.push(hasStatus(companyId, filters.status));
   if (filters['total[gt]'] !== undefined) where.push(sql`total > ${filters['total[gt]']}`);
   if (filters['total[gte]'] !== undefined) where.push(sql`total >= ${filters['total[gte]']}`);

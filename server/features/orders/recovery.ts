@@ -3,7 +3,6 @@ import { claimDue, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, checkDelaysMs } from './dependencies.ts';
 import { findOrder } from './queries.ts';
 import { concludeRefund, settleRefund } from './refunds.ts';
-import { settlementOf } from './sales.ts';
 import { concludeVoid } from './voids.ts';
 
 /**
@@ -31,7 +30,7 @@ export async function lookAt(charging: Charging, open: OpenTransaction): Promise
     await (open.accepted ? settleRefund(charging, open, finding) : concludeRefund(charging, open, finding));
     return;
   }
-  await charging.settle(settlementOf(state, open, finding, charging.clock.nowMs() + clockOffsetMs));
+  await charging.end({ state, sale: open, decided: finding, nowMs: charging.clock.nowMs() + clockOffsetMs });
 }
 
 /** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled. */

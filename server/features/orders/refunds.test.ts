@@ -24,6 +24,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
+import { subscriptionBilling } from '../subscriptions/service.ts';
 import { openOrders } from './service.ts';
 
 let service: TestService;
@@ -137,6 +138,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     };
     const { db, vault, clock } = service;
     const overtaken = openOrders({
+      billing: subscriptionBilling,
       db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
       lanesDb: db,
       vault,

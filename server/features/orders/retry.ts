@@ -9,7 +9,7 @@ import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import { openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
-import { charge, decide, type Sale } from './sales.ts';
+import { charge, decide, type Sale, saleOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 
@@ -38,7 +38,7 @@ export async function retryOrder(
         if (!retryable.includes(state.order.status)) throw notRetryable(state);
         await refuseUndecided(transaction, state.order);
         return state.order.status === 'failed'
-          ? openSale(transaction, context, state, phased.key)
+          ? openSale(charging, transaction, context, state, phased.key)
           : openRefundAgain(transaction, context, state, phased.key);
       });
       if (!begun) return undefined;
@@ -56,6 +56,7 @@ function notRetryable({ order }: OrderState): ApiError {
 }
 
 async function openSale(
+  { billing }: Charging,
   transaction: Database,
   { nowMs, company, requestId }: RequestContext,
   state: OrderState,
@@ -72,7 +73,8 @@ async function openSale(
     const message = 'The card of this order was deleted. Create a new order with another card.';
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
-  const sale = { id: newId(nowMs), amount: order.total, request_id: requestId };
+  if (order.subscription_id) await billing.checkRetry(transaction, order);
+  const sale = saleOf(order, newId(nowMs), requestId);
   if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
   await insertOpen(

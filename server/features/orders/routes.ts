@@ -47,6 +47,7 @@ export function orderRoutes(orders: Orders): Route[] {
       sorts: ['total'],
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
+        subscription_id: uuidParameter('Those that charged this subscription.'),
         status: listParameter(oneOf(orderStatuses), 'One or more statuses, separated by commas.'),
         ...centsFilters('total'),
         ...createdAtFilters,

@@ -1,11 +1,12 @@
 import { inProgress } from '../../http/idempotency.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { findOpenOf, markInDoubt, type OpenTransaction } from '../transactions/service.ts';
-import { type Charging, firstCheckMs, gatewayError, insist } from './dependencies.ts';
+import { type Charging, firstCheckMs, gatewayError, insist, type MoneyDependencies } from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
-import type { Settlement } from './charge-queries.ts';
+import { settle, type Settlement } from './charge-queries.ts';
 import { findAnswer, findOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
@@ -15,13 +16,63 @@ import { nextOrderStatus } from './transitions.ts';
 export interface Sale {
   readonly id: string;
   readonly amount: number;
-  /** The request that asked for it. */
+  /** The request that asked for it; none where it fell due. */
   readonly request_id: string | null;
+  readonly payment_method_id: string;
+  readonly card_brand: string;
+  readonly card_last4: string;
+}
+
+export function saleOf(
+  { total, payment_method_id, card_brand, card_last4 }: OrderRow,
+  id: string,
+  requestId: string | null,
+): Sale {
+  return { id, amount: total, request_id: requestId, payment_method_id, card_brand, card_last4 };
 }
 
 export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' }>;
 
-export function settlementOf(state: OrderState, sale: Sale, decided: Decided, nowMs: number): Settlement {
+/** A charge whose outcome is known, and is to be written down. */
+export interface Ending {
+  readonly state: OrderState;
+  readonly sale: Sale;
+  readonly decided: Decided;
+  /** By the clock of the company. */
+  readonly nowMs: number;
+}
+
+/**
+ * Writes down how charges ended. What has orders charged cycle by cycle is locked first, so that it and its order move
+ * together.
+ */
+export async function endCharges(
+  { lanesDb, billing }: Pick<MoneyDependencies, 'lanesDb' | 'billing'>,
+  endings: readonly Ending[],
+): Promise<(Order | undefined)[]> {
+  const isBilled = ({ state }: Ending): boolean => state.order.subscription_id !== null;
+  if (!endings.some(isBilled))
+    return ended(
+      lanesDb,
+      endings.map((ending) => settlementOf(ending)),
+    );
+  return lanesDb.transaction(async (transaction) => {
+    const billed = endings.filter(isBilled);
+    const conclusion = await billing.conclude(transaction, billed);
+    const changes = new Map(billed.map((ending, index) => [ending, conclusion.orders[index]]));
+    const settlements = endings.map((ending) => settlementOf(ending, changes.get(ending)));
+    const orders = await ended(transaction, settlements);
+    await conclusion.record(billed.map((ending) => orders[endings.indexOf(ending)] !== undefined));
+    return orders;
+  });
+}
+
+async function ended(db: Queryable, settlements: readonly Settlement[]): Promise<(Order | undefined)[]> {
+  const moved = await settle(db, settlements);
+  return settlements.map(({ event }, index) => (moved[index] ? (event.object as Order) : undefined));
+}
+
+function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<OrderRow> = {}): Settlement {
   const { order, livemode } = state;
   const approved = decided.outcome === 'approved';
   const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
@@ -38,8 +89,12 @@ export function settlementOf(state: OrderState, sale: Sale, decided: Decided, no
     failure_code: failure.code,
     failure_reason: failure.reason,
   };
+  const { payment_method_id, card_brand, card_last4 } = sale;
   const settled: OrderRow = {
     ...order,
+    ...change,
+    // A subscription may have another card by now than the one its order began with.
+    ...(approved && { payment_method_id, card_brand, card_last4 }),
     status,
     sequence: order.sequence + 1,
     attempt_count: order.attempt_count + (approved ? 0 : 1),
@@ -66,7 +121,7 @@ export function settlementOf(state: OrderState, sale: Sale, decided: Decided, no
 }
 
 /** A charge that never reached the processor failed for want of a bank to answer it. */
-function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: string; reason: string } {
+export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: string; reason: string } {
   if (decided.outcome === 'declined') return { code: decided.failureCode, reason: decided.failureReason };
   const code = (decided.outcome === 'not_sent' && decided.failureCode) || 'issuer_unavailable';
   return { code, reason: failureReasons[code] };
@@ -77,7 +132,9 @@ export async function charge(
   charging: Charging,
   state: OrderState,
   sale: Sale,
-  path: 'charge' | 'retry',
+  path: 'charge' | 'retry' | 'renewal',
+  /** When it happens by the clock of the company, where that is not now. */
+  atMs?: number,
 ): Promise<Order> {
   const { order, card, livemode } = state;
   failpoint(`${path}.after_intent`);
@@ -97,10 +154,10 @@ export async function charge(
     await insist(() => markInDoubt(charging.db, { company_id, order_id: order.id, id: sale.id }, firstCheckMs));
     throw gatewayError('charge');
   }
-  const settlement = settlementOf(state, sale, outcome, charging.clock.nowMs() + state.clockOffsetMs);
-  const settled = await insist(() => charging.settle(settlement));
+  const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
+  const settled = await insist(() => charging.end({ state, sale, decided: outcome, nowMs }));
   failpoint(`${path}.after_settle`);
-  if (settled) return settlement.event.object as Order;
+  if (settled) return settled;
   // Recovery was faster. It asked the same processor about the same reference, so it knows what happened.
   const now = await findOrder(charging.db, order.company_id, order.id);
   if (!now) throw new Error('an order is gone');

@@ -10,7 +10,7 @@ const line = nullable(Type.String({ maxLength: limits.textLength }));
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
 const cents = (description: string) => Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax, description });
 
-const shippingInput = Type.Object(
+export const shippingInput = Type.Object(
   {
     name: Type.Optional(line),
     line1: Type.Optional(line),
@@ -25,7 +25,7 @@ const shippingInput = Type.Object(
 );
 export type ShippingInput = Static<typeof shippingInput>;
 
-const shipping = Type.Object(
+export const shipping = Type.Object(
   {
     name: line,
     line1: line,
@@ -107,7 +107,7 @@ const orderTransaction = Type.Object({
 });
 export type OrderTransaction = Static<typeof orderTransaction>;
 
-const couponSnapshot = Type.Object({
+export const couponSnapshot = Type.Object({
   id: uuid(),
   code: Type.String(),
   name: nullable(Type.String()),

@@ -5,19 +5,50 @@ import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route
 import { createLane } from '../../platform/lane.ts';
 import { customersById } from '../customers/service.ts';
 import { findOpenOf } from '../transactions/service.ts';
-import { raiseChargeback, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
-import { readFacts, recordIntents, settle } from './charge-queries.ts';
+import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
+import { planCharges, type PlannedCharge, readFacts, recordIntents } from './charge-queries.ts';
 import { createOrder } from './create-order.ts';
-import type { Charging, MoneyDependencies } from './dependencies.ts';
-import { toWire } from './order.ts';
-import { findOrder, findOrders, hasOrders, type ListedOrder, listOrders, type OrderFilters } from './queries.ts';
+import { type Billing, type Charging, type Conclusion, lockMs, type MoneyDependencies } from './dependencies.ts';
+import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { type NewOrder, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
+import {
+  findOrder,
+  findOrders,
+  forgetRetry,
+  hasOrders,
+  type ListedOrder,
+  listOrders,
+  type OrderFilters,
+} from './queries.ts';
 import { checkOpenTransactions, lookAt } from './recovery.ts';
 import { refundOrder } from './refunds.ts';
 import { retryOrder } from './retry.ts';
+import { charge, decide, type Ending, endCharges, failureOf, type Sale, saleOf } from './sales.ts';
 import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
 
 export { hasOrders };
+
+/** For what has orders charged cycle by cycle. */
+export {
+  type Billing,
+  type Conclusion,
+  type Ending,
+  failureOf,
+  findOrder,
+  forgetRetry,
+  lockMs,
+  type NewOrder,
+  type OrderRow,
+  type OrderState,
+  type PlacedOrder,
+  placeOrder,
+  planCharges,
+  type PlannedCharge,
+  type Sale,
+  saleOf,
+  shippingOf,
+};
 
 /** One for each lane: a lane runs one batch at a time. */
 export const laneConnections = 3;
@@ -38,10 +69,16 @@ export interface Orders {
     expand: ReadonlySet<string>,
   ): Promise<Page<Order>>;
   /** Asks about what is open, without waiting for its time. */
-  look(context: RequestContext, id: string): Promise<void>;
+  look(companyId: string, id: string): Promise<void>;
+  /** Has an order charged whose intent is recorded. */
+  charge(state: OrderState, sale: Sale, atMs?: number): Promise<Order>;
+  /** Asks about the charge of an order, and fails as long as nothing is known about it. */
+  decideSale(companyId: string, id: string): Promise<void>;
   /** Jobs: one batch, and how much it did. */
   checkOpenTransactions(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
+  /** For whoever moves the clock of a company. */
+  raiseChargebacksOf(companyId: string, untilMs: number): Promise<number>;
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
@@ -51,7 +88,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     read: createLane((questions) => readFacts(lanesDb, questions)),
     intend: createLane((intents) => recordIntents(lanesDb, intents)),
     lookAt: (open) => lookAt(charging, open),
-    settle: createLane((settlements) => settle(lanesDb, settlements)),
+    end: createLane((endings) => endCharges(dependencies, endings)),
   };
   return {
     create: (context, input, key) => createOrder(charging, context, input, key),
@@ -62,9 +99,12 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
     get: (context, id, expand) => getOrder(charging, context, id, expand),
     list: getOrders,
-    look: (context, id) => lookAgain(charging, context, id),
+    look: (companyId, id) => lookAgain(charging, companyId, id),
+    charge: (state, sale, atMs) => charge(charging, state, sale, 'renewal', atMs),
+    decideSale: (companyId, id) => decide(charging, companyId, id, ({ type }) => type === 'sale'),
     checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
+    raiseChargebacksOf: (companyId, untilMs) => raiseChargebacksOf(charging, companyId, untilMs),
   };
 }
 
@@ -77,15 +117,15 @@ async function getOrder(
   const state = await findOrder(context.db, context.company.id, id);
   if (!state) throw notFound('order');
   const open = state.voiding || state.transactions.some(({ status }) => status === 'in_progress');
-  if (open) void lookAgain(charging, context, id);
+  if (open) void lookAgain(charging, context.company.id, id);
   const [order] = await expanded(context, [toWire(state)], expand);
   return order ?? toWire(state);
 }
 
 /** Somebody waits to know: what is open is asked about without waiting for its time. The next read shows the answer. */
-async function lookAgain(charging: Charging, { company }: RequestContext, orderId: string): Promise<void> {
+async function lookAgain(charging: Charging, companyId: string, orderId: string): Promise<void> {
   try {
-    const open = await findOpenOf(charging.db, company.id, orderId);
+    const open = await findOpenOf(charging.db, companyId, orderId);
     for (const operation of open) if (operation.in_doubt || !operation.locked) await lookAt(charging, operation);
   } catch (error) {
     charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be asked about');

@@ -26,7 +26,13 @@ export { type CardDependencies, vaultCard };
 export interface PaymentMethodReferences {
   inUse(db: Database, companyId: string, paymentMethodId: string): Promise<boolean>;
   /** Moves the customer's subscriptions to a card: all of them, or those on one card. */
-  repoint(db: Database, companyId: string, customerId: string, to: string, from?: string): Promise<void>;
+  repoint(
+    context: RequestContext,
+    db: Database,
+    customerId: string,
+    to: { readonly id: string; readonly brand: string; readonly last4: string },
+    from?: string,
+  ): Promise<void>;
 }
 
 export function toWire(row: PaymentMethodRow): PaymentMethod {
@@ -119,7 +125,7 @@ async function addCard(
   }
   const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
-  if (options.update_subscriptions) await references.repoint(transaction, company.id, customer.id, row.id);
+  if (options.update_subscriptions) await references.repoint(context, transaction, customer.id, row);
   await insertEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
   return toWire({ ...row, is_default: isDefault });
 }
@@ -180,7 +186,7 @@ export async function detachCard(
 
     const needed = (card.is_default && cards.length > 1) || (await references.inUse(transaction, company.id, id));
     if (needed && !replacement) throw replacementRequired();
-    if (replacement) await references.repoint(transaction, company.id, customerId, replacement.id, id);
+    if (replacement) await references.repoint(context, transaction, customerId, replacement, id);
     if (replacement || card.is_default) {
       await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null);
     }

@@ -74,6 +74,29 @@ export async function findPlan(db: Queryable, companyId: string, id: string): Pr
   return row;
 }
 
+export async function findPlans(db: Queryable, companyId: string, ids: readonly string[]): Promise<PlanRow[]> {
+  return db.query<PlanRow>(`SELECT ${columns} FROM plans WHERE company_id = $1 AND id = ANY($2::uuid[])`, [
+    companyId,
+    ids,
+  ]);
+}
+
+export interface PlanProduct {
+  readonly product_id: string;
+  readonly quantity: number;
+  readonly name: string;
+  readonly sku: string;
+}
+
+export async function findPlanProducts(db: Queryable, companyId: string, planId: string): Promise<PlanProduct[]> {
+  return db.query<PlanProduct>(
+    `SELECT p.id AS product_id, m.quantity, p.name, p.sku
+     FROM plan_products m JOIN products p ON p.company_id = m.company_id AND p.id = m.product_id
+     WHERE m.company_id = $1 AND m.plan_id = $2 ORDER BY m.position`,
+    [companyId, planId],
+  );
+}
+
 /** Undefined when there is no such plan. What is not given stays. */
 export async function updatePlan(
   db: Queryable,

@@ -4,7 +4,18 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
-import { findPlan, insertPlan, isInPlans, listPlans, type PlanFilters, type PlanRow, updatePlan } from './queries.ts';
+import type { OrderItem } from '../orders/schemas.ts';
+import {
+  findPlan,
+  findPlanProducts,
+  findPlans,
+  insertPlan,
+  isInPlans,
+  listPlans,
+  type PlanFilters,
+  type PlanRow,
+  updatePlan,
+} from './queries.ts';
 import type { Plan, PlanCreate, PlanUpdate } from './schemas.ts';
 
 export function toWire(row: PlanRow): Plan {
@@ -43,6 +54,29 @@ export async function getPlans(
 ): Promise<Page<Plan>> {
   const found = await listPlans(db, company.id, filters, page);
   return { ...found, items: found.items.map(toWire) };
+}
+
+export interface PlanToSubscribe extends Plan {
+  /** Its products as the orders of a subscription list them: without prices, which are the plan's. */
+  readonly items: OrderItem[];
+}
+
+export async function planToSubscribe(db: Database, companyId: string, id: string): Promise<PlanToSubscribe> {
+  const row = await findPlan(db, companyId, id);
+  if (!row) throw notFound('plan', 'plan_id');
+  if (!row.active) throw invalidField('plan_id', 'names a plan that is archived');
+  const items = (await findPlanProducts(db, companyId, id)).map((product) => ({
+    ...product,
+    unit_price: null,
+    total: null,
+  }));
+  return { ...toWire(row), items };
+}
+
+/** For what is expanded with its plan. */
+export async function plansById({ db, company }: RequestContext, ids: readonly string[]): Promise<Map<string, Plan>> {
+  const rows = await findPlans(db, company.id, [...new Set(ids)]);
+  return new Map(rows.map((row) => [row.id, toWire(row)]));
 }
 
 /** Products and plans of a company name each other; a product asks before it goes. */

@@ -17,7 +17,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
-import { fileStore, noReferences } from '../../app.ts';
+import { fileStore, usualReferences } from '../../app.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { createDiskStore } from '../../platform/files/disk-store.ts';
 import type { FileStore } from '../../platform/files/file-store.ts';
@@ -31,7 +31,7 @@ const withHistory = new Set<string>();
 let service: TestService;
 before(async () => {
   service = await startTestService({
-    references: { ...noReferences, inArchivedPlans: async (_db, _companyId, id) => withHistory.has(id) },
+    references: { ...usualReferences, inArchivedPlans: async (_db, _companyId, id) => withHistory.has(id) },
   });
 });
 after(() => service.stop());

@@ -8,7 +8,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
-import { noReferences } from '../../app.ts';
+import { usualReferences } from '../../app.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 
 const inActivePlans = new Set<string>();
@@ -18,7 +18,7 @@ let service: TestService;
 before(async () => {
   service = await startTestService({
     references: {
-      ...noReferences,
+      ...usualReferences,
       inActivePlans: async (_db, _companyId, id) => inActivePlans.has(id),
       inArchivedPlans: async (_db, _companyId, id) => withHistory.has(id),
     },

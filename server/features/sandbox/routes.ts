@@ -4,6 +4,7 @@ import { defineRoute, type RequestContext, type Route } from '../../http/route.t
 import { order } from '../orders/schemas.ts';
 import { event } from '../events/schemas.ts';
 import { eventTypes } from '../events/service.ts';
+import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
 import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
@@ -43,9 +44,43 @@ function sandboxOnly(context: RequestContext): RequestContext {
   throw new ApiError('insufficient_permissions', 'This call works with sandbox keys only.');
 }
 
-export function sandboxRoutes(dependencies: TriggerDependencies): Route[] {
+export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependencies): Route[] {
   const { orders } = dependencies;
   return [
+    defineRoute({
+      tag: 'Sandbox',
+      resource: 'clock',
+      method: 'GET',
+      path: '/v1/sandbox/clock',
+      operationId: 'getClock',
+      summary: 'Read the clock of the sandbox',
+      permission: 'subscriptions:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: clockReading, shape: 'other' },
+      errors: [],
+      handle: ({ context }) => readClock(dependencies, sandboxOnly(context)),
+    }),
+    defineRoute({
+      tag: 'Sandbox',
+      resource: 'clock',
+      method: 'POST',
+      path: '/v1/sandbox/clock/advance',
+      operationId: 'advanceClock',
+      summary: 'Let time pass in the sandbox',
+      description:
+        'Does everything that falls due on the way, in order of time, and answers with what happened: renewals, ' +
+        'retries of declined charges, retries of webhooks, chargebacks, card tokens that expire.',
+      permission: 'subscriptions:write',
+      category: 'write',
+      idempotency: 'optional',
+      body: clockAdvance,
+      bodyExample: { by: { months: 1 } },
+      success: { status: 200, schema: clockAdvanced, shape: 'other' },
+      errors: ['resource_in_use'],
+      prepare: ({ context, body }) => advanceClock(dependencies, sandboxOnly(context), body),
+      handle: async ({ prepared }) => prepared,
+    }),
     defineRoute({
       ...common,
       resource: 'event',

@@ -1,9 +1,11 @@
 import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/idempotency.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { validator } from '../../http/validate.ts';
+import { limits } from '../../limits.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { randomBase62 } from '../../platform/ids.ts';
 import { customerCreate, customerUpdate } from '../customers/schemas.ts';
@@ -19,13 +21,24 @@ import {
   type PaymentMethodReferences,
   vaultCard,
 } from '../payment-methods/service.ts';
+import { changePlan, createPlan } from '../plans/service.ts';
 import { changeProduct, createProduct } from '../products/service.ts';
+import { type Subscription, subscriptionCreate } from '../subscriptions/schemas.ts';
+import {
+  backdateSubscription,
+  cancelSubscription,
+  changeSubscription,
+  pauseSubscription,
+  resumeSubscription,
+  type Subscriptions,
+} from '../subscriptions/service.ts';
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
 
 /** Makes a real object reach the state that emits an event, so that a receiver gets the real thing. */
 
 export interface TriggerDependencies {
   readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
   readonly cards: CardDependencies;
   readonly references: CustomerReferences & PaymentMethodReferences;
   readonly webhooks: WebhookDependencies;
@@ -35,7 +48,12 @@ type Overrides = Readonly<Record<string, unknown>>;
 /** Gives the id of the object that the event is about. */
 type Recipe = (context: RequestContext, dependencies: TriggerDependencies, overrides: Overrides) => Promise<string>;
 
-const cardsFor = { approved: '4242424242424242', declined: '4000000000000002', refundRejected: '4000009999005126' };
+const cardsFor = {
+  approved: '4242424242424242',
+  declined: '4000000000000002',
+  refundRejected: '4000009999005126',
+  approvedOnce: '4000009999000341',
+};
 
 function checked<Schema extends TSchema>(schema: Schema, value: object): Static<Schema> {
   return validator(schema)(value);
@@ -56,10 +74,11 @@ async function newCard(
   { cards, references }: TriggerDependencies,
   customerId: string,
   number: string,
+  options: { readonly update_subscriptions?: boolean } = {},
 ): Promise<string> {
   const card = { number, exp_month: 12, exp_year: new Date(context.nowMs).getUTCFullYear() + 3, cvc: '999' };
   const vaulted = await vaultCard(context, cards, card, customerId);
-  return (await captureCard(context, references, { customer_id: customerId, card }, vaulted)).id;
+  return (await captureCard(context, references, { customer_id: customerId, card, ...options }, vaulted)).id;
 }
 
 async function newOrder(
@@ -115,7 +134,7 @@ const refunded =
   (amount: number | undefined) =>
   async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
     await orders.refund(context, id, amount === undefined ? {} : { amount }, { key: undefined, ...plainAnswer });
-    await orders.look(context, id);
+    await orders.look(context.company.id, id);
   };
 
 const resolved =
@@ -123,6 +142,55 @@ const resolved =
   async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
     await orders.raiseChargeback(context, id);
     await orders.resolveChargeback(context, id, outcome);
+  };
+
+const dayMs = 86_400_000;
+/** Longer than any company tries declined charges again. */
+const longMs = 2 * limits.dunningDaysMax * dayMs;
+
+async function newSubscription(
+  context: RequestContext,
+  dependencies: TriggerDependencies,
+  overrides: Overrides,
+  number: string,
+): Promise<Subscription> {
+  const customerId = await newCustomer(context, {});
+  await newCard(context, dependencies, customerId, number);
+  const plan = await createPlan(context, {
+    name: 'Triggered plan',
+    plan_code: `triggered-${randomBase62(12).toLowerCase()}`,
+    amount: 1900,
+    currency: 'usd',
+    billing_cycle: { interval: 'day', interval_count: 1, anchor_day: 'signup_date' },
+  });
+  const body = checked(subscriptionCreate, { customer_id: customerId, plan_id: plan.id, ...overrides });
+  const { body: text } = await dependencies.subscriptions.create(context, body, { key: undefined, ...plainAnswer });
+  await changePlan(context, plan.id, { active: false });
+  return JSON.parse(text) as Subscription;
+}
+
+interface Subscribed {
+  readonly subscription: Subscription;
+  /** Lets time pass for this subscription alone, and does what falls due. */
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+const subscribed =
+  (
+    number: string,
+    then?: (context: RequestContext, dependencies: TriggerDependencies, subscribed: Subscribed) => Promise<unknown>,
+    fixed: Overrides = {},
+  ): Recipe =>
+  async (context, dependencies, overrides) => {
+    const subscription = await newSubscription(context, dependencies, { ...overrides, ...fixed }, number);
+    const { id } = subscription;
+    const wait = async (ms: number): Promise<void> => {
+      await backdateSubscription(context, id, ms);
+      const nowMs = context.nowMs + dayMs / 100;
+      await dependencies.subscriptions.billDueOf(context.company.id, context.nowMs, nowMs, 100);
+    };
+    await then?.(context, dependencies, { subscription, wait });
+    return id;
   };
 
 const recipes: Partial<Record<EventType, Recipe>> = {
@@ -156,6 +224,36 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'order.chargeback': ordered(cardsFor.approved, (context, orders, id) => orders.raiseChargeback(context, id)),
   'order.chargeback_accepted': ordered(cardsFor.approved, resolved('accepted')),
   'order.chargeback_dismissed': ordered(cardsFor.approved, resolved('dismissed')),
+  'subscription.created': subscribed(cardsFor.approved),
+  'subscription.charged': subscribed(cardsFor.approved, (_, __, { wait }) => wait(dayMs)),
+  'subscription.updated': subscribed(cardsFor.approved, (context, _, { subscription }) =>
+    changeSubscription(context, subscription.id, { metadata: { triggered: true } }),
+  ),
+  'subscription.billing.updated': subscribed(cardsFor.approved, (context, _, { subscription }) =>
+    changeSubscription(context, subscription.id, { billing_cycle: { interval: 'month', interval_count: 1 } }),
+  ),
+  'subscription.past_due': subscribed(cardsFor.approvedOnce, (_, __, { wait }) => wait(dayMs)),
+  'subscription.recovered': subscribed(cardsFor.approvedOnce, async (context, dependencies, { subscription, wait }) => {
+    await wait(dayMs);
+    const options = { update_subscriptions: true };
+    await newCard(context, dependencies, subscription.customer_id, cardsFor.approved, options);
+    await wait(0);
+  }),
+  'subscription.failed': subscribed(cardsFor.approvedOnce, async (_, __, { wait }) => {
+    await wait(dayMs);
+    await wait(longMs);
+  }),
+  'subscription.completed': subscribed(cardsFor.approved, (_, __, { wait }) => wait(dayMs), { billing_cycles: 1 }),
+  'subscription.paused': subscribed(cardsFor.approved, (context, _, { subscription }) =>
+    pauseSubscription(context, subscription.id),
+  ),
+  'subscription.resumed': subscribed(cardsFor.approved, async (context, _, { subscription }) => {
+    await pauseSubscription(context, subscription.id);
+    await resumeSubscription(context, subscription.id);
+  }),
+  'subscription.canceled': subscribed(cardsFor.approved, (context, _, { subscription }) =>
+    cancelSubscription(context, subscription.id),
+  ),
   'webhook_endpoint.disabled': async (context, { webhooks }) => {
     const url = 'https://receiver.invalid/';
     const input = { url, enabled_events: ['webhook_endpoint.disabled'] };
@@ -165,6 +263,9 @@ const recipes: Partial<Record<EventType, Recipe>> = {
     return id;
   },
 };
+
+const looksMax = 100;
+const lookMs = 20;
 
 export const triggerable = Object.keys(recipes) as EventType[];
 
@@ -181,7 +282,11 @@ export async function triggerEvent(
   if (!recipe) throw invalidField('type', 'cannot be triggered yet');
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
-  const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
-  if (!event) throw notFound('event');
-  return event;
+  for (let look = 1; look <= looksMax; look += 1) {
+    const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
+    if (event) return event;
+    // A worker may have been faster to take what is due, and is at it.
+    await sleep(lookMs);
+  }
+  throw notFound('event');
 }

@@ -30,6 +30,11 @@ function monthIndexOf(ms: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
+/** The same day of a later month, or its last one where that is shorter. */
+export function monthsLater(ms: number, months: number): number {
+  return dayOfMonth(monthIndexOf(ms) + months, new Date(ms).getUTCDate(), ms);
+}
+
 /** The nth date: 0 is the start itself, which is the first charge; 1 is the first renewal. */
 export function billingDate(startMs: number, cycle: BillingCycle, n: number): number {
   if (n === 0) return startMs;

@@ -67,9 +67,13 @@ export interface OpenTransaction {
   readonly locked: boolean;
   readonly age_ms: number;
   readonly request_id: string | null;
+  readonly payment_method_id: string;
+  readonly card_brand: string;
+  readonly card_last4: string;
 }
 
-const openColumns = `company_id, order_id, id, type, amount, currency, request_id, slot = id AS accepted, in_doubt,
+const openColumns = `company_id, order_id, id, type, amount, currency, request_id, payment_method_id, card_brand,
+  card_last4, slot = id AS accepted, in_doubt,
   locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::bigint AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {

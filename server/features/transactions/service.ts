@@ -20,6 +20,7 @@ export {
   inDoubtStatistics,
   insertOpen,
   markInDoubt,
+  type NewOpenTransaction,
   type OpenTransaction,
   reclassify,
   undecided,

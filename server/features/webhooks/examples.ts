@@ -3,6 +3,7 @@ import { customer } from '../customers/schemas.ts';
 import type { EventType } from '../events/service.ts';
 import { order } from '../orders/schemas.ts';
 import { paymentMethod } from '../payment-methods/schemas.ts';
+import { subscription } from '../subscriptions/schemas.ts';
 import { endpoint } from './schemas.ts';
 
 /** What a test event carries: the object that the API reference shows as an example. */
@@ -11,6 +12,7 @@ const schemas: Readonly<Record<string, TSchema & { readonly examples?: unknown }
   customer,
   payment_method: paymentMethod,
   order,
+  subscription,
   webhook_endpoint: endpoint,
 };
 

@@ -1,0 +1,25 @@
+import { ApiError } from '../server/errors.ts';
+import { setDunning } from '../server/features/companies/service.ts';
+import { chosenCompany } from './chosen-company.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+/** `companies dunning`: when declined renewals are tried again, and what becomes of a subscription afterwards. */
+export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {
+  const afterwards = flags.then ?? 'failed';
+  if (action !== 'dunning' || !flags.days || (afterwards !== 'failed' && afterwards !== 'canceled')) {
+    throw new CommandError('Say what to do: companies dunning --days 1,3,5,7 --then failed|canceled.');
+  }
+  const days = flags.days.split(',').map(Number);
+  return withDatabase(async ({ db }) => {
+    const company = await chosenCompany(db, flags.company);
+    try {
+      await setDunning(db, company.id, days, afterwards);
+    } catch (error) {
+      throw error instanceof ApiError ? new CommandError(`--days ${error.fieldErrors[0]?.message}.`) : error;
+    }
+    if (flags.json) return `${JSON.stringify({ id: company.id, dunning_days: days, after_dunning: afterwards })}\n`;
+    return `A declined renewal is tried again after ${days.join(', ')} days; then the subscription is ${afterwards}.\n`;
+  });
+}

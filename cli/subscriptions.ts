@@ -1,0 +1,29 @@
+import { ApiError } from '../server/errors.ts';
+import { pauseSubscription, resumeSubscription } from '../server/features/subscriptions/service.ts';
+import { systemClock } from '../server/platform/clock.ts';
+import { isUuid, newRequestId } from '../server/platform/ids.ts';
+import { chosenCompany } from './chosen-company.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './svc.ts';
+
+const actions = { pause: pauseSubscription, resume: resumeSubscription };
+
+/** `subscriptions pause|resume ID`: what the API does not offer. */
+export async function subscriptionsCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
+  const act = action === 'pause' || action === 'resume' ? actions[action] : undefined;
+  if (!act || !id || !isUuid(id))
+    throw new CommandError('Say what to do: subscriptions pause ID or subscriptions resume ID.');
+  return withDatabase(async ({ db }) => {
+    const company = await chosenCompany(db, flags.company);
+    const nowMs = systemClock.nowMs() + company.clockOffsetMs;
+    try {
+      const subscription = await act({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());
+      if (flags.json) return `${JSON.stringify(subscription)}\n`;
+      const next = subscription.next_billing_at ? `; it is billed next at ${subscription.next_billing_at}` : '';
+      return `The subscription is ${subscription.status}${next}.\n`;
+    } catch (error) {
+      throw error instanceof ApiError ? new CommandError(error.message) : error;
+    }
+  });
+}

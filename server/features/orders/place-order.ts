@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../platform/ids.ts';
+import { type EventRow, newEvent } from '../events/service.ts';
+import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { type Sale, saleOf } from './sales.ts';
+import type { Shipping, ShippingInput } from './schemas.ts';
+
+/** What an order is made of, whoever makes it. The rest is the same for all of them. */
+export type NewOrder = Pick<
+  OrderRow,
+  | 'company_id'
+  | 'customer_id'
+  | 'payment_method_id'
+  | 'card_brand'
+  | 'card_last4'
+  | 'items'
+  | 'currency'
+  | 'subtotal'
+  | 'discount_amount'
+  | 'coupon'
+  | 'description'
+  | 'shipping'
+  | 'metadata'
+  | 'subscription_id'
+  | 'subscription_cycle'
+  | 'request_id'
+>;
+
+export interface PlacedOrder {
+  readonly state: OrderState;
+  /** None for an order that costs nothing. */
+  readonly sale: Sale | undefined;
+  readonly events: readonly EventRow[];
+}
+
+type Surroundings = Pick<OrderState, 'livemode' | 'clockOffsetMs' | 'card'>;
+
+/** An order as its first row shows it. One that costs nothing is over before it began. */
+export function placeOrder(input: NewOrder, surroundings: Surroundings, nowMs: number): PlacedOrder {
+  const total = input.subtotal - input.discount_amount;
+  const order: OrderRow = {
+    ...input,
+    id: newId(nowMs),
+    order_number: newOrderNumber(),
+    status: 'pending',
+    total,
+    refunded_amount: 0,
+    attempt_count: 0,
+    next_retry_at: null,
+    failure_code: null,
+    failure_reason: null,
+    sale_id: null,
+    sequence: 1,
+    updated_at: new Date(nowMs),
+  };
+  const { company_id, request_id, currency } = order;
+  const common = { ...surroundings, customerDeleted: false };
+  if (total === 0) {
+    const done: OrderState = { ...common, order: { ...order, status: 'succeeded', sequence: 2 }, transactions: [] };
+    const created = newEvent(company_id, nowMs, 'order.created', toWire({ ...done, order }), 1, request_id);
+    const succeeded = newEvent(company_id, nowMs, 'order.succeeded', toWire(done), 2, request_id);
+    return { state: done, sale: undefined, events: [created, succeeded] };
+  }
+  const sale = saleOf(order, newId(nowMs), request_id);
+  const state: OrderState = {
+    ...common,
+    order,
+    transactions: [
+      {
+        id: sale.id,
+        amount: sale.amount,
+        type: 'sale',
+        status: 'in_progress',
+        currency,
+        processor_transaction_id: null,
+        failure_code: null,
+        failure_reason: null,
+      },
+    ],
+  };
+  return { state, sale, events: [newEvent(company_id, nowMs, 'order.created', toWire(state), 1, request_id)] };
+}
+
+export function shippingOf(input: ShippingInput): Shipping {
+  const { name, line1, line2, city, state, postal_code, country, phone } = input;
+  return {
+    name: name ?? null,
+    line1: line1 ?? null,
+    line2: line2 ?? null,
+    city: city ?? null,
+    state: state ?? null,
+    postal_code: postal_code ?? null,
+    country: country ?? null,
+    phone: phone ?? null,
+  };
+}
+
+/** 31 characters that are not taken for one another, read aloud or in bad print. */
+const orderNumberLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
+
+function newOrderNumber(): string {
+  let text = '';
+  while (text.length < 8) {
+    // 248 is the largest multiple of 31 in a byte; taking more would favour the first letters.
+    for (const byte of randomBytes(12)) if (byte < 248 && text.length < 8) text += orderNumberLetters[byte % 31];
+  }
+  return text;
+}

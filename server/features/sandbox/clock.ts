@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import Type, { type Static } from 'typebox';
+import { ApiError, invalidField } from '../../errors.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { timestamp } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { DatabasePool } from '../../platform/database.ts';
+import { findClockOffset, leaveClock, moveClock, takeClock } from '../companies/service.ts';
+import type { Orders } from '../orders/service.ts';
+import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
+import { disableFailingEndpoints } from '../webhooks/jobs.ts';
+import {
+  findAwaitedEndpoints,
+  findHappened,
+  findNextDue,
+  type HappenedRow,
+  type NextDue,
+  wakeDispatchers,
+} from './queries.ts';
+
+/**
+ * The clock of a sandbox company: real time and an offset that only grows. Whoever moves it stops at everything that falls
+ * due on the way and does it at its time; workers keep away from the company meanwhile.
+ */
+
+const part = () => Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 }));
+
+export const clockAdvance = Type.Object(
+  {
+    to: Type.Optional(timestamp({ description: 'Later than the clock shows now.' })),
+    by: Type.Optional(
+      Type.Object(
+        { months: part(), days: part(), hours: part(), minutes: part(), seconds: part() },
+        { additionalProperties: false },
+      ),
+    ),
+  },
+  { additionalProperties: false, title: 'ClockAdvance', description: 'Either `to` or `by`.' },
+);
+export type ClockAdvance = Static<typeof clockAdvance>;
+
+const reading = {
+  now: timestamp(),
+  offset_seconds: Type.Number({ description: 'How far the clock is ahead of real time.' }),
+};
+export const clockReading = Type.Object(reading, {
+  title: 'Clock',
+  examples: [{ now: '2026-03-11T09:35:00.000Z', offset_seconds: 2419200 }],
+});
+export type ClockReading = Static<typeof clockReading>;
+
+export const clockAdvanced = Type.Object(
+  {
+    ...reading,
+    happened: Type.Array(
+      Type.Object({
+        at: timestamp(),
+        type: Type.String({ description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`.' }),
+        object_id: Type.String(),
+        summary: Type.String(),
+      }),
+      { description: `In order of time; the first ${limits.clockHappenings} of it. All events are in \`/v1/events\`.` },
+    ),
+  },
+  {
+    title: 'ClockAdvanced',
+    examples: [
+      {
+        now: '2026-03-11T09:35:00.000Z',
+        offset_seconds: 2419200,
+        happened: [
+          {
+            at: '2026-03-11T09:35:00.000Z',
+            type: 'order.succeeded',
+            object_id: '019c4c1f-5001-7d00-9e33-4f5061728394',
+            summary: 'order 7KQ2M5XW, cycle 2, 1900 usd: succeeded',
+          },
+        ],
+      },
+    ],
+  },
+);
+export type ClockAdvanced = Static<typeof clockAdvanced>;
+
+export interface ClockDependencies {
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** Dates end here; so do ids, a little later. */
+const lastMs = Date.UTC(9999, 0, 1);
+
+/** Longer than one step takes: the clock of a process that died is free after it. */
+const leaseMs = 60_000;
+/** What falls due within this time is one step; each part of it still happens at its own time. */
+const stepMs = hourMs;
+const deliveryStepMs = minuteMs;
+const stepCount = 100;
+const deliveryWaitMs = 2_000;
+const pollMs = 10;
+
+export async function readClock({ clock }: ClockDependencies, { db, company }: RequestContext): Promise<ClockReading> {
+  return shown(clock.nowMs(), await findClockOffset(db, company.id));
+}
+
+function shown(realMs: number, offsetMs: number): ClockReading {
+  return { now: new Date(realMs + offsetMs).toISOString(), offset_seconds: offsetMs / 1_000 };
+}
+
+function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
+  if ((to === undefined) === (by === undefined)) throw invalidField(to ? 'by' : 'to', 'must be given, or by; not both');
+  const { months = 0, days = 0, hours = 0, minutes = 0, seconds = 0 } = by ?? {};
+  const targetMs = to
+    ? Date.parse(to)
+    : monthsLater(nowMs, Math.min(months, 12 * limits.clockAdvanceYears + 1)) +
+      days * dayMs +
+      hours * hourMs +
+      minutes * minuteMs +
+      seconds * 1_000;
+  const field = to ? 'to' : 'by';
+  if (targetMs <= nowMs) throw invalidField(field, 'must be later than the clock shows now; it never goes back');
+  if (targetMs > Math.min(monthsLater(nowMs, 12 * limits.clockAdvanceYears), lastMs)) {
+    throw invalidField(field, `must not be more than ${limits.clockAdvanceYears} years ahead, nor after the year 9998`);
+  }
+  return targetMs;
+}
+
+export async function advanceClock(
+  dependencies: ClockDependencies,
+  { company }: RequestContext,
+  input: ClockAdvance,
+): Promise<ClockAdvanced> {
+  const { db, clock } = dependencies;
+  const offsetMs = await takeClock(db, company.id, leaseMs);
+  if (offsetMs === undefined) {
+    throw new ApiError('resource_in_use', 'The clock is being moved. Retry when that is over.', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  try {
+    const fromMs = clock.nowMs() + offsetMs;
+    const targetMs = targetOf(input, fromMs);
+    await passTime(dependencies, company.id, fromMs, targetMs);
+    const endMs = await setClock(dependencies, company.id, targetMs);
+    const rows = await findHappened(db, company.id, fromMs, endMs, limits.clockHappenings);
+    return { ...shown(clock.nowMs(), await findClockOffset(db, company.id)), happened: rows.map(happening) };
+  } finally {
+    await leaveClock(db, company.id);
+  }
+}
+
+/** Gives what the clock shows then, which may be later: it ticks, and never goes back. */
+async function setClock({ db, clock }: ClockDependencies, companyId: string, toMs: number): Promise<number> {
+  const realMs = clock.nowMs();
+  return realMs + (await moveClock(db, companyId, toMs - realMs, leaseMs));
+}
+
+const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
+const earliest = ({ subscription, chargeback, delivery }: NextDue): number =>
+  Math.min(timeOf(subscription), timeOf(chargeback), timeOf(delivery));
+
+/** Everything that falls due until then, in order of time. */
+async function passTime(
+  dependencies: ClockDependencies,
+  companyId: string,
+  fromMs: number,
+  targetMs: number,
+): Promise<void> {
+  const { db, clock } = dependencies;
+  // A receiver that kept us waiting once is not waited for again.
+  const slow = new Set<string>();
+  for (;;) {
+    const next = await findNextDue(db, companyId, [...slow]);
+    const atMs = earliest(next);
+    if (atMs > targetMs) return;
+    const billing = Math.min(timeOf(next.subscription), timeOf(next.chargeback)) <= atMs + stepMs;
+    const untilMs = Math.min(targetMs, Math.max(atMs, fromMs) + (billing ? stepMs : deliveryStepMs));
+    await setClock(dependencies, companyId, Math.max(atMs, fromMs));
+    if (billing) await bill(dependencies, companyId, fromMs, untilMs);
+    await setClock(dependencies, companyId, untilMs);
+    await awaitDeliveries(dependencies, companyId, untilMs, slow);
+    if (next.delivery) await disableFailingEndpoints(db, clock);
+  }
+}
+
+async function bill(
+  { orders, subscriptions }: ClockDependencies,
+  companyId: string,
+  fromMs: number,
+  untilMs: number,
+): Promise<void> {
+  for (;;) {
+    const { found, inDoubt } = await subscriptions.billDueOf(companyId, fromMs, untilMs, stepCount);
+    for (const orderId of inDoubt) await orders.look(companyId, orderId);
+    if (found < stepCount) break;
+  }
+  await orders.raiseChargebacksOf(companyId, untilMs);
+}
+
+async function awaitDeliveries(
+  { db, clock }: ClockDependencies,
+  companyId: string,
+  untilMs: number,
+  slow: Set<string>,
+): Promise<void> {
+  const startedMs = clock.nowMs();
+  for (;;) {
+    const awaited = await findAwaitedEndpoints(db, companyId, new Date(untilMs), [...slow]);
+    if (awaited.length === 0) return;
+    if (clock.nowMs() - startedMs > deliveryWaitMs) {
+      for (const endpointId of awaited) slow.add(endpointId);
+      return;
+    }
+    await wakeDispatchers(db);
+    await sleep(pollMs);
+  }
+}
+
+function happening(row: HappenedRow): ClockAdvanced['happened'][number] {
+  const { at, type, object_id, detail, order_number, cycle, amount, currency } = row;
+  const what = order_number ? `order ${order_number}` : type.split('.')[0];
+  const named = [what, cycle && `cycle ${cycle}`, amount !== null && `${amount} ${currency}`]
+    .filter(Boolean)
+    .join(', ');
+  return { at: at.toISOString(), type, object_id, summary: detail ? `${named}: ${detail}` : named };
+}

@@ -1,0 +1,87 @@
+import type { Queryable } from '../../platform/database.ts';
+import { firstIdOf } from '../../platform/ids.ts';
+
+/** What a sandbox company has waiting, whichever feature it belongs to, and what happened to it. */
+
+export interface NextDue {
+  readonly subscription: Date | null;
+  readonly chargeback: Date | null;
+  readonly delivery: Date | null;
+}
+
+export async function findNextDue(
+  db: Queryable,
+  companyId: string,
+  endpointsNotWaitedFor: readonly string[],
+): Promise<NextDue> {
+  const [row] = await db.query<NextDue>(
+    `SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
+       (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
+       (SELECT min(next_attempt_at) FROM webhook_deliveries
+        WHERE company_id = $1 AND status = 'pending' AND endpoint_id <> ALL($2::uuid[])) AS delivery`,
+    [companyId, endpointsNotWaitedFor],
+  );
+  return row ?? { subscription: null, chargeback: null, delivery: null };
+}
+
+/** Endpoints that still have something to receive by then. */
+export async function findAwaitedEndpoints(
+  db: Queryable,
+  companyId: string,
+  until: Date,
+  notWaitedFor: readonly string[],
+): Promise<string[]> {
+  const rows = await db.query<{ endpoint_id: string }>(
+    `SELECT DISTINCT endpoint_id FROM webhook_deliveries
+     WHERE company_id = $1 AND status = 'pending' AND next_attempt_at <= $2 AND endpoint_id <> ALL($3::uuid[])`,
+    [companyId, until, notWaitedFor],
+  );
+  return rows.map((row) => row.endpoint_id);
+}
+
+export async function wakeDispatchers(db: Queryable): Promise<void> {
+  await db.query(`SELECT pg_notify('webhooks_due', '')`);
+}
+
+export interface HappenedRow {
+  readonly at: Date;
+  readonly type: string;
+  readonly object_id: string;
+  readonly detail: string;
+  readonly order_number: string | null;
+  readonly cycle: number | null;
+  readonly amount: number | null;
+  readonly currency: string | null;
+}
+
+/**
+ * Events and attempts to deliver them have ids that begin with their time by the clock of the company, so a stretch of
+ * time is a range of each.
+ */
+export async function findHappened(
+  db: Queryable,
+  companyId: string,
+  fromMs: number,
+  untilMs: number,
+  count: number,
+): Promise<HappenedRow[]> {
+  return db.query<HappenedRow>(
+    `SELECT to_timestamp(('x' || translate(left(id::text, 13), '-', ''))::bit(48)::bigint / 1000.0) AS at, h.* FROM (
+       (SELECT id, type, object_id, coalesce(object->>'status', '') AS detail, object->>'order_number' AS order_number,
+          coalesce(object->>'subscription_cycle', object->>'current_cycle')::integer AS cycle,
+          (object->>'total')::bigint AS amount, object->>'currency' AS currency
+        FROM events WHERE company_id = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $6)
+       UNION ALL
+       (SELECT l.id, 'webhook.' || CASE l.status WHEN 'success' THEN 'delivered' ELSE 'failed' END, l.endpoint_id,
+          l.event_type || ', attempt ' || l.attempt || coalesce(', ' || l.http_status, coalesce(', ' || l.error, '')),
+          NULL, NULL, NULL, NULL
+        FROM webhook_endpoints w JOIN webhook_delivery_logs l ON l.company_id = w.company_id AND l.endpoint_id = w.id
+        WHERE w.company_id = $1 AND l.id >= $2 AND l.id < $3 ORDER BY l.id LIMIT $6)
+     ) h
+     UNION ALL
+     SELECT expires_at, NULL, 'card_token.expired', card_id, 'card ' || last4, NULL, NULL, NULL, NULL
+     FROM card_tokens WHERE company_id = $1 AND used_at IS NULL AND expires_at > $4 AND expires_at <= $5
+     ORDER BY 1, 2 LIMIT $6`,
+    [companyId, firstIdOf(fromMs), firstIdOf(untilMs + 1), new Date(fromMs), new Date(untilMs), count],
+  );
+}

@@ -1,0 +1,99 @@
+import { ApiError } from '../../errors.ts';
+import type { Database } from '../../platform/database.ts';
+import { type EventRow, type EventType, insertEvents, newEvent } from '../events/service.ts';
+import { type Billing, type Ending, failureOf, type OrderRow } from '../orders/service.ts';
+import { afterCharge, type ChargeEnd, type DunningPolicy } from './after-charge.ts';
+import { findSubscription, type HeldSubscription, lockSubscriptions, updateSubscriptions } from './queries.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
+
+/** What subscriptions have to do with the end of a charge; orders ask for it. */
+export const subscriptionBilling: Billing = { conclude, checkRetry };
+
+export function policyOf({ dunning_days, after_dunning }: HeldSubscription): DunningPolicy {
+  return { days: dunning_days, afterwards: after_dunning };
+}
+
+function endOf({ state: { order }, sale, decided, nowMs }: Ending): ChargeEnd {
+  const failure = decided.outcome === 'approved' ? undefined : failureOf(decided);
+  return {
+    cycle: order.subscription_cycle,
+    failure,
+    declines: order.attempt_count + (failure ? 1 : 0),
+    automatic: sale.request_id === null,
+    paymentMethodId: sale.payment_method_id,
+    nowMs,
+  };
+}
+
+/** A change of a subscription with the events that tell of it. */
+export interface Change {
+  readonly row: SubscriptionRow;
+  readonly events: readonly EventRow[];
+}
+
+/** Each event counts; the object is the subscription as it is after all of them. */
+export function changed(
+  row: SubscriptionRow,
+  types: readonly EventType[],
+  livemode: boolean,
+  nowMs: number,
+  requestId: string | null,
+  previous: object | null = null,
+): Change {
+  const counted = { ...row, sequence: row.sequence + types.length };
+  const object = toWire(counted, livemode);
+  const events = types.map((type, index) =>
+    newEvent(row.company_id, nowMs, type, object, row.sequence + 1 + index, requestId, previous),
+  );
+  return { row: counted, events };
+}
+
+export async function recordChanges(db: Database, changes: readonly Change[]): Promise<void> {
+  if (changes.length === 0) return;
+  await updateSubscriptions(
+    db,
+    changes.map(({ row }) => row),
+  );
+  const events = changes.flatMap((change) => change.events);
+  if (events.length > 0) await insertEvents(db, events);
+}
+
+async function conclude(
+  transaction: Database,
+  endings: readonly Ending[],
+): Promise<Awaited<ReturnType<Billing['conclude']>>> {
+  const ids = endings.map(({ state: { order } }) => order.subscription_id ?? '');
+  if (new Set(ids).size < ids.length) throw new Error('two charges of one subscription end at once');
+  const locked = await lockSubscriptions(
+    transaction,
+    endings.map(({ state: { order } }, index) => ({ company_id: order.company_id, id: ids[index] ?? '' })),
+  );
+  const byId = new Map(locked.map((row) => [row.id, row]));
+  const effects = endings.map((ending, index) => {
+    const held = byId.get(ids[index] ?? '');
+    if (!held) throw new Error('an order is of a subscription that is not there');
+    const { mode, clock_offset_ms: _, dunning_days: __, after_dunning: ___, ...row } = held;
+    const effect = afterCharge(row, endOf(ending), policyOf(held));
+    const { nowMs, sale } = ending;
+    // Made only when the event of the order is: that one comes first.
+    return { effect, change: () => changed(effect.row, effect.events, mode === 'live', nowMs, sale.request_id) };
+  });
+  return {
+    orders: effects.map(({ effect: { cycle, row } }) => ({
+      subscription_cycle: cycle,
+      next_retry_at: row.next_retry_at,
+    })),
+    record: async (tookEffect) =>
+      recordChanges(
+        transaction,
+        effects.filter((_, index) => tookEffect[index]).map(({ change }) => change()),
+      ),
+  };
+}
+
+async function checkRetry(transaction: Database, order: OrderRow): Promise<void> {
+  const row = await findSubscription(transaction, order.company_id, order.subscription_id ?? '');
+  if (!row || !['canceled', 'completed'].includes(row.status)) return;
+  const message = `The subscription of this order is ${row.status}, so its charge cannot be tried again.`;
+  throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}

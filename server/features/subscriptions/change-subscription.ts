@@ -1,0 +1,228 @@
+import { ApiError, notFound } from '../../errors.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { mergeMetadata } from '../../http/schemas.ts';
+import type { Database } from '../../platform/database.ts';
+import { lockActiveCustomer } from '../customers/service.ts';
+import { type EventType, previousOf } from '../events/service.ts';
+import { forgetRetry } from '../orders/service.ts';
+import { canceled, paused, resumed } from './after-charge.ts';
+import { changed, recordChanges } from './billing.ts';
+import { firstDateAfter } from './calendar.ts';
+import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
+import {
+  announceDue,
+  findSubscription,
+  type HeldSubscription,
+  isUnderWay,
+  lockSubscriptions,
+  lockSubscriptionsOf,
+} from './queries.ts';
+import { cycleOf, regularDate, withNextDue } from './schedule.ts';
+import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './schemas.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
+import { modifiable } from './transitions.ts';
+
+/** What people do to a subscription: change, cancel, pause, resume, put on another card. */
+
+async function lockOne(transaction: Database, companyId: string, id: string): Promise<SubscriptionRow> {
+  const [held] = await lockSubscriptions(transaction, [{ company_id: companyId, id }]);
+  if (!held || held.status === 'pending') throw notFound('subscription');
+  return rowOf(held);
+}
+
+function rowOf(held: HeldSubscription): SubscriptionRow {
+  const { mode: _, clock_offset_ms: __, dunning_days: ___, after_dunning: ____, ...row } = held;
+  return row;
+}
+
+function refuseOver({ status }: SubscriptionRow): void {
+  if (status === 'canceled') throw new ApiError('already_canceled', 'The subscription is already canceled.');
+  if (status === 'completed') {
+    throw new ApiError('subscription_completed', 'The subscription has run to its end and cannot be canceled.');
+  }
+}
+
+export async function cancelSubscription(context: RequestContext, id: string): Promise<CanceledSubscription> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const row = await lockOne(transaction, company.id, id);
+    refuseOver(row);
+    await cancelLocked(context, transaction, row);
+    return { id, status: 'canceled', canceled_at: new Date(nowMs).toISOString() };
+  });
+}
+
+async function cancelLocked(
+  { company, nowMs, requestId }: RequestContext,
+  transaction: Database,
+  row: SubscriptionRow,
+): Promise<void> {
+  const livemode = company.mode === 'live';
+  await recordChanges(transaction, [
+    changed(canceled(row, nowMs), ['subscription.canceled'], livemode, nowMs, requestId),
+  ]);
+  if (row.latest_order_id) await forgetRetry(transaction, company.id, row.latest_order_id);
+}
+
+/** When a customer goes: those that wait for money which will not come. */
+export async function cancelSubscriptionsOf(
+  context: RequestContext,
+  transaction: Database,
+  customerId: string,
+): Promise<void> {
+  const waiting = await lockSubscriptionsOf(transaction, context.company.id, customerId, ['past_due', 'failed']);
+  for (const held of waiting) await cancelLocked(context, transaction, rowOf(held));
+}
+
+export async function changeSubscription(
+  context: RequestContext,
+  id: string,
+  input: SubscriptionUpdate,
+): Promise<Subscription> {
+  const { db, company, nowMs, requestId } = context;
+  const livemode = company.mode === 'live';
+  return db.transaction(async (transaction) => {
+    // The customer first, as everywhere: two who lock both must not wait for each other.
+    const found = await findSubscription(transaction, company.id, id);
+    if (!found) throw notFound('subscription');
+    const customer = modifiable.includes(found.status)
+      ? await lockActiveCustomer(transaction, company.id, found.customer_id, 'id')
+      : undefined;
+    const row = await lockOne(transaction, company.id, id);
+    if (!customer || !modifiable.includes(row.status)) throw notModifiable(row);
+
+    let to: SubscriptionRow = { ...row, updated_at: new Date(nowMs) };
+    if (input.payment_method_id) {
+      const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id);
+      to = { ...to, payment_method_id: card.id, card_brand: card.brand, card_last4: card.last4 };
+    }
+    if (input.description !== undefined) to.description = input.description;
+    to = { ...to, ...shippingFor(customer, input), metadata: mergeMetadata(row.metadata, input.metadata) };
+    const recadenced = input.billing_cycle ? withCadence(to, input.billing_cycle, nowMs) : to;
+    const billing = JSON.stringify(cycleOf(recadenced)) !== JSON.stringify(cycleOf(row));
+    if (billing) to = recadenced;
+
+    const types: EventType[] = [
+      'subscription.updated',
+      ...(billing ? (['subscription.billing.updated'] as const) : []),
+    ];
+    const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
+    const change = changed(to, types, livemode, nowMs, requestId, previous);
+    await recordChanges(transaction, [change]);
+    return toWire(change.row, livemode);
+  });
+}
+
+function notModifiable({ status }: SubscriptionRow): ApiError {
+  const message = `The subscription is ${status}. Only subscriptions that are active or paused can be changed.`;
+  return new ApiError('subscription_not_modifiable', message);
+}
+
+/** From the current period on. Nothing is charged now; the next date is the first of the new cadence that is to come. */
+function withCadence(
+  row: SubscriptionRow,
+  input: NonNullable<SubscriptionUpdate['billing_cycle']>,
+  nowMs: number,
+): SubscriptionRow {
+  const cycle = mergeCadence(cycleOf(row), input, cycleOf(row).anchor_day);
+  const changedCycle = {
+    interval: cycle.interval,
+    interval_count: cycle.interval_count,
+    anchor_day: cycle.anchor_day === 'signup_date' ? null : cycle.anchor_day,
+  };
+  const begun = row.current_period_start;
+  if (!begun) return { ...row, ...changedCycle };
+  const next_number = firstDateAfter(begun.getTime(), cycle, nowMs);
+  const moved = { ...row, ...changedCycle, base_at: begun, next_number };
+  const current_period_end = new Date(regularDate(moved, next_number));
+  // A charge that is under way says itself when the next is due, and a paused one is due to nobody.
+  const dated = { ...moved, current_period_end };
+  return row.due_at === null ? dated : withNextDue(dated);
+}
+
+/** For operators: the API calls are not there yet. */
+export async function pauseSubscription(context: RequestContext, id: string): Promise<Subscription> {
+  return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
+    // How it ends may make the subscription past due, and that is not to be paused.
+    if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
+      throw new ApiError('resource_in_use', 'A charge of this subscription is under way. Retry shortly.');
+    }
+    return paused(row, context.nowMs);
+  });
+}
+
+export async function resumeSubscription(context: RequestContext, id: string): Promise<Subscription> {
+  return operate(context, id, 'paused', 'subscription.resumed', async (_, row) => resumed(row, context.nowMs));
+}
+
+async function operate(
+  { db, company, nowMs, requestId }: RequestContext,
+  id: string,
+  from: SubscriptionRow['status'],
+  event: EventType,
+  move: (transaction: Database, row: SubscriptionRow) => Promise<SubscriptionRow>,
+): Promise<Subscription> {
+  const livemode = company.mode === 'live';
+  return db.transaction(async (transaction) => {
+    const row = await lockOne(transaction, company.id, id);
+    if (row.status !== from) {
+      const message = `The subscription is ${row.status}; it must be ${from}.`;
+      throw new ApiError('invalid_state_transition', message, { param: 'id' });
+    }
+    const change = changed(await move(transaction, row), [event], livemode, nowMs, requestId);
+    await recordChanges(transaction, [change]);
+    return toWire(change.row, livemode);
+  });
+}
+
+/** For the sandbox: as if all of it had happened earlier, so that what would be due later is due now. */
+export async function backdateSubscription({ db, company }: RequestContext, id: string, byMs: number): Promise<void> {
+  const earlier = (date: Date | null): Date | null => date && new Date(date.getTime() - byMs);
+  await db.transaction(async (transaction) => {
+    const row = await lockOne(transaction, company.id, id);
+    const backdated: SubscriptionRow = {
+      ...row,
+      start_at: new Date(row.start_at.getTime() - byMs),
+      base_at: new Date(row.base_at.getTime() - byMs),
+      current_period_start: earlier(row.current_period_start),
+      current_period_end: earlier(row.current_period_end),
+      due_at: earlier(row.due_at),
+      first_declined_at: earlier(row.first_declined_at),
+      next_retry_at: earlier(row.next_retry_at),
+    };
+    await recordChanges(transaction, [{ row: backdated, events: [] }]);
+  });
+}
+
+const repointed = ['active', 'paused', 'past_due'];
+
+/** Moves the subscriptions of a customer to a card: all of them, or those on one card. One that is past due is charged. */
+export async function repointSubscriptions(
+  context: RequestContext,
+  transaction: Database,
+  customerId: string,
+  to: { readonly id: string; readonly brand: string; readonly last4: string },
+  from?: string,
+): Promise<void> {
+  const { company, nowMs, requestId } = context;
+  const livemode = company.mode === 'live';
+  const all = await lockSubscriptionsOf(transaction, company.id, customerId, [...repointed, 'pending']);
+  const now = new Date(nowMs);
+  const changes = [];
+  for (const held of all) {
+    const row = rowOf(held);
+    if (row.payment_method_id === to.id || (from !== undefined && row.payment_method_id !== from)) continue;
+    const card = { payment_method_id: to.id, card_brand: to.brand, card_last4: to.last4, updated_at: now };
+    if (row.status === 'pending') {
+      changes.push({ row: { ...row, ...card }, events: [] });
+      continue;
+    }
+    // While a charge is under way, its end says when the next one is due.
+    const atOnce = row.status === 'past_due' && row.due_at !== null ? { next_retry_at: now, due_at: now } : {};
+    const moved = { ...row, ...card, ...atOnce };
+    const previous = previousOf(toWire(row, livemode), toWire(moved, livemode));
+    changes.push(changed(moved, ['subscription.updated'], livemode, nowMs, requestId, previous));
+  }
+  await recordChanges(transaction, changes);
+  if (changes.some(({ row }) => row.status === 'past_due')) await announceDue(transaction);
+}

@@ -1,0 +1,210 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { claimKey, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
+import { insertEvents } from '../events/service.ts';
+import { lockMs, type Orders, type PlacedOrder, planCharges, shippingOf } from '../orders/service.ts';
+import type { Shipping, ShippingInput } from '../orders/schemas.ts';
+import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
+import { afterCharge, freeOfCharge } from './after-charge.ts';
+import { changed } from './billing.ts';
+import type { BillingCycle } from './calendar.ts';
+import { type CardOfCustomer, findCard, findMadeBy, insertSubscription } from './queries.ts';
+import { orderFor, plannedSale } from './renewal-order.ts';
+import { withNextDue } from './schedule.ts';
+import type { Cadence, Subscription, SubscriptionCreate } from './schemas.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
+
+export interface SubscriptionDependencies {
+  readonly db: DatabasePool;
+  readonly orders: Orders;
+}
+
+interface Begun {
+  readonly row: SubscriptionRow;
+  /** The charge that is to be made at once. */
+  readonly charge: PlacedOrder | undefined;
+}
+
+/** Makes a subscription and has its first cycle charged, or waits with that for its start date. */
+export async function createSubscription(
+  { db, orders }: SubscriptionDependencies,
+  context: RequestContext,
+  input: SubscriptionCreate,
+  phased: PhasedRequest,
+): Promise<PhasedAnswer> {
+  const { company } = context;
+  const shown = async (operationId: string): Promise<Subscription | undefined> => {
+    const row = await findMadeBy(db, company.id, operationId);
+    return row && toWire(row, company.mode === 'live');
+  };
+  return runPhased(context.db, phased, {
+    keepAnswer: true,
+    begin: async () => {
+      const begun = await db.transaction((transaction) => begin(transaction, context, input, phased));
+      if (!begun) return undefined;
+      const { row, charge } = begun;
+      if (charge?.sale) await orders.charge(charge.state, charge.sale);
+      return shown(row.id);
+    },
+    resume: async (operationId) => {
+      await orders.decideSale(company.id, operationId);
+      return shown(operationId);
+    },
+  });
+}
+
+/** Undefined when another request has the key by now. */
+async function begin(
+  transaction: Database,
+  context: RequestContext,
+  input: SubscriptionCreate,
+  { key }: PhasedRequest,
+): Promise<Begun | undefined> {
+  const { company, nowMs, requestId } = context;
+  if (!company.processor) {
+    throw new ApiError('merchant_not_configured', 'This company has no payment processor yet. Connect one first.');
+  }
+  const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
+  const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
+  const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id ?? null);
+  if (input.coupon_code) throw invalidField('coupon_code', 'no such coupon code (code_not_found)');
+  const row = newSubscription(context, input, customer, plan, card);
+  const livemode = company.mode === 'live';
+  const startsLater = row.start_at.getTime() > nowMs;
+  const charge = startsLater ? undefined : orderFor(row, null, { company, card, nowMs, requestId });
+
+  if (key && !(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
+  if (!charge) {
+    const { row: made, events } = changed(withNextDue(row), ['subscription.created'], livemode, nowMs, requestId);
+    await insertSubscription(transaction, made);
+    await insertEvents(transaction, events);
+    return { row: made, charge };
+  }
+  const pending: SubscriptionRow = { ...row, status: 'pending', latest_order_id: charge.state.order.id };
+  if (charge.sale) {
+    await insertSubscription(transaction, pending);
+    await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+    return { row: pending, charge };
+  }
+  // Nothing to charge: the first cycle is paid as it begins.
+  const policy = { days: [], afterwards: 'failed' } as const;
+  const paid = afterCharge(pending, freeOfCharge(pending, null, nowMs), policy);
+  const { row: made, events } = changed(paid.row, paid.events, livemode, nowMs, requestId);
+  await insertSubscription(transaction, made);
+  await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+  await insertEvents(transaction, events);
+  return { row: made, charge };
+}
+
+export async function cardFor(
+  db: Database,
+  companyId: string,
+  customerId: string,
+  paymentMethodId: string | null,
+): Promise<CardOfCustomer> {
+  const card = await findCard(db, companyId, customerId, paymentMethodId?.toLowerCase() ?? null);
+  if (card) return card;
+  if (paymentMethodId) throw notFound('payment method', 'payment_method_id');
+  throw new ApiError('customer_not_configured', 'The customer has no card on file. Attach one first.', {
+    param: 'customer_id',
+  });
+}
+
+/** What a cadence says, over one that it may leave things to. */
+export function mergeCadence(
+  base: BillingCycle,
+  input: Cadence,
+  fallbackAnchor: BillingCycle['anchor_day'],
+): BillingCycle {
+  const interval = input.interval ?? base.interval;
+  // Fourteen days do not become fourteen months because nobody said how many.
+  const interval_count = input.interval_count ?? (interval === base.interval ? base.interval_count : 1);
+  const most = interval === 'month' ? limits.intervalMonthsMax : limits.intervalDaysMax;
+  if (interval_count > most) throw invalidField('billing_cycle.interval_count', `must be at most ${most} ${interval}s`);
+  return { interval, interval_count, anchor_day: input.anchor_day ?? fallbackAnchor };
+}
+
+/** The address that was named by its id, or written out; written out wins. */
+export function shippingFor(
+  customer: ActiveCustomer,
+  input: { shipping?: ShippingInput | null; shipping_address_id?: string | null },
+): { shipping: Shipping | null; shipping_address_id: string | null } | undefined {
+  if (input.shipping === undefined && input.shipping_address_id === undefined) return undefined;
+  const id = input.shipping_address_id?.toLowerCase() ?? null;
+  const address = customer.shippingAddress;
+  if (id && address?.id !== id) throw notFound('shipping address', 'shipping_address_id');
+  const named = id && address ? shippingOf(address) : null;
+  return { shipping: input.shipping ? shippingOf(input.shipping) : named, shipping_address_id: id };
+}
+
+const midnight = (date: string): number => Date.parse(`${date}T00:00:00.000Z`);
+
+function startOf(input: SubscriptionCreate, nowMs: number): number {
+  if (!input.start_date) return nowMs;
+  const startMs = midnight(input.start_date);
+  const todayMs = midnight(new Date(nowMs).toISOString().slice(0, 10));
+  if (startMs < todayMs) throw invalidField('start_date', 'must be today or later');
+  return startMs === todayMs ? nowMs : startMs;
+}
+
+function newSubscription(
+  { company, nowMs }: RequestContext,
+  input: SubscriptionCreate,
+  customer: ActiveCustomer,
+  plan: PlanToSubscribe,
+  card: CardOfCustomer,
+): SubscriptionRow {
+  const startMs = startOf(input, nowMs);
+  if (input.end_date && midnight(input.end_date) <= startMs) {
+    throw invalidField('end_date', 'must be later than the start');
+  }
+  const cycle = input.billing_cycle
+    ? mergeCadence(plan.billing_cycle, input.billing_cycle, 'signup_date')
+    : plan.billing_cycle;
+  const start = new Date(startMs);
+  return {
+    company_id: company.id,
+    id: newId(nowMs),
+    customer_id: customer.id,
+    plan_id: plan.id,
+    payment_method_id: card.id,
+    card_brand: card.brand,
+    card_last4: card.last4,
+    status: 'active',
+    plan_name: plan.name,
+    amount: plan.amount,
+    one_time_amount: plan.one_time_amount,
+    currency: plan.currency,
+    items: plan.items,
+    interval: cycle.interval,
+    interval_count: cycle.interval_count,
+    anchor_day: cycle.anchor_day === 'signup_date' ? null : cycle.anchor_day,
+    billing_cycles: input.billing_cycles ?? plan.billing_cycles,
+    end_date: input.end_date ?? null,
+    coupon: null,
+    description: input.description ?? null,
+    ...(shippingFor(customer, input) ?? { shipping: null, shipping_address_id: null }),
+    metadata: input.metadata ?? {},
+    start_at: start,
+    base_at: start,
+    next_number: 0,
+    current_cycle: 0,
+    completed_cycles: 0,
+    current_period_start: null,
+    current_period_end: null,
+    due_at: null,
+    first_declined_at: null,
+    next_retry_at: null,
+    attempt_count: 0,
+    last_failure_message: null,
+    latest_order_id: null,
+    canceled_at: null,
+    completed_at: null,
+    sequence: 0,
+    updated_at: new Date(nowMs),
+  };
+}

@@ -1,0 +1,312 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { Company } from '../companies/service.ts';
+import type { SubscriptionRow } from './subscription.ts';
+import { usingCard } from './transitions.ts';
+
+/** Each column and its type, for statements that take rows as JSON. */
+const columnTypes = {
+  company_id: 'uuid',
+  id: 'uuid',
+  customer_id: 'uuid',
+  plan_id: 'uuid',
+  payment_method_id: 'uuid',
+  card_brand: 'text',
+  card_last4: 'text',
+  status: 'text',
+  plan_name: 'text',
+  amount: 'bigint',
+  one_time_amount: 'bigint',
+  currency: 'text',
+  items: 'json',
+  interval: 'text',
+  interval_count: 'integer',
+  anchor_day: 'smallint',
+  billing_cycles: 'integer',
+  end_date: 'text',
+  coupon: 'json',
+  description: 'text',
+  shipping: 'json',
+  shipping_address_id: 'uuid',
+  metadata: 'json',
+  start_at: 'timestamptz',
+  base_at: 'timestamptz',
+  next_number: 'integer',
+  current_cycle: 'integer',
+  completed_cycles: 'integer',
+  current_period_start: 'timestamptz',
+  current_period_end: 'timestamptz',
+  due_at: 'timestamptz',
+  first_declined_at: 'timestamptz',
+  next_retry_at: 'timestamptz',
+  attempt_count: 'integer',
+  last_failure_message: 'text',
+  latest_order_id: 'uuid',
+  canceled_at: 'timestamptz',
+  completed_at: 'timestamptz',
+  sequence: 'integer',
+  updated_at: 'timestamptz',
+} as const satisfies Record<keyof SubscriptionRow, string>;
+
+/** Frozen when it is made. */
+const frozen: readonly string[] = [
+  'company_id',
+  'id',
+  'customer_id',
+  'plan_id',
+  'plan_name',
+  'amount',
+  'one_time_amount',
+  'currency',
+  'items',
+  'billing_cycles',
+  'end_date',
+];
+
+const names = Object.keys(columnTypes);
+const columns = names.map((name) => `s.${name}`).join(', ');
+const record = (wanted: readonly string[]): string =>
+  wanted.map((name) => `${name} ${columnTypes[name as keyof SubscriptionRow]}`).join(', ');
+const changing = names.filter((name) => !frozen.includes(name));
+
+export async function insertSubscription(db: Queryable, row: SubscriptionRow): Promise<void> {
+  await db.query(
+    `INSERT INTO subscriptions (${names.join(', ')})
+     SELECT ${columns} FROM json_to_recordset($1::json) AS s (${record(names)})`,
+    [JSON.stringify([row])],
+  );
+}
+
+const updateStatement = `
+  UPDATE subscriptions t SET ${changing.map((name) => `${name} = s.${name}`).join(', ')}
+  FROM json_to_recordset($1::json) AS s (company_id uuid, id uuid, ${record(changing)})
+  WHERE t.company_id = s.company_id AND t.id = s.id`;
+
+/** Whoever calls this holds the locks of the rows. */
+export async function updateSubscriptions(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
+  const changes = rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).filter(([name]) => name === 'company_id' || name === 'id' || !frozen.includes(name)),
+    ),
+  );
+  await db.query(updateStatement, [JSON.stringify(changes)]);
+}
+
+/** With what the company decides about it. */
+export interface HeldSubscription extends SubscriptionRow {
+  readonly mode: Company['mode'];
+  readonly clock_offset_ms: number;
+  readonly dunning_days: readonly number[];
+  readonly after_dunning: 'failed' | 'canceled';
+}
+
+const held = `${columns}, c.mode, c.clock_offset_ms, c.dunning_days, c.after_dunning`;
+
+const lockStatement = `
+  SELECT ${held} FROM unnest($1::uuid[], $2::uuid[]) AS wanted (company_id, id)
+  JOIN subscriptions s ON s.company_id = wanted.company_id AND s.id = wanted.id
+  JOIN companies c ON c.id = s.company_id
+  ORDER BY s.company_id, s.id FOR UPDATE OF s`;
+
+/** In one order whoever locks them, so that two who want the same ones do not wait for each other. */
+export async function lockSubscriptions(
+  db: Queryable,
+  wanted: readonly { readonly company_id: string; readonly id: string }[],
+): Promise<HeldSubscription[]> {
+  return db.query<HeldSubscription>(lockStatement, [
+    wanted.map(({ company_id }) => company_id),
+    wanted.map(({ id }) => id),
+  ]);
+}
+
+/** One that waits to be billed, tried again, given up or completed, with what a charge needs. */
+export interface DueSubscription extends HeldSubscription {
+  /** Null when the card is gone. */
+  readonly card_id: string | null;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly now: Date;
+}
+
+const due = (from: string, where: string): string => `
+  SELECT ${held}, m.card_id, m.exp_month, m.exp_year,
+    date_trunc('milliseconds', now() + c.clock_offset_ms * interval '1 ms') AS now
+  FROM ${from}
+  LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL
+  WHERE ${where} AND c.processor IS NOT NULL
+  ORDER BY s.due_at LIMIT $1 FOR UPDATE OF s SKIP LOCKED`;
+
+const free = `(c.clock_moved_until IS NULL OR c.clock_moved_until <= now())`;
+// No clock of a company is behind the real one: what is due by real time is due by any.
+const dueByRealTime = due('subscriptions s JOIN companies c ON c.id = s.company_id', `s.due_at <= now() AND ${free}`);
+const dueByTheirClock = due(
+  'companies c JOIN subscriptions s ON s.company_id = c.id',
+  `c.clock_offset_ms > 0 AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms' AND ${free}`,
+);
+const dueOfCompany = due('companies c JOIN subscriptions s ON s.company_id = c.id', 'c.id = $2 AND s.due_at <= $3');
+
+/** Those that no other process has taken; they stay locked until the transaction ends. */
+export async function lockDue(db: Queryable, count: number): Promise<DueSubscription[]> {
+  const found = await db.query<DueSubscription>(dueByRealTime, [count]);
+  return found.length > 0 ? found : db.query<DueSubscription>(dueByTheirClock, [count]);
+}
+
+/** For whoever moves the clock of a company. */
+export async function lockDueOf(
+  db: Queryable,
+  companyId: string,
+  until: Date,
+  count: number,
+): Promise<DueSubscription[]> {
+  return db.query<DueSubscription>(dueOfCompany, [count, companyId, until]);
+}
+
+const visible = `s.status <> 'pending'`;
+
+export async function findSubscription(
+  db: Queryable,
+  companyId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query<SubscriptionRow>(
+    `SELECT ${columns} FROM subscriptions s WHERE company_id = $1 AND id = $2 AND ${visible}`,
+    [companyId, id],
+  );
+  return row;
+}
+
+/** By the operation that made it: its first order, or itself where there was nothing to charge yet. */
+export async function findMadeBy(
+  db: Queryable,
+  companyId: string,
+  operationId: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query<SubscriptionRow>(
+    `SELECT ${columns} FROM subscriptions s
+     WHERE company_id = $1 AND ${visible} AND id = coalesce(
+       (SELECT o.subscription_id FROM orders o WHERE o.company_id = $1 AND o.id = $2), $2)`,
+    [companyId, operationId],
+  );
+  return row;
+}
+
+/** Those of a customer in one of these statuses, or on a card; they stay as they are until the transaction ends. */
+export async function lockSubscriptionsOf(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  statuses: readonly string[],
+): Promise<HeldSubscription[]> {
+  return db.query<HeldSubscription>(
+    `SELECT ${held} FROM subscriptions s JOIN companies c ON c.id = s.company_id
+     WHERE s.company_id = $1 AND s.customer_id = $2 AND s.status = ANY($3::text[]) ORDER BY s.id FOR UPDATE OF s`,
+    [companyId, customerId, statuses],
+  );
+}
+
+export async function hasSubscriptions(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  statuses?: readonly string[],
+): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM subscriptions
+     WHERE company_id = $1 AND customer_id = $2 AND ($3::text[] IS NULL OR status = ANY($3)) LIMIT 1`,
+    [companyId, customerId, statuses ?? null],
+  );
+  return rows.length > 0;
+}
+
+export async function isCardInUse(db: Queryable, companyId: string, paymentMethodId: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM subscriptions
+     WHERE company_id = $1 AND payment_method_id = $2 AND status = ANY($3::text[]) LIMIT 1`,
+    [companyId, paymentMethodId, usingCard],
+  );
+  return rows.length > 0;
+}
+
+export interface CardOfCustomer {
+  readonly id: string;
+  readonly card_id: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly exp_month: number;
+  readonly exp_year: number;
+}
+
+/** The card a customer is to be charged with: this one, or the default. */
+export async function findCard(
+  db: Queryable,
+  companyId: string,
+  customerId: string,
+  paymentMethodId: string | null,
+): Promise<CardOfCustomer | undefined> {
+  const [row] = await db.query<CardOfCustomer>(
+    `SELECT m.id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year
+     FROM customers c JOIN payment_methods m ON m.company_id = c.company_id AND m.customer_id = c.id
+       AND m.id = coalesce($3, c.default_payment_method_id) AND m.deleted_at IS NULL
+     WHERE c.company_id = $1 AND c.id = $2`,
+    [companyId, customerId, paymentMethodId],
+  );
+  return row;
+}
+
+/** Whether a charge of the order is under way. */
+export async function isUnderWay(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND type = 'sale' LIMIT 1`,
+    [companyId, orderId],
+  );
+  return rows.length > 0;
+}
+
+/** A worker that listens here looks for what is due at once. */
+export const subscriptionsDueChannel = 'subscriptions_due';
+
+export async function announceDue(db: Queryable): Promise<void> {
+  await db.query(`SELECT pg_notify('${subscriptionsDueChannel}', '')`);
+}
+
+const source: ListSource = {
+  table: 'subscriptions s',
+  objectType: 'subscription',
+  columns,
+  sorts: {},
+};
+
+export interface SubscriptionFilters extends QueryValues<typeof createdAtFilters> {
+  readonly customer_id?: string;
+  readonly plan_id?: string;
+  readonly status?: readonly string[];
+}
+
+export async function listSubscriptions(
+  db: Queryable,
+  companyId: string,
+  filters: SubscriptionFilters,
+  page: PageRequest,
+): Promise<Page<SubscriptionRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
+  if (filters.plan_id) where.push(sql`plan_id = ${filters.plan_id}::uuid`);
+  where.push(filters.status ? sql`status = ANY(${filters.status}::text[])` : sql`status <> 'pending'`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+/** Of some customers, newest first. */
+export async function findSubscriptionsOf(
+  db: Queryable,
+  companyId: string,
+  customerIds: readonly string[],
+): Promise<SubscriptionRow[]> {
+  return db.query<SubscriptionRow>(
+    `SELECT ${columns} FROM subscriptions s
+     WHERE company_id = $1 AND customer_id = ANY($2::uuid[]) AND ${visible} ORDER BY customer_id, id DESC`,
+    [companyId, customerIds],
+  );
+}

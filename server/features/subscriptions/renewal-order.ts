@@ -1,0 +1,55 @@
+import type { Company } from '../companies/service.ts';
+import { type PlacedOrder, placeOrder } from '../orders/service.ts';
+import type { PlannedCharge } from '../orders/service.ts';
+import { amountsOf } from './schedule.ts';
+import type { SubscriptionRow } from './subscription.ts';
+
+interface Surroundings {
+  readonly company: Pick<Company, 'mode' | 'clockOffsetMs'>;
+  readonly card: { readonly card_id: string | null; readonly exp_month: number; readonly exp_year: number };
+  readonly nowMs: number;
+  readonly requestId: string | null;
+}
+
+/** The order of one cycle. That of the first charge has no cycle before it has succeeded. */
+export function orderFor(row: SubscriptionRow, cycle: number | null, surroundings: Surroundings): PlacedOrder {
+  const { company, card, nowMs, requestId } = surroundings;
+  const { subtotal, discount, total } = amountsOf(row, cycle ?? 1);
+  const free = total === 0;
+  return placeOrder(
+    {
+      company_id: row.company_id,
+      customer_id: row.customer_id,
+      payment_method_id: row.payment_method_id,
+      card_brand: row.card_brand,
+      card_last4: row.card_last4,
+      items: row.items,
+      currency: row.currency,
+      subtotal,
+      discount_amount: discount,
+      coupon: null,
+      description: row.description,
+      shipping: row.shipping,
+      metadata: {},
+      subscription_id: row.id,
+      subscription_cycle: cycle ?? (free ? 1 : null),
+      request_id: requestId,
+    },
+    {
+      livemode: company.mode === 'live',
+      clockOffsetMs: company.clockOffsetMs,
+      card: card.card_id === null ? null : { cardId: card.card_id, expMonth: card.exp_month, expYear: card.exp_year },
+    },
+    nowMs,
+  );
+}
+
+/** How the charge of a new order is written down before it is made. */
+export function plannedSale({ state: { order }, sale, events }: PlacedOrder, lockMs: number): PlannedCharge {
+  const { company_id, id: order_id, customer_id, currency, updated_at } = order;
+  return {
+    placed: order,
+    sale: sale && { ...sale, company_id, order_id, customer_id, currency, updated_at, type: 'sale', lockMs },
+    events,
+  };
+}

@@ -1,0 +1,175 @@
+import { ApiError } from '../../errors.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import {
+  findOrder,
+  lockMs,
+  type Orders,
+  type OrderState,
+  planCharges,
+  type PlannedCharge,
+  type Sale,
+} from '../orders/service.ts';
+import { afterCharge, completed, freeOfCharge, givenUp } from './after-charge.ts';
+import { type Change, changed, policyOf, recordChanges } from './billing.ts';
+import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
+import { orderFor, plannedSale } from './renewal-order.ts';
+import { nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
+import type { SubscriptionRow } from './subscription.ts';
+
+/**
+ * Does what falls due: bills the next cycle, tries a declined one again, gives up, completes. Each subscription is locked
+ * while that is decided and written down; its card is charged afterwards, and the end of the charge says when it is due
+ * again. Whoever dies in between leaves a charge that recovery finds.
+ */
+
+export interface RenewalDependencies {
+  readonly db: DatabasePool;
+  readonly orders: Orders;
+  readonly log: Logger;
+}
+
+interface Charge {
+  readonly state: OrderState;
+  readonly sale: Sale;
+  readonly atMs: number;
+}
+
+interface Step {
+  readonly change: Change;
+  readonly planned?: PlannedCharge;
+  readonly charge?: Charge;
+}
+
+/** One batch of all companies. Gives how many there were. */
+export async function billDue(dependencies: RenewalDependencies, count: number): Promise<number> {
+  const { found, charges } = await dependencies.db.transaction(async (transaction) => {
+    const due = await lockDue(transaction, count);
+    if (due.length > 0) failpoint('renewal.before_intent');
+    return { found: due.length, charges: await begin(transaction, due, ({ now }) => now.getTime()) };
+  });
+  await Promise.all(charges.map(({ state, sale }) => attempt(dependencies, { state, sale })));
+  return found;
+}
+
+export interface BilledBatch {
+  readonly found: number;
+  /** Orders of whose charge nothing is known yet. */
+  readonly inDoubt: readonly string[];
+}
+
+/** One batch of a company whose clock is being moved: each happens at its own time. */
+export async function billDueOf(
+  dependencies: RenewalDependencies,
+  companyId: string,
+  fromMs: number,
+  untilMs: number,
+  count: number,
+): Promise<BilledBatch> {
+  const { found, charges } = await dependencies.db.transaction(async (transaction) => {
+    const due = await lockDueOf(transaction, companyId, new Date(untilMs), count);
+    const at = ({ due_at }: DueSubscription): number => Math.max(due_at?.getTime() ?? fromMs, fromMs);
+    return { found: due.length, charges: await begin(transaction, due, at) };
+  });
+  const known = await Promise.all(charges.map((charge) => attempt(dependencies, charge)));
+  return { found, inDoubt: charges.filter((_, index) => !known[index]).map(({ state }) => state.order.id) };
+}
+
+/** Whether it is known how the charge ended. */
+async function attempt(
+  { orders, log }: RenewalDependencies,
+  { state, sale, atMs }: Omit<Charge, 'atMs'> & { atMs?: number },
+): Promise<boolean> {
+  try {
+    await orders.charge(state, sale, atMs);
+    return true;
+  } catch (error) {
+    const { company_id, id, subscription_id } = state.order;
+    // Recovery finds it, and asks until it is known.
+    const known = error instanceof ApiError ? 'info' : 'error';
+    log[known]({ err: error, company_id, order_id: id, subscription_id }, 'the charge of a subscription stays open');
+    return false;
+  }
+}
+
+async function begin(
+  transaction: Database,
+  due: readonly DueSubscription[],
+  at: (subscription: DueSubscription) => number,
+): Promise<Charge[]> {
+  const steps: Step[] = [];
+  for (const subscription of due) steps.push(await stepOf(transaction, subscription, at(subscription)));
+  await recordChanges(
+    transaction,
+    steps.map(({ change }) => change),
+  );
+  const planned = steps.flatMap((step) => step.planned ?? []);
+  if (planned.length === 0) return [];
+  const opened = await planCharges(transaction, planned);
+  return steps.flatMap(({ charge }) => (charge && opened.has(charge.sale.id) ? charge : []));
+}
+
+async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
+  const { mode, clock_offset_ms, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
+  const { card_id, exp_month, exp_year, ...row } = facts;
+  const livemode = mode === 'live';
+  const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
+  const told = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
+    change: changed(to, events, livemode, nowMs, null),
+  });
+
+  if (row.status === 'past_due') {
+    if (row.next_retry_at && row.next_retry_at.getTime() <= nowMs) return retryOf(transaction, due, row, nowMs);
+    const over = givenUp(row, policyOf(due), nowMs);
+    return told(over.row, over.events);
+  }
+  const next = nextCharge(row);
+  if (!next) return told(completed(row, nowMs), ['subscription.completed']);
+  if (next.atMs > nowMs) return { change: quietly(withNextDue(row)) };
+
+  const first = row.current_cycle === 0;
+  const company = { mode, clockOffsetMs: clock_offset_ms };
+  const card = { card_id, exp_month, exp_year };
+  const placed = orderFor(row, first ? null : next.cycle, { company, card, nowMs, requestId: null });
+  const { order } = placed.state;
+  const begun = { ...(first ? row : withCycleBegun(row)), latest_order_id: order.id, due_at: null };
+  const planned = plannedSale(placed, lockMs[mode]);
+  if (placed.sale) {
+    return { change: quietly(begun), planned, charge: { state: placed.state, sale: placed.sale, atMs: nowMs } };
+  }
+  const cycle = first ? null : next.cycle;
+  const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
+  return { ...told(paid.row, paid.events), planned };
+}
+
+/** A declined charge once more, with the card that the subscription has now. */
+async function retryOf(
+  transaction: Database,
+  due: DueSubscription,
+  row: SubscriptionRow,
+  nowMs: number,
+): Promise<Step> {
+  const { company_id, payment_method_id, card_brand, card_last4 } = row;
+  const state = await findOrder(transaction, company_id, row.latest_order_id ?? '');
+  if (!state) throw new Error('a subscription is past due without an order');
+  const { id: order_id, total: amount, customer_id, currency } = state.order;
+  const sale: Sale = { id: newId(nowMs), amount, request_id: null, payment_method_id, card_brand, card_last4 };
+  const open = {
+    ...sale,
+    company_id,
+    order_id,
+    customer_id,
+    currency,
+    type: 'sale',
+    updated_at: new Date(nowMs),
+  } as const;
+  const card = due.card_id === null ? null : { cardId: due.card_id, expMonth: due.exp_month, expYear: due.exp_year };
+  return {
+    // Should somebody be at it by hand just now, the end of that says when it is due again.
+    change: { row: { ...row, due_at: null }, events: [] },
+    planned: { placed: undefined, sale: { ...open, lockMs: lockMs[due.mode] }, events: [] },
+    charge: { state: { ...state, card }, sale, atMs: nowMs },
+  };
+}

@@ -1,0 +1,156 @@
+import { ApiError } from '../../errors.ts';
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { integerParameter, listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import {
+  canceledSubscription,
+  subscription,
+  subscriptionCreate,
+  subscriptionUpdate,
+  upcomingBills,
+} from './schemas.ts';
+import {
+  cancelSubscription,
+  changeSubscription,
+  getSubscription,
+  getSubscriptions,
+  type Subscriptions,
+  upcomingBillsOf,
+} from './service.ts';
+import { subscriptionStatuses } from './transitions.ts';
+
+const common = { tag: 'Subscriptions', resource: 'subscription' } as const;
+const reads = { permission: 'subscriptions:read', category: 'read', idempotency: 'none', method: 'GET' } as const;
+const writes = { permission: 'subscriptions:write', category: 'write', idempotency: 'optional' } as const;
+const fields = { name: 'subscriptions', schema: subscription };
+const one = { status: 200, schema: subscription, shape: 'resource' } as const;
+const upcomingDefault = 10;
+
+function notThereYet(what: 'pause' | 'resume'): Route {
+  return defineRoute({
+    ...common,
+    ...writes,
+    method: 'POST',
+    path: `/v1/subscriptions/:id/${what}`,
+    operationId: `${what}Subscription`,
+    summary: `${what === 'pause' ? 'Pause' : 'Resume'} a subscription`,
+    description: 'Not available: always 501 `not_implemented`. An operator of the service can do it.',
+    success: one,
+    errors: ['not_implemented'],
+    handle: async ({ context, params }) => {
+      await getSubscription(context, params.id ?? '', new Set());
+      throw new ApiError('not_implemented', `Subscriptions cannot be ${what}d through the API.`);
+    },
+  });
+}
+
+export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
+  return [
+    definePhased({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/subscriptions',
+      operationId: 'createSubscription',
+      summary: 'Create a subscription and charge its first cycle',
+      description:
+        'The first cycle is charged at once, or at 00:00 UTC of `start_date`. A declined card is not an error: the ' +
+        'subscription comes back `failed`. 502 `gateway_error` means that nobody knows yet; repeat the request with ' +
+        'the same key. Weekly is day/7, quarterly month/3, annual month/12.',
+      body: subscriptionCreate,
+      bodyExample: {
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        plan_id: '019c4c1e-a000-7b00-8c11-2d3e4f506172',
+      },
+      success: { ...one, status: 201 },
+      errors: [
+        'resource_not_found',
+        'invalid_request',
+        'customer_not_configured',
+        'merchant_not_configured',
+        'gateway_error',
+      ],
+      phased: ({ context, body }, key) => subscriptions.create(context, body, key),
+    }),
+    defineList({
+      ...common,
+      path: '/v1/subscriptions',
+      operationId: 'listSubscriptions',
+      summary: 'List subscriptions',
+      permission: 'subscriptions:read',
+      fields,
+      expand: ['customer', 'plan'],
+      sorts: [],
+      filters: {
+        customer_id: uuidParameter('Those of this customer.'),
+        plan_id: uuidParameter('Those of this plan.'),
+        status: listParameter(oneOf(subscriptionStatuses), 'One or more statuses, separated by commas.'),
+        ...createdAtFilters,
+      },
+      success: {
+        status: 200,
+        schema: listSchema('SubscriptionList', subscription, '/v1/subscriptions'),
+        shape: 'list',
+      },
+      errors: [],
+      handle: ({ context, query, page, expand }) => getSubscriptions(context, query, page, expand),
+    }),
+    defineRoute({
+      ...common,
+      ...reads,
+      path: '/v1/subscriptions/:id',
+      operationId: 'getSubscription',
+      summary: 'Retrieve a subscription',
+      fields,
+      expand: ['customer', 'plan'],
+      success: one,
+      errors: [],
+      handle: ({ context, params, expand }) => getSubscription(context, params.id ?? '', expand),
+    }),
+    defineRoute({
+      ...common,
+      ...reads,
+      path: '/v1/subscriptions/:id/upcoming',
+      operationId: 'listUpcomingBills',
+      summary: 'Preview the next bills',
+      description: 'The next dates and amounts, from the same code that bills. Empty when nothing more is billed.',
+      parameters: {
+        count: integerParameter(1, limits.upcomingMax, 'How many bills.', upcomingDefault),
+      },
+      success: { status: 200, schema: upcomingBills, shape: 'other' },
+      errors: [],
+      handle: ({ context, params, query }) => upcomingBillsOf(context, params.id ?? '', query.count ?? upcomingDefault),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'PATCH',
+      path: '/v1/subscriptions/:id',
+      operationId: 'updateSubscription',
+      summary: 'Change a subscription',
+      description:
+        'Only while it is `active` or `paused`. A change of `billing_cycle` charges nothing now: the next date is the ' +
+        'first of the new cadence, counted from the current period, that is still to come.',
+      body: subscriptionUpdate,
+      bodyExample: { billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 } },
+      success: one,
+      errors: ['subscription_not_modifiable', 'invalid_request'],
+      handle: ({ context, params, body }) => changeSubscription(context, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'DELETE',
+      path: '/v1/subscriptions/:id',
+      operationId: 'cancelSubscription',
+      summary: 'Cancel a subscription',
+      description: 'At once and for good. A charge that is under way stands.',
+      success: { status: 200, schema: canceledSubscription, shape: 'resource' },
+      errors: ['already_canceled', 'subscription_completed'],
+      handle: ({ context, params }) => cancelSubscription(context, params.id ?? ''),
+    }),
+    notThereYet('pause'),
+    notThereYet('resume'),
+  ];
+}

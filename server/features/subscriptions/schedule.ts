@@ -1,0 +1,87 @@
+import { type BillingCycle, billingDate, firstDateAfter } from './calendar.ts';
+import type { SubscriptionRow } from './subscription.ts';
+
+/** Which cycle is billed when, and for how much. What bills and what previews bills ask here. */
+
+export interface PlannedBill {
+  readonly cycle: number;
+  readonly atMs: number;
+}
+
+export function cycleOf(row: Pick<SubscriptionRow, 'interval' | 'interval_count' | 'anchor_day'>): BillingCycle {
+  return {
+    interval: row.interval,
+    interval_count: row.interval_count,
+    anchor_day: row.anchor_day ?? 'signup_date',
+  };
+}
+
+type Dates = Pick<SubscriptionRow, 'base_at' | 'interval' | 'interval_count' | 'anchor_day'>;
+
+export function regularDate(row: Dates, number: number): number {
+  return billingDate(row.base_at.getTime(), cycleOf(row), number);
+}
+
+/** No cycle begins after the last of `billing_cycles`, nor on or after the end date. */
+function mayBegin({ billing_cycles, end_date }: SubscriptionRow, { cycle, atMs }: PlannedBill): boolean {
+  if (billing_cycles > 0 && cycle > billing_cycles) return false;
+  return end_date === null || atMs < Date.parse(`${end_date}T00:00:00Z`);
+}
+
+/** The cycle that is billed next, if one is. */
+export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
+  return plannedCharges(row, 1)[0];
+}
+
+export function plannedCharges(row: SubscriptionRow, count: number): PlannedBill[] {
+  const planned = Array.from({ length: count }, (_, index) => ({
+    cycle: row.current_cycle + 1 + index,
+    atMs: regularDate(row, row.next_number + index),
+  }));
+  const end = planned.findIndex((bill) => !mayBegin(row, bill));
+  return end === -1 ? planned : planned.slice(0, end);
+}
+
+export interface Amounts {
+  readonly subtotal: number;
+  readonly discount: number;
+  readonly total: number;
+}
+
+/** The setup fee is part of the first cycle only. */
+export function amountsOf(row: Pick<SubscriptionRow, 'amount' | 'one_time_amount'>, cycle: number): Amounts {
+  const subtotal = row.amount + (cycle === 1 ? row.one_time_amount : 0);
+  return { subtotal, discount: 0, total: subtotal };
+}
+
+/** The cycle begins that is next: its period runs to the next regular date. */
+export function withCycleBegun(row: SubscriptionRow): SubscriptionRow {
+  return {
+    ...row,
+    current_cycle: row.current_cycle + 1,
+    current_period_start: new Date(regularDate(row, row.next_number)),
+    current_period_end: new Date(regularDate(row, row.next_number + 1)),
+    next_number: row.next_number + 1,
+  };
+}
+
+/** Dates that have passed are left out: the current period is the regular one that a moment lies in. */
+export function withPassedDatesLeftOut(row: SubscriptionRow, nowMs: number): SubscriptionRow {
+  const begun = row.current_cycle > 0;
+  if (!begun && row.base_at.getTime() > nowMs) return row;
+  const number = firstDateAfter(row.base_at.getTime(), cycleOf(row), nowMs);
+  if (number <= row.next_number) return row;
+  if (!begun) return { ...row, next_number: number };
+  return {
+    ...row,
+    next_number: number,
+    current_period_start: new Date(regularDate(row, number - 1)),
+    current_period_end: new Date(regularDate(row, number)),
+  };
+}
+
+/** When an active subscription wants something next: to be billed, or to be completed when its last period ends. */
+export function withNextDue(row: SubscriptionRow): SubscriptionRow {
+  const next = nextCharge(row);
+  return { ...row, due_at: next ? new Date(next.atMs) : (row.current_period_end ?? row.start_at) };
+}

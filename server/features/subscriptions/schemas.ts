@@ -1,0 +1,199 @@
+import Type, { type Static } from 'typebox';
+import { metadata, metadataInput, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { customer } from '../customers/schemas.ts';
+import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
+import { billingCycle, plan } from '../plans/schemas.ts';
+import { subscriptionStatuses } from './transitions.ts';
+
+const date = (description: string) => Type.String({ format: 'date', description, examples: ['2026-03-01'] });
+
+const cadence = Type.Object(
+  {
+    interval: Type.Optional(Type.Enum(['day', 'month'])),
+    interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
+    anchor_day: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')])),
+  },
+  {
+    additionalProperties: false,
+    description: `At most ${limits.intervalMonthsMax} months or ${limits.intervalDaysMax} days.`,
+  },
+);
+export type Cadence = Static<typeof cadence>;
+
+const common = {
+  description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
+  shipping: Type.Optional(nullable(shippingInput)),
+  shipping_address_id: Type.Optional(
+    nullable(uuid({ description: 'The `shipping_address.id` of the customer; its address is copied.' })),
+  ),
+};
+
+export const subscriptionCreate = Type.Object(
+  {
+    customer_id: uuid(),
+    plan_id: uuid(),
+    payment_method_id: Type.Optional(nullable(uuid({ description: 'Default: the default card of the customer.' }))),
+    billing_cycle: Type.Optional(cadence),
+    billing_cycles: Type.Optional(
+      nullable(
+        Type.Integer({
+          minimum: 0,
+          maximum: limits.billingCyclesMax,
+          description: 'Default: those of the plan. 0 means without end.',
+        }),
+      ),
+    ),
+    start_date: Type.Optional(
+      nullable(
+        date('Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day.'),
+      ),
+    ),
+    end_date: Type.Optional(nullable(date('No cycle begins on this day or later.'))),
+    coupon_code: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: limits.textLength }))),
+    ...common,
+    metadata: Type.Optional(metadataInput),
+  },
+  { additionalProperties: false, title: 'SubscriptionCreate' },
+);
+export type SubscriptionCreate = Static<typeof subscriptionCreate>;
+
+export const subscriptionUpdate = Type.Object(
+  {
+    payment_method_id: Type.Optional(uuid()),
+    billing_cycle: Type.Optional(cadence),
+    ...common,
+    metadata: Type.Optional(metadataPatch),
+  },
+  { additionalProperties: false, title: 'SubscriptionUpdate' },
+);
+export type SubscriptionUpdate = Static<typeof subscriptionUpdate>;
+
+const moment = (description: string) => nullable(timestamp({ description }));
+
+export const subscription = Type.Object(
+  {
+    id: uuid(),
+    status: Type.Enum([...subscriptionStatuses]),
+    customer_id: uuid(),
+    customer: Type.Optional(customer),
+    plan_id: uuid(),
+    plan: Type.Union([
+      plan,
+      Type.Object(
+        { id: uuid(), name: Type.String(), amount: Type.Integer(), currency: Type.String() },
+        { title: 'PlanSummary', description: 'As it was when the subscription was made.' },
+      ),
+    ]),
+    payment_method: Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() }),
+    coupon: nullable(couponSnapshot),
+    description: nullable(Type.String()),
+    shipping: nullable(shipping),
+    shipping_address_id: nullable(uuid()),
+    billing_cycle: billingCycle,
+    billing_cycles: Type.Integer({ description: 'How many there are in all; 0 means without end.' }),
+    completed_cycles: Type.Integer({ description: 'How many were paid.' }),
+    current_cycle: Type.Integer({ description: 'The cycle that was billed last; 0 before the first.' }),
+    start_date: date('The day of the first charge.'),
+    end_date: nullable(date('No cycle begins on this day or later.')),
+    current_period_start: moment('Null before the first charge.'),
+    current_period_end: moment('Null before the first charge.'),
+    next_billing_at: moment('When the next cycle is billed; null when none is.'),
+    last_failure_message: nullable(Type.String({ description: 'Why the last charge was declined.' })),
+    attempt_count: Type.Integer({ description: 'How often the charge of the current cycle was declined.' }),
+    next_retry_at: moment('When a declined charge is tried again.'),
+    latest_order_id: nullable(uuid()),
+    canceled_at: nullable(timestamp()),
+    completed_at: nullable(timestamp()),
+    livemode: Type.Boolean(),
+    metadata,
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'Subscription',
+    examples: [
+      {
+        id: '019c4c1f-5000-7c00-8d22-3e4f50617283',
+        status: 'active',
+        customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
+        plan_id: '019c4c1e-a000-7b00-8c11-2d3e4f506172',
+        plan: {
+          id: '019c4c1e-a000-7b00-8c11-2d3e4f506172',
+          name: 'Tea of the month',
+          amount: 1900,
+          currency: 'usd',
+        },
+        payment_method: { id: '019c4c1e-8000-7c10-9a00-1b2c3d4e5f60', card_last_four: '4242', card_brand: 'visa' },
+        coupon: null,
+        description: null,
+        shipping: null,
+        shipping_address_id: null,
+        billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 'signup_date' },
+        billing_cycles: 0,
+        completed_cycles: 1,
+        current_cycle: 1,
+        start_date: '2026-02-11',
+        end_date: null,
+        current_period_start: '2026-02-11T09:35:00.000Z',
+        current_period_end: '2026-03-11T09:35:00.000Z',
+        next_billing_at: '2026-03-11T09:35:00.000Z',
+        last_failure_message: null,
+        attempt_count: 0,
+        next_retry_at: null,
+        latest_order_id: '019c4c1f-5001-7d00-9e33-4f5061728394',
+        canceled_at: null,
+        completed_at: null,
+        livemode: false,
+        metadata: {},
+        created_at: '2026-02-11T09:35:00.000Z',
+        updated_at: '2026-02-11T09:35:00.030Z',
+      },
+    ],
+  },
+);
+export type Subscription = Static<typeof subscription>;
+
+export const canceledSubscription = Type.Object(
+  { id: uuid(), status: Type.Literal('canceled'), canceled_at: timestamp() },
+  {
+    title: 'CanceledSubscription',
+    examples: [
+      { id: '019c4c1f-5000-7c00-8d22-3e4f50617283', status: 'canceled', canceled_at: '2026-03-20T10:00:00.000Z' },
+    ],
+  },
+);
+export type CanceledSubscription = Static<typeof canceledSubscription>;
+
+export const upcomingBills = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        cycle: Type.Integer(),
+        date: timestamp({ description: 'When it is billed.' }),
+        amount: Type.Integer({ description: 'Cents, before the discount.' }),
+        discount_amount: Type.Integer(),
+        total: Type.Integer({ description: 'What will be charged.' }),
+        currency: Type.String(),
+      }),
+    ),
+  },
+  {
+    title: 'UpcomingBills',
+    examples: [
+      {
+        data: [
+          {
+            cycle: 2,
+            date: '2026-03-11T09:35:00.000Z',
+            amount: 1900,
+            discount_amount: 0,
+            total: 1900,
+            currency: 'usd',
+          },
+        ],
+      },
+    ],
+  },
+);
+export type UpcomingBills = Static<typeof upcomingBills>;

@@ -1,0 +1,143 @@
+import { notFound } from '../../errors.ts';
+import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { customersById } from '../customers/service.ts';
+import { hasOrders } from '../orders/service.ts';
+import { plansById } from '../plans/service.ts';
+import {
+  backdateSubscription,
+  cancelSubscription,
+  cancelSubscriptionsOf,
+  changeSubscription,
+  pauseSubscription,
+  repointSubscriptions,
+  resumeSubscription,
+} from './change-subscription.ts';
+import { createSubscription } from './create-subscription.ts';
+import {
+  findSubscription,
+  findSubscriptionsOf,
+  hasSubscriptions,
+  isCardInUse,
+  listSubscriptions,
+  subscriptionsDueChannel,
+  type SubscriptionFilters,
+} from './queries.ts';
+import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
+import { amountsOf, plannedCharges } from './schedule.ts';
+import type { Subscription, SubscriptionCreate, UpcomingBills } from './schemas.ts';
+import { toWire } from './subscription.ts';
+
+export { subscriptionBilling } from './billing.ts';
+export { monthsLater } from './calendar.ts';
+export {
+  backdateSubscription,
+  cancelSubscription,
+  changeSubscription,
+  pauseSubscription,
+  resumeSubscription,
+  subscriptionsDueChannel,
+};
+export type { SubscriptionFilters };
+
+/** What of subscriptions moves money. */
+export interface Subscriptions {
+  create(context: RequestContext, input: SubscriptionCreate, key: PhasedRequest): Promise<PhasedAnswer>;
+  /** Job: one batch of what is due, and how much that was. */
+  billDue(count: number): Promise<number>;
+  /** For whoever moves the clock of a company. */
+  billDueOf(companyId: string, fromMs: number, untilMs: number, count: number): Promise<BilledBatch>;
+}
+
+export function openSubscriptions(dependencies: RenewalDependencies): Subscriptions {
+  return {
+    create: (context, input, key) => createSubscription(dependencies, context, input, key),
+    billDue: (count) => billDue(dependencies, count),
+    billDueOf: (companyId, fromMs, untilMs, count) => billDueOf(dependencies, companyId, fromMs, untilMs, count),
+  };
+}
+
+/** What subscriptions hold against customers and cards. */
+export const subscriptionReferences = {
+  hasOpenSubscriptions: (db: Queryable, companyId: string, customerId: string): Promise<boolean> =>
+    hasSubscriptions(db, companyId, customerId, ['pending', 'active', 'paused']),
+  hasHistory: async (db: Queryable, companyId: string, customerId: string): Promise<boolean> =>
+    (await hasOrders(db, companyId, customerId)) || hasSubscriptions(db, companyId, customerId),
+  cancelSubscriptions: cancelSubscriptionsOf,
+  inUse: isCardInUse,
+  repoint: repointSubscriptions,
+  subscriptionsOf,
+};
+
+async function subscriptionsOf(
+  { db, company }: RequestContext,
+  customerIds: readonly string[],
+): Promise<Map<string, Subscription[]>> {
+  const rows = await findSubscriptionsOf(db, company.id, customerIds);
+  return Map.groupBy(
+    rows.map((row) => toWire(row, company.mode === 'live')),
+    ({ customer_id }) => customer_id,
+  );
+}
+
+export async function getSubscription(
+  context: RequestContext,
+  id: string,
+  expand: ReadonlySet<string>,
+): Promise<Subscription> {
+  const row = await findSubscription(context.db, context.company.id, id);
+  if (!row) throw notFound('subscription');
+  const shown = toWire(row, context.company.mode === 'live');
+  const [subscription] = await expanded(context, [shown], expand);
+  return subscription ?? shown;
+}
+
+export async function getSubscriptions(
+  context: RequestContext,
+  filters: SubscriptionFilters,
+  page: PageRequest,
+  expand: ReadonlySet<string>,
+): Promise<Page<Subscription>> {
+  const found = await listSubscriptions(context.db, context.company.id, filters, page);
+  const shown = found.items.map((row) => toWire(row, context.company.mode === 'live'));
+  return { ...found, items: await expanded(context, shown, expand) };
+}
+
+async function expanded(
+  context: RequestContext,
+  subscriptions: readonly Subscription[],
+  expand: ReadonlySet<string>,
+): Promise<Subscription[]> {
+  const ids = (name: 'customer_id' | 'plan_id'): string[] => subscriptions.map((one) => one[name]);
+  const customers = expand.has('customer') ? await customersById(context, ids('customer_id')) : undefined;
+  const plans = expand.has('plan') ? await plansById(context, ids('plan_id')) : undefined;
+  return subscriptions.map((subscription) => {
+    const customer = customers?.get(subscription.customer_id);
+    const plan = plans?.get(subscription.plan_id);
+    return { ...subscription, ...(customer && { customer }), ...(plan && { plan }) };
+  });
+}
+
+/** Those that are billed if nothing changes. One that is past due goes on once it is paid. */
+const billed = ['active', 'past_due'];
+
+export async function upcomingBillsOf(context: RequestContext, id: string, count: number): Promise<UpcomingBills> {
+  const row = await findSubscription(context.db, context.company.id, id);
+  if (!row) throw notFound('subscription');
+  const planned = billed.includes(row.status) ? plannedCharges(row, count) : [];
+  return {
+    data: planned.map(({ cycle, atMs }) => {
+      const { subtotal, discount, total } = amountsOf(row, cycle);
+      return {
+        cycle,
+        date: new Date(atMs).toISOString(),
+        amount: subtotal,
+        discount_amount: discount,
+        total,
+        currency: row.currency,
+      };
+    }),
+  };
+}

@@ -1,0 +1,88 @@
+import type { Metadata } from '../../http/schemas.ts';
+import { createdAt } from '../../platform/ids.ts';
+import type { CouponSnapshot, OrderItem, Shipping } from '../orders/schemas.ts';
+import { cycleOf, nextCharge } from './schedule.ts';
+import type { Subscription } from './schemas.ts';
+import type { SubscriptionStatus } from './transitions.ts';
+
+/** A subscription as the program holds it, and how the API shows it. */
+export interface SubscriptionRow {
+  company_id: string;
+  id: string;
+  customer_id: string;
+  plan_id: string;
+  payment_method_id: string;
+  card_brand: string;
+  card_last4: string;
+  status: SubscriptionStatus;
+  plan_name: string;
+  amount: number;
+  one_time_amount: number;
+  currency: string;
+  items: readonly OrderItem[];
+  interval: 'day' | 'month';
+  interval_count: number;
+  anchor_day: number | null;
+  billing_cycles: number;
+  end_date: string | null;
+  coupon: CouponSnapshot | null;
+  description: string | null;
+  shipping: Shipping | null;
+  shipping_address_id: string | null;
+  metadata: Metadata;
+  start_at: Date;
+  base_at: Date;
+  next_number: number;
+  current_cycle: number;
+  completed_cycles: number;
+  current_period_start: Date | null;
+  current_period_end: Date | null;
+  due_at: Date | null;
+  first_declined_at: Date | null;
+  next_retry_at: Date | null;
+  attempt_count: number;
+  last_failure_message: string | null;
+  latest_order_id: string | null;
+  canceled_at: Date | null;
+  completed_at: Date | null;
+  sequence: number;
+  updated_at: Date;
+}
+
+const shown = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
+  const next = row.status === 'active' ? nextCharge(row) : undefined;
+  return {
+    id: row.id,
+    // One whose first charge is undecided is not shown to anybody.
+    status: row.status as Subscription['status'],
+    customer_id: row.customer_id,
+    plan_id: row.plan_id,
+    plan: { id: row.plan_id, name: row.plan_name, amount: row.amount, currency: row.currency },
+    payment_method: { id: row.payment_method_id, card_last_four: row.card_last4, card_brand: row.card_brand },
+    coupon: row.coupon,
+    description: row.description,
+    shipping: row.shipping,
+    shipping_address_id: row.shipping_address_id,
+    billing_cycle: cycleOf(row),
+    billing_cycles: row.billing_cycles,
+    completed_cycles: row.completed_cycles,
+    current_cycle: row.current_cycle,
+    start_date: row.start_at.toISOString().slice(0, 10),
+    end_date: row.end_date,
+    current_period_start: shown(row.current_period_start),
+    current_period_end: shown(row.current_period_end),
+    next_billing_at: next ? new Date(next.atMs).toISOString() : null,
+    last_failure_message: row.last_failure_message,
+    attempt_count: row.attempt_count,
+    next_retry_at: shown(row.next_retry_at),
+    latest_order_id: row.latest_order_id,
+    canceled_at: shown(row.canceled_at),
+    completed_at: shown(row.completed_at),
+    livemode,
+    metadata: row.metadata,
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

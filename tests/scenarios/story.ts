@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { pauseSubscription, resumeSubscription } from '../../server/features/subscriptions/service.ts';
+import type { PlanCreate } from '../../server/features/plans/schemas.ts';
+import { contextOf, retry } from '../support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../support/service.ts';
+import { advance, readSubscription, somePlan, someSubscriber, subscribe } from '../support/subscriptions.ts';
+
+/**
+ * Tells what a merchant sees of one subscription: it plays over the real API by the clock of the sandbox, prints what
+ * happened as a timeline, and compares that as a whole.
+ */
+
+export interface Beginning {
+  /** What the clock of the merchant shows at first. */
+  readonly from: string;
+  readonly plan?: Partial<PlanCreate>;
+  /** The number of the card that the customer has at first. */
+  readonly card?: string;
+}
+
+type Json = Reply['body'];
+
+export interface Merchant {
+  /** Any other call of the API; gives whatever it answers. */
+  call(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** The customer subscribes to the plan. */
+  subscribe(more?: Record<string, unknown>): Promise<Json>;
+  /** Time passes, and whatever falls due happens on the way. */
+  waitUntil(to: string): Promise<void>;
+  /** The customer gives another card for all that is still to be paid. */
+  newCard(number: string): Promise<void>;
+  change(body: Record<string, unknown>): Promise<Json>;
+  cancel(): Promise<void>;
+  retryLatestOrder(): Promise<Reply>;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** Time passes while nobody does anything. */
+  goDownUntil(to: string): Promise<void>;
+  /** What the workers do; gives the size of each batch that they found. */
+  work(): Promise<number[]>;
+  subscription(): Promise<Json>;
+  /** Something that no event tells. */
+  note(text: string): Promise<void>;
+}
+
+let service: TestService;
+before(async () => {
+  service = await startTestService();
+});
+after(() => service.stop());
+
+export function story(
+  title: string,
+  begin: Beginning,
+  play: (merchant: Merchant) => Promise<void>,
+  timeline: readonly string[],
+): void {
+  it(title, async () => {
+    const { merchant, lines, check } = await open(begin);
+    await play(merchant);
+    const told = await lines();
+    console.log(`\n${title}\n${told.map((line) => `  ${line}`).join('\n')}\n`);
+    assert.deepEqual(told, timeline);
+    await check();
+  });
+}
+
+const day = (moment: string): string => moment.slice(0, 10);
+const money = (cents: number, currency: string): string => `${(cents / 100).toFixed(2)} ${currency}`;
+
+interface Opened {
+  readonly merchant: Merchant;
+  lines(): Promise<string[]>;
+  /** Whatever the story: no cycle was paid twice, and the books say what the timeline says. */
+  check(): Promise<void>;
+}
+
+async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
+  const { sandbox: company, key } = await service.createMerchant();
+  const call = async (method: string, path: string, body?: unknown): Promise<Json> => {
+    const reply = await service.call(method, path, { key, ...(body !== undefined && { body }) });
+    assert.ok(reply.status < 300, `${method} ${path}: ${reply.status} ${reply.text}`);
+    return reply.body;
+  };
+  const waitUntil = async (to: string): Promise<void> => {
+    const reply = await advance(service, { to }, { key });
+    assert.equal(reply.status, 200, reply.text);
+  };
+  const now = async (): Promise<string> => (await call('GET', '/v1/sandbox/clock')).now;
+  await waitUntil(from);
+  const customerId = await someSubscriber(service, card, { key });
+  const { id: planId } = await somePlan(service, plan, company);
+
+  let id = '';
+  const tale = teller();
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      const after = tale.lastEvent() ? `&starting_after=${tale.lastEvent()}` : '';
+      const page = await call('GET', `/v1/events?limit=100&sort=created_at${after}`);
+      for (const event of page.data) tale.hear(event);
+      if (page.cursors.next === null) return;
+    }
+  };
+  const operate = async (how: typeof pauseSubscription): Promise<void> => {
+    await how({ ...contextOf(service, company), nowMs: Date.parse(await now()) }, id);
+  };
+  const work = async (): Promise<number[]> => {
+    for (const batches: number[] = []; ; ) {
+      const found = await service.subscriptions.billDue(100);
+      batches.push(found);
+      if (found === 0) return batches;
+    }
+  };
+  const subscription = (): Promise<Json> => readSubscription(service, id, { key });
+
+  const merchant: Merchant = {
+    work,
+    waitUntil,
+    subscription,
+    call: (method, path, body) => service.call(method, path, { key, ...(body !== undefined && { body }) }),
+    async subscribe(more = {}) {
+      const reply = await subscribe(service, { customer_id: customerId, plan_id: planId, ...more }, { key });
+      assert.equal(reply.status, 201, reply.text);
+      id = reply.body.id;
+      return reply.body;
+    },
+    async newCard(number) {
+      await merchant.note(`customer gives card ${number.slice(-4)}`);
+      const fields = { number, exp_month: '12', exp_year: '2040', cvc: '999' };
+      await call('POST', '/capture', { customer_id: customerId, card: fields, update_subscriptions: true });
+      await work();
+    },
+    change: (body) => call('PATCH', `/v1/subscriptions/${id}`, body),
+    async cancel() {
+      await call('DELETE', `/v1/subscriptions/${id}`);
+    },
+    async retryLatestOrder() {
+      const { latest_order_id } = await subscription();
+      await merchant.note('the latest order is retried by hand');
+      return retry(service, latest_order_id, { key });
+    },
+    pause: () => operate(pauseSubscription),
+    resume: () => operate(resumeSubscription),
+    async goDownUntil(to) {
+      const passedMs = Date.parse(to) - Date.parse(await now());
+      await service.db.query('UPDATE companies SET clock_offset_ms = clock_offset_ms + $2 WHERE id = $1', [
+        company.id,
+        passedMs,
+      ]);
+    },
+    async note(text) {
+      await drain();
+      tale.say(`${day(await now())}  ${text}`);
+    },
+  };
+  return {
+    merchant,
+    async lines() {
+      await drain();
+      return tale.lines();
+    },
+    async check() {
+      const orders = await call('GET', `/v1/orders?limit=100&customer_id=${customerId}`);
+      const paid = orders.data.filter(({ status }: Json) => status === 'succeeded');
+      const cycles = paid
+        .map(({ subscription_cycle }: Json) => subscription_cycle)
+        .sort((a: number, b: number) => a - b);
+      assert.deepEqual(
+        cycles,
+        cycles.map((_: number, index: number) => index + 1),
+        'each cycle was paid once, none was left out',
+      );
+      const charged = tale.lines().filter((line) => line.includes(' charged '));
+      assert.equal(charged.length, paid.length);
+      const told = await subscription();
+      assert.equal(told.completed_cycles, paid.length);
+      const [last] = (await call('GET', `/v1/events?limit=1&object_id=${id}`)).data;
+      const { object } = last.data;
+      if (object.updated_at === told.updated_at) assert.deepEqual(told, object, 'it is what its last event says');
+    },
+  };
+}
+
+interface Line {
+  readonly text: string;
+  readonly order?: Json;
+  /** As it was then, if an event told. */
+  subscription?: Json;
+}
+
+const changes: Readonly<Record<string, string>> = {
+  'subscription.billing.updated': 'cadence changed',
+  'subscription.canceled': 'canceled',
+  'subscription.completed': 'completed',
+  'subscription.failed': 'given up',
+  'subscription.paused': 'paused',
+  'subscription.resumed': 'resumed',
+};
+/** What becomes of a subscription because of an order: they follow the event of the order. */
+const consequences = ['created', 'charged', 'recovered', 'past_due', 'failed'].map((name) => `subscription.${name}`);
+
+interface Teller {
+  hear(event: Json): void;
+  say(text: string): void;
+  lines(): string[];
+  lastEvent(): string | undefined;
+}
+
+/** Makes a line of an order and of what it did to its subscription. */
+function teller(): Teller {
+  const lines: Line[] = [];
+  let last: string | undefined;
+  return {
+    lastEvent: () => last,
+    say: (text) => {
+      lines.push({ text });
+    },
+    lines: () => lines.map((line) => (line.order ? orderLine(line, line.order) : otherLine(line))),
+    hear({ id, type, created_at, data: { object } }) {
+      last = id;
+      const text = day(created_at);
+      if (type === 'order.succeeded' || type === 'order.failed') {
+        lines.push({ text, order: object });
+        return;
+      }
+      const line = lines.at(-1);
+      const first = object.current_cycle === 0;
+      if (changes[type] && !first) lines.push({ text: `${text}  ${changes[type]}`, subscription: object });
+      else if (consequences.includes(type) && line?.order) line.subscription = object;
+      else if (type === 'subscription.created') lines.push({ text: `${text}  signed up`, subscription: object });
+    },
+  };
+}
+
+function otherLine({ text, subscription }: Line): string {
+  return subscription && !text.endsWith(subscription.status) ? `${text}  -> ${state(subscription)}` : text;
+}
+
+function orderLine({ text, subscription }: Line, order: Json): string {
+  const number = `order ${order.subscription_cycle ?? 1}`;
+  if (order.status === 'failed') {
+    const again = order.next_retry_at ? `retry ${day(order.next_retry_at)}` : 'no retry';
+    const declined = `declined ${order.failure_code}, attempt ${order.attempt_count}`;
+    return `${text}  ${number} ${declined}  -> ${subscription?.status ?? 'as before'}, ${again}`;
+  }
+  const charged = `charged ${money(order.total, order.currency)}`;
+  // A first charge that waited for its day is told by the order alone.
+  if (!subscription) return `${text}  ${number} ${charged}`;
+  const count = subscription.billing_cycles ? ` of ${subscription.billing_cycles}` : '';
+  const start = day(subscription.current_period_start);
+  const period = start === text ? '' : ` for ${start}`;
+  return `${text}  ${number}${count} ${charged}${period}  -> ${state(subscription)}`;
+}
+
+function state({ status, next_billing_at, current_period_end }: Json): string {
+  if (next_billing_at) return `${status}, next ${day(next_billing_at)}`;
+  return status === 'active' ? `${status}, ends ${day(current_period_end)}` : status;
+}
