@@ -6,13 +6,14 @@ import { workload as customers } from './customers.ts';
 import { startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
+import { workload as renewals } from './renewals.ts';
 import { formatReport, saveReport } from './report.ts';
 import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
 /** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
 
-const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, webhooks, load };
+const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, renewals, webhooks, load };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 

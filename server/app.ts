@@ -20,7 +20,7 @@ import type { ImageLinks, ProductReferences } from './features/products/service.
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
-import { sandboxRoutes } from './features/sandbox/routes.ts';
+import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
@@ -80,7 +80,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
   const { orders, subscriptions, webhooks } = dependencies;
-  const routes = apiRoutes(references, links, cards, { orders, subscriptions, webhooks, db, clock });
+  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
+  const forgetAccess = (): void => directory.forget();
+  const routes = apiRoutes(references, links, cards, { orders, subscriptions, webhooks, db, clock, forgetAccess });
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -90,7 +92,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     {
       db,
       clock,
-      directory: await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock),
+      directory,
       limiter,
       rateLimits: rateLimitsOf(config),
       idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
@@ -113,13 +115,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   return app;
 }
 
-type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'>;
+type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'> &
+  Pick<ClockDependencies, 'forgetAccess'>;
 
 export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, db, clock }: RouteDependencies,
+  { orders, subscriptions, webhooks, db, clock, forgetAccess }: RouteDependencies,
 ): Route[] {
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
@@ -130,7 +133,16 @@ export function apiRoutes(
     ...planRoutes(),
     ...subscriptionRoutes(subscriptions),
     ...transactionRoutes(ordersById),
-    ...sandboxRoutes({ orders, subscriptions, cards, references: customerReferences, webhooks, db, clock }),
+    ...sandboxRoutes({
+      orders,
+      subscriptions,
+      cards,
+      references: customerReferences,
+      webhooks,
+      db,
+      clock,
+      forgetAccess,
+    }),
     ...eventRoutes(),
     ...webhookRoutes(webhooks),
   ];

@@ -37,6 +37,7 @@ export const limits = {
   intervalDaysMax: 365,
   billingCyclesMax: 10_000,
   upcomingMax: 60,
+  startDateYears: 10,
   dunningRetries: 10,
   dunningDaysMax: 60,
   /** How far one call may move the clock of a sandbox, and how much of what happened it answers with. */

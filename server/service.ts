@@ -34,7 +34,6 @@ import { createOutbound } from './platform/outbound/outbound.ts';
 import { createMemoryRateLimiter } from './platform/rate-limiter/memory.ts';
 import { createPostgresRateLimiter } from './platform/rate-limiter/postgres.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
-import { createRedisRateLimiter, openRedis } from './platform/rate-limiter/redis.ts';
 import { createResilientRateLimiter } from './platform/rate-limiter/resilient.ts';
 import { deriveKey, Secret } from './platform/secret.ts';
 import { startTracing } from './platform/tracing.ts';
@@ -116,7 +115,7 @@ async function start(
   const db = openPool(apiUrl, 'svc');
   const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
   cleanUp.push(() => tracing.shutdown());
-  const limiter = openRateLimiter(config, db, log);
+  const limiter = await openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
   const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
@@ -250,14 +249,20 @@ async function embeddedDatabase(
   return postgres.connectionString;
 }
 
-function openRateLimiter(config: Config, db: DatabasePool, log: Logger): RateLimiter {
+/** Loaded only where it is used. */
+async function redisRateLimiter(config: Config, onFailure: (error: unknown) => void): Promise<RateLimiter> {
+  const { createRedisRateLimiter, openRedis } = await import('./platform/rate-limiter/redis.ts');
+  return createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure));
+}
+
+async function openRateLimiter(config: Config, db: DatabasePool, log: Logger): Promise<RateLimiter> {
   const store = config.SVC_RATE_LIMIT_STORE ?? (config.REDIS_URL ? 'redis' : 'memory');
   if (store === 'memory') return createMemoryRateLimiter();
   const onFailure = (error: unknown): void =>
     log.warn({ err: error }, 'the shared rate-limit store does not answer; counting in this process meanwhile');
   const shared =
     store === 'redis'
-      ? createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure))
+      ? await redisRateLimiter(config, onFailure)
       : createPostgresRateLimiter(async (text, values) => ({ rows: await db.query(text, values) }));
   return createResilientRateLimiter(shared, onFailure);
 }

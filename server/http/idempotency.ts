@@ -188,6 +188,8 @@ interface Execution {
   /** What must happen before the transaction, because it takes long or calls others. Not done for a replay. */
   readonly prepare?: () => Promise<unknown>;
   readonly work: (transaction: Database, prepared: unknown) => Promise<Answer>;
+  /** From when on the life of the key counts, where the work itself moves the clock. */
+  readonly livesFrom?: (prepared: unknown) => number;
 }
 
 /**
@@ -213,7 +215,7 @@ export async function runOnce(
 async function attemptOnce(
   db: DatabasePool,
   request: KeyedRequest,
-  { prepare, work }: Execution,
+  { prepare, work, livesFrom }: Execution,
   refusal: (error: unknown) => Answer | undefined,
 ): Promise<Answer & { replayed: boolean }> {
   try {
@@ -224,7 +226,7 @@ async function attemptOnce(
       const earlier = await findAnswer(transaction, request);
       if (earlier) return { ...earlier, replayed: true };
       const answer = await work(transaction, prepared);
-      await store(transaction, request, answer);
+      await store(transaction, livesFrom ? { ...request, nowMs: livesFrom(prepared) } : request, answer);
       return { ...answer, replayed: false };
     });
   } catch (error) {

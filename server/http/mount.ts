@@ -302,7 +302,15 @@ async function execute(
   let answer: Answer & { replayed: boolean };
   if (route.phased) answer = await route.phased(outside, { key: key || undefined, answer: answerWith, refusal });
   else if (!key) return work(db, await prepare());
-  else answer = await runOnce(db, key, { work, ...(route.prepare && { prepare }) }, refusal);
+  else {
+    const { clockAfter: livesFrom } = route;
+    answer = await runOnce(
+      db,
+      key,
+      { work, ...(route.prepare && { prepare }), ...(livesFrom && { livesFrom }) },
+      refusal,
+    );
+  }
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);

@@ -84,6 +84,8 @@ export interface Route extends RouteBase {
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
   /** What must happen before the transaction of an idempotency key, because it takes long or calls others. */
   readonly prepare?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
+  /** When the clock of the company is another after the preparation: what it shows then. */
+  readonly clockAfter?: (prepared: unknown) => number;
   readonly handle: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
 }
 
@@ -94,6 +96,7 @@ type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> =
   readonly parameters?: Parameters;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
   readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
+  readonly clockAfter?: (prepared: Prepared) => number;
   readonly handle: (request: RouteRequest<Static<Body>, QueryValues<Parameters>, Prepared>) => Promise<unknown>;
 };
 

@@ -15,6 +15,19 @@ function pooledRandom(byteCount: number): Buffer {
 
 let lastMs = -1;
 let sequence = 0;
+/** How far the counters of other milliseconds are: a sandbox company whose clock is moved goes to and fro among some. */
+const otherCounters = new Map<number, number>();
+const otherCountersMax = 1_000;
+
+function enter(nowMs: number, random: Buffer): void {
+  otherCounters.set(lastMs, sequence);
+  const known = otherCounters.get(nowMs);
+  sequence = known !== undefined && known < 0xfff ? known + 1 : random.readUInt16BE(0) & 0x7ff;
+  lastMs = nowMs;
+  if (otherCounters.size <= otherCountersMax) return;
+  const [oldest = 0] = otherCounters.keys();
+  otherCounters.delete(oldest);
+}
 
 /**
  * UUID v7 whose millisecond is the object's creation time by its company's clock. Ids of one process
@@ -22,12 +35,8 @@ let sequence = 0;
  */
 export function newId(nowMs: number): string {
   const random = pooledRandom(10);
-  if (nowMs === lastMs && sequence < 0xfff) {
-    sequence += 1;
-  } else {
-    sequence = random.readUInt16BE(0) & 0x7ff;
-    lastMs = nowMs;
-  }
+  if (nowMs === lastMs && sequence < 0xfff) sequence += 1;
+  else enter(nowMs, random);
   const time = nowMs.toString(16).padStart(12, '0');
   const counter = sequence.toString(16).padStart(3, '0');
   const tail = random.toString('hex', 2);

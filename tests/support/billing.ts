@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Company } from '../../server/features/companies/service.ts';
 import type { PlanCreate } from '../../server/features/plans/schemas.ts';
+import { pauseSubscription } from '../../server/features/subscriptions/service.ts';
 import type { RequestContext } from '../../server/http/route.ts';
 import { contextOf } from './orders.ts';
 import type { Reply, TestService } from './service.ts';
@@ -96,4 +97,25 @@ export async function operator(service: TestService, { company, key }: Scene): P
 
 export async function typesOf(service: TestService, subscriptionId: string): Promise<string[]> {
   return (await allEventsOf(service, subscriptionId)).map(({ type }) => type);
+}
+
+/** One subscription in each status. */
+export async function inEachStatus(service: TestService): Promise<Record<string, [Scene, string]>> {
+  const day1 = { billing_cycle: everyDays(1) };
+  const made = async (number?: string, more = {}, status = 'active'): Promise<[Scene, string]> => {
+    const at = await openScene(service, day1, number);
+    return [at, (await created(service, at, more, status)).id];
+  };
+  const active = await made();
+  const paused = await made();
+  await pauseSubscription(await operator(service, paused[0]), paused[1]);
+  const canceled = await made();
+  const path = `/v1/subscriptions/${canceled[1]}`;
+  await service.call('DELETE', path, { key: canceled[0].key });
+  const completed = await made(undefined, { billing_cycles: 1 });
+  await advance(service, { by: { days: 1, hours: 1 } }, completed[0]);
+  const past_due = await made(cards.declinesAfterFirst);
+  await advance(service, { by: { days: 1, hours: 1 } }, past_due[0]);
+  const failed = await made(cards.declined, {}, 'failed');
+  return { active, paused, canceled, completed, past_due, failed };
 }

@@ -78,6 +78,8 @@ export interface Access {
 
 export interface ApiKeyDirectory {
   find(text: string, address: string): Promise<Access | Refusal>;
+  /** Nothing is believed any longer: for whoever changed a key or company and answers before the news has come round. */
+  forget(): void;
 }
 
 const cacheMs = 5_000;
@@ -122,6 +124,7 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
   }
 
   return {
+    forget,
     async find(text, address) {
       const nowMs = clock.nowMs();
       const digest = hash('sha256', text);

@@ -102,10 +102,15 @@ export async function raiseDueChargebacks(charging: Charging, batch: number): Pr
 }
 
 /** Those of a company whose clock is being moved, each at its own time. */
-export async function raiseChargebacksOf(charging: Charging, companyId: string, untilMs: number): Promise<number> {
+export async function raiseChargebacksOf(
+  charging: Charging,
+  companyId: string,
+  fromMs: number,
+  untilMs: number,
+): Promise<number> {
   const take = (db: Queryable): Promise<DueChargeback | undefined> =>
     takeDueChargebackOf(db, companyId, new Date(untilMs));
-  return raiseEach(charging, Number.POSITIVE_INFINITY, take, ({ due_at }) => due_at.getTime());
+  return raiseEach(charging, Number.POSITIVE_INFINITY, take, ({ due_at }) => Math.max(due_at.getTime(), fromMs));
 }
 
 async function raiseEach(

@@ -26,7 +26,7 @@ export interface Billing {
   /** Locks what the orders belong to, and says what the end of each charge makes of it. */
   conclude(transaction: Database, endings: readonly Ending[]): Promise<Conclusion>;
   /** Refuses to charge an order again that nobody is billed for any longer. */
-  checkRetry(transaction: Database, order: OrderRow): Promise<void>;
+  checkRetry(transaction: Database, order: OrderRow, nowMs: number): Promise<void>;
 }
 
 export interface Conclusion {

@@ -59,9 +59,12 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
   };
 }
 
-/** The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. */
+/**
+ * The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. Whoever
+ * only refers to it, such as a retry that falls due, does not wait, and meets us at the slot of its open operation.
+ */
 export async function lockOrder(db: Database, companyId: string, id: string): Promise<OrderState | undefined> {
-  await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND id = $2 FOR UPDATE', [companyId, id]);
+  await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE', [companyId, id]);
   return findOrder(db, companyId, id);
 }
 

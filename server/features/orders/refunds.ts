@@ -96,7 +96,7 @@ export async function openRefund(
   const { order } = state;
   const intent = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount, request_id: requestId };
   if (key && !(await claimKey(transaction, key, intent.id))) return undefined;
-  await insertOpen(
+  const opened = await insertOpen(
     transaction,
     {
       ...intent,
@@ -110,6 +110,7 @@ export async function openRefund(
     },
     lockMs[company.mode],
   );
+  if (!opened) throw inUse();
   return { state, refund: intent };
 }
 

@@ -8,7 +8,7 @@ import { insertOpen } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
-import { openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
+import { inUse, openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
 import { charge, decide, type Sale, saleOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
@@ -73,11 +73,11 @@ async function openSale(
     const message = 'The card of this order was deleted. Create a new order with another card.';
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
-  if (order.subscription_id) await billing.checkRetry(transaction, order);
+  if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
   const sale = saleOf(order, newId(nowMs), requestId);
   if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
-  await insertOpen(
+  const opened = await insertOpen(
     transaction,
     {
       company_id,
@@ -95,6 +95,7 @@ async function openSale(
     },
     lockMs[company.mode],
   );
+  if (!opened) throw inUse();
   return { kind: 'sale', state, sale };
 }
 

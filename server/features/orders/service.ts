@@ -78,7 +78,7 @@ export interface Orders {
   checkOpenTransactions(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
   /** For whoever moves the clock of a company. */
-  raiseChargebacksOf(companyId: string, untilMs: number): Promise<number>;
+  raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
@@ -104,7 +104,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     decideSale: (companyId, id) => decide(charging, companyId, id, ({ type }) => type === 'sale'),
     checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
-    raiseChargebacksOf: (companyId, untilMs) => raiseChargebacksOf(charging, companyId, untilMs),
+    raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),
   };
 }
 

@@ -88,6 +88,8 @@ export interface ClockDependencies {
   readonly clock: Clock;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  /** What requests believe about companies is out of date. */
+  readonly forgetAccess: () => void;
 }
 
 const minuteMs = 60_000;
@@ -98,11 +100,16 @@ const lastMs = Date.UTC(9999, 0, 1);
 
 /** Longer than one step takes: the clock of a process that died is free after it. */
 const leaseMs = 60_000;
-/** What falls due within this time is one step; each part of it still happens at its own time. */
+/**
+ * What falls due within this time is one step; each part of it still happens at its own time. Where somebody receives
+ * webhooks, deliveries come at the end of a step, so that steps are short.
+ */
 const stepMs = hourMs;
-const deliveryStepMs = minuteMs;
+const stepWithReceiversMs = minuteMs;
 const stepCount = 100;
 const deliveryWaitMs = 2_000;
+/** How long after its charge the sandbox raises a chargeback. */
+const chargebackAfterMs = 1_000;
 const pollMs = 10;
 
 export async function readClock({ clock }: ClockDependencies, { db, company }: RequestContext): Promise<ClockReading> {
@@ -147,11 +154,14 @@ export async function advanceClock(
     const fromMs = clock.nowMs() + offsetMs;
     const targetMs = targetOf(input, fromMs);
     await passTime(dependencies, company.id, fromMs, targetMs);
+    // One that was about to come anyway comes with the advance, however short that is.
+    await dependencies.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
     const endMs = await setClock(dependencies, company.id, targetMs);
     const rows = await findHappened(db, company.id, fromMs, endMs, limits.clockHappenings);
     return { ...shown(clock.nowMs(), await findClockOffset(db, company.id)), happened: rows.map(happening) };
   } finally {
     await leaveClock(db, company.id);
+    dependencies.forgetAccess();
   }
 }
 
@@ -179,12 +189,11 @@ async function passTime(
     const next = await findNextDue(db, companyId, [...slow]);
     const atMs = earliest(next);
     if (atMs > targetMs) return;
-    const billing = Math.min(timeOf(next.subscription), timeOf(next.chargeback)) <= atMs + stepMs;
-    const untilMs = Math.min(targetMs, Math.max(atMs, fromMs) + (billing ? stepMs : deliveryStepMs));
-    await setClock(dependencies, companyId, Math.max(atMs, fromMs));
-    if (billing) await bill(dependencies, companyId, fromMs, untilMs);
+    const untilMs = Math.min(targetMs, Math.max(atMs, fromMs) + (next.has_receivers ? stepWithReceiversMs : stepMs));
+    // First the clock: nothing may be delivered before it has happened.
     await setClock(dependencies, companyId, untilMs);
-    await awaitDeliveries(dependencies, companyId, untilMs, slow);
+    await bill(dependencies, companyId, fromMs, untilMs);
+    if (next.has_receivers || next.delivery) await awaitDeliveries(dependencies, companyId, untilMs, slow);
     if (next.delivery) await disableFailingEndpoints(db, clock);
   }
 }
@@ -200,7 +209,7 @@ async function bill(
     for (const orderId of inDoubt) await orders.look(companyId, orderId);
     if (found < stepCount) break;
   }
-  await orders.raiseChargebacksOf(companyId, untilMs);
+  await orders.raiseChargebacksOf(companyId, fromMs, untilMs);
 }
 
 async function awaitDeliveries(

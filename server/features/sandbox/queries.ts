@@ -7,6 +7,7 @@ export interface NextDue {
   readonly subscription: Date | null;
   readonly chargeback: Date | null;
   readonly delivery: Date | null;
+  readonly has_receivers: boolean;
 }
 
 export async function findNextDue(
@@ -18,10 +19,11 @@ export async function findNextDue(
     `SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
        (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
        (SELECT min(next_attempt_at) FROM webhook_deliveries
-        WHERE company_id = $1 AND status = 'pending' AND endpoint_id <> ALL($2::uuid[])) AS delivery`,
+        WHERE company_id = $1 AND status = 'pending' AND endpoint_id <> ALL($2::uuid[])) AS delivery,
+       EXISTS (SELECT 1 FROM webhook_endpoints WHERE company_id = $1 AND status = 'enabled') AS has_receivers`,
     [companyId, endpointsNotWaitedFor],
   );
-  return row ?? { subscription: null, chargeback: null, delivery: null };
+  return row ?? { subscription: null, chargeback: null, delivery: null, has_receivers: false };
 }
 
 /** Endpoints that still have something to receive by then. */

@@ -9,6 +9,8 @@ import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.t
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
 
+export type { ClockDependencies };
+
 const chargebackResolve = Type.Object(
   { outcome: Type.Enum(['accepted', 'dismissed']) },
   { additionalProperties: false, title: 'ChargebackResolve' },
@@ -79,6 +81,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       success: { status: 200, schema: clockAdvanced, shape: 'other' },
       errors: ['resource_in_use'],
       prepare: ({ context, body }) => advanceClock(dependencies, sandboxOnly(context), body),
+      clockAfter: ({ now }) => Date.parse(now),
       handle: async ({ prepared }) => prepared,
     }),
     defineRoute({

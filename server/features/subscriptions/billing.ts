@@ -4,6 +4,7 @@ import { type EventRow, type EventType, insertEvents, newEvent } from '../events
 import { type Billing, type Ending, failureOf, type OrderRow } from '../orders/service.ts';
 import { afterCharge, type ChargeEnd, type DunningPolicy } from './after-charge.ts';
 import { findSubscription, type HeldSubscription, lockSubscriptions, updateSubscriptions } from './queries.ts';
+import { isEnded } from './schedule.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
 /** What subscriptions have to do with the end of a charge; orders ask for it. */
@@ -91,9 +92,13 @@ async function conclude(
   };
 }
 
-async function checkRetry(transaction: Database, order: OrderRow): Promise<void> {
+async function checkRetry(transaction: Database, order: OrderRow, nowMs: number): Promise<void> {
   const row = await findSubscription(transaction, order.company_id, order.subscription_id ?? '');
-  if (!row || !['canceled', 'completed'].includes(row.status)) return;
-  const message = `The subscription of this order is ${row.status}, so its charge cannot be tried again.`;
+  if (!row) return;
+  // A first charge is where the schedule starts, and that cannot be after the end.
+  const tooLate = order.subscription_cycle === null && isEnded(row, nowMs);
+  if (!tooLate && !['canceled', 'completed'].includes(row.status)) return;
+  const why = tooLate ? `was to end on ${row.end_date}` : `is ${row.status}`;
+  const message = `The subscription of this order ${why}, so its charge cannot be tried again.`;
   throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
 }

@@ -30,6 +30,10 @@ function monthIndexOf(ms: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
+export function isLastDayOfMonth(ms: number): boolean {
+  return new Date(ms).getUTCDate() === lastDayOf(monthIndexOf(ms));
+}
+
 /** The same day of a later month, or its last one where that is shorter. */
 export function monthsLater(ms: number, months: number): number {
   return dayOfMonth(monthIndexOf(ms) + months, new Date(ms).getUTCDate(), ms);

@@ -7,7 +7,6 @@ import { type EventType, previousOf } from '../events/service.ts';
 import { forgetRetry } from '../orders/service.ts';
 import { canceled, paused, resumed } from './after-charge.ts';
 import { changed, recordChanges } from './billing.ts';
-import { firstDateAfter } from './calendar.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
 import {
   announceDue,
@@ -17,7 +16,7 @@ import {
   lockSubscriptions,
   lockSubscriptionsOf,
 } from './queries.ts';
-import { cycleOf, regularDate, withNextDue } from './schedule.ts';
+import { cycleOf, firstRegularDateAfter, regularDate, withNextDue } from './schedule.ts';
 import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import { modifiable } from './transitions.ts';
@@ -107,6 +106,7 @@ export async function changeSubscription(
       ...(billing ? (['subscription.billing.updated'] as const) : []),
     ];
     const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
+    if (Object.keys(previous).length === 0) return toWire(row, livemode);
     const change = changed(to, types, livemode, nowMs, requestId, previous);
     await recordChanges(transaction, [change]);
     return toWire(change.row, livemode);
@@ -132,8 +132,9 @@ function withCadence(
   };
   const begun = row.current_period_start;
   if (!begun) return { ...row, ...changedCycle };
-  const next_number = firstDateAfter(begun.getTime(), cycle, nowMs);
-  const moved = { ...row, ...changedCycle, base_at: begun, next_number };
+  const rebased = { ...row, ...changedCycle, base_at: begun };
+  const next_number = firstRegularDateAfter(rebased, nowMs);
+  const moved = { ...rebased, next_number };
   const current_period_end = new Date(regularDate(moved, next_number));
   // A charge that is under way says itself when the next is due, and a paused one is due to nobody.
   const dated = { ...moved, current_period_end };

@@ -9,6 +9,7 @@ import {
   day,
   dayMs,
   everyDays,
+  inEachStatus,
   later,
   moveTo,
   openScene,
@@ -37,12 +38,6 @@ const patch = ({ key }: Scene, id: string, body: unknown): Promise<Reply> =>
   service.call('PATCH', `/v1/subscriptions/${id}`, { body, key });
 const cancel = ({ key }: Scene, id: string, idempotencyKey?: string): Promise<Reply> =>
   service.call('DELETE', `/v1/subscriptions/${id}`, { key, ...(idempotencyKey && { idempotencyKey }) });
-const upcoming = async (at: Scene, id: string, count = 3): Promise<Reply['body'][]> => {
-  const reply = await get(at, `/v1/subscriptions/${id}/upcoming?count=${count}`);
-  assert.equal(reply.status, 200, reply.text);
-  return reply.body.data;
-};
-
 async function changed(at: Scene, id: string, body: unknown): Promise<Reply['body']> {
   const reply = await patch(at, id, body);
   assert.equal(reply.status, 200, reply.text);
@@ -56,26 +51,6 @@ interface Told {
 }
 const told = (id: string): Promise<Told[]> =>
   service.db.query<Told>('SELECT type, object, previous FROM events WHERE object_id = $1 ORDER BY sequence', [id]);
-
-/** One subscription in each status. */
-async function inEachStatus(): Promise<Record<string, [Scene, string]>> {
-  const day1 = { billing_cycle: everyDays(1) };
-  const made = async (number?: string, more = {}, status = 'active'): Promise<[Scene, string]> => {
-    const at = await scene(day1, number);
-    return [at, (await created(service, at, more, status)).id];
-  };
-  const active = await made();
-  const paused = await made();
-  await pauseSubscription(await operator(service, paused[0]), paused[1]);
-  const canceled = await made();
-  await cancel(...canceled);
-  const completed = await made(undefined, { billing_cycles: 1 });
-  await advance(service, { by: { days: 1, hours: 1 } }, completed[0]);
-  const past_due = await made(cards.declinesAfterFirst);
-  await advance(service, { by: { days: 1, hours: 1 } }, past_due[0]);
-  const failed = await made(cards.declined, {}, 'failed');
-  return { active, paused, canceled, completed, past_due, failed };
-}
 
 describe('GET /v1/subscriptions/{id}', () => {
   it('is 404 for an unknown id, another merchant’s and nonsense', async () => {
@@ -331,7 +306,7 @@ describe('PATCH /v1/subscriptions/{id}', () => {
   });
 
   it('only while active or paused: subscription_not_modifiable in every other status', async () => {
-    for (const [status, [at, id]] of Object.entries(await inEachStatus())) {
+    for (const [status, [at, id]] of Object.entries(await inEachStatus(service))) {
       assert.equal((await readSubscription(service, id, at)).status, status);
       const reply = await patch(at, id, { description: 'x' });
       if (['active', 'paused'].includes(status)) assert.equal(reply.status, 200, reply.text);
@@ -394,89 +369,21 @@ describe('DELETE /v1/subscriptions/{id}', () => {
   });
 });
 
-describe('GET /v1/subscriptions/{id}/upcoming', () => {
-  it('takes a count of 1 to 60', async () => {
+describe('a new card of the customer', () => {
+  it('with update_subscriptions is that of all active and paused ones; nothing is charged', async () => {
     const at = await scene();
-    const { id } = await created(service, at);
-    for (const count of ['0', '61', '-1', '1.5', 'x', '']) {
-      const reply = await get(at, `/v1/subscriptions/${id}/upcoming?count=${count}`);
-      assertRefused(reply, 400, 'validation_error', 'count');
+    const [one, two] = [await created(service, at), await created(service, at)];
+    await pauseSubscription(await operator(service, at), two.id);
+    await addCard(service, at, '4000000000001111', { set_as_default: true });
+    assert.deepEqual((await readSubscription(service, one.id, at)).payment_method, one.payment_method);
+    const id = await addCard(service, at, cards.good, { update_subscriptions: true });
+    for (const { id: subscription } of [one, two]) {
+      assert.equal((await readSubscription(service, subscription, at)).payment_method.id, id);
+      const event = (await told(subscription)).at(-1);
+      assert.equal(event?.type, 'subscription.updated');
+      assert.deepEqual(event?.previous?.payment_method, one.payment_method);
     }
-    for (const count of [1, 60]) assert.equal((await upcoming(at, id, count)).length, count);
-    assert.ok((await get(at, `/v1/subscriptions/${id}/upcoming`)).body.data.length >= 1);
-  });
-
-  it('is what is really billed afterwards, to the millisecond and the cent', async () => {
-    const at = await scene({ one_time_amount: 700, billing_cycles: 5 });
-    await moveTo(service, at.key, '2028-01-20T09:00:00.000Z');
-    const { id } = await created(service, at, { start_date: '2028-01-31' });
-    const planned = await upcoming(at, id, 60);
-    assert.deepEqual(
-      planned.map(({ cycle, date, total }) => [cycle, day(date), total]),
-      [
-        [1, '2028-01-31', 2600],
-        [2, '2028-02-29', 1900],
-        [3, '2028-03-31', 1900],
-        [4, '2028-04-30', 1900],
-        [5, '2028-05-31', 1900],
-      ],
-    );
-    assert.deepEqual(planned[0], {
-      cycle: 1,
-      date: '2028-01-31T00:00:00.000Z',
-      amount: 2600,
-      discount_amount: 0,
-      total: 2600,
-      currency: 'usd',
-    });
-    await moveTo(service, at.key, '2029-01-01T00:00:00.000Z');
-    const billed = (await ordersOf(service, at)).map((order) => ({
-      cycle: order.subscription_cycle,
-      date: order.created_at,
-      amount: order.subtotal,
-      discount_amount: order.discount_amount,
-      total: order.total,
-      currency: order.currency,
-    }));
-    assert.deepEqual(billed, planned);
-    assert.equal((await readSubscription(service, id, at)).status, 'completed');
-  });
-
-  it('begins with next_billing_at and stops at the end date', async () => {
-    const at = await scene({ billing_cycle: everyDays(7) });
-    const end_date = day(later(await clockOf(service, at.key), 16 * dayMs));
-    const { id, next_billing_at } = await created(service, at, { end_date });
-    const planned = await upcoming(at, id, 60);
-    assert.deepEqual(
-      planned.map(({ date }) => date),
-      [next_billing_at, later(next_billing_at, 7 * dayMs)],
-    );
-  });
-
-  it('is empty when canceled, completed, failed or paused', async () => {
-    for (const [status, [at, id]] of Object.entries(await inEachStatus())) {
-      const planned = await upcoming(at, id);
-      assert.equal(planned.length > 0, ['active', 'past_due'].includes(status), status);
-    }
-  });
-
-  it('of a past due one names no date that has passed: those are not billed', async () => {
-    const at = await scene({ billing_cycle: everyDays(1) }, cards.declinesAfterFirst);
-    const { id } = await created(service, at);
-    await advance(service, { by: { days: 3, hours: 12 } }, at);
-    assert.equal((await readSubscription(service, id, at)).status, 'past_due');
-    const now = await clockOf(service, at.key);
-    const planned = await upcoming(at, id);
-    assert.ok(
-      planned.every(({ date }) => date > now),
-      `${now}: ${JSON.stringify(planned)}`,
-    );
-    await addCard(service, at, cards.good, { update_subscriptions: true });
-    await advance(service, { by: { days: 5 } }, at);
-    const dates = (await ordersOf(service, at)).slice(2).map(({ created_at }) => created_at);
-    assert.deepEqual(
-      dates.slice(0, 3),
-      planned.map(({ date }) => date),
-    );
+    await service.subscriptions.billDue(100);
+    assert.equal((await ordersOf(service, at)).length, 2);
   });
 });

@@ -11,7 +11,7 @@ import type { Shipping, ShippingInput } from '../orders/schemas.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { changed } from './billing.ts';
-import type { BillingCycle } from './calendar.ts';
+import { type BillingCycle, monthsLater } from './calendar.ts';
 import { type CardOfCustomer, findCard, findMadeBy, insertSubscription } from './queries.ts';
 import { orderFor, plannedSale } from './renewal-order.ts';
 import { withNextDue } from './schedule.ts';
@@ -148,6 +148,9 @@ function startOf(input: SubscriptionCreate, nowMs: number): number {
   const startMs = midnight(input.start_date);
   const todayMs = midnight(new Date(nowMs).toISOString().slice(0, 10));
   if (startMs < todayMs) throw invalidField('start_date', 'must be today or later');
+  if (startMs > monthsLater(todayMs, 12 * limits.startDateYears)) {
+    throw invalidField('start_date', `must not be more than ${limits.startDateYears} years ahead`);
+  }
   return startMs === todayMs ? nowMs : startMs;
 }
 

@@ -1,4 +1,4 @@
-import { type BillingCycle, billingDate, firstDateAfter } from './calendar.ts';
+import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth } from './calendar.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
 /** Which cycle is billed when, and for how much. What bills and what previews bills ask here. */
@@ -16,16 +16,35 @@ export function cycleOf(row: Pick<SubscriptionRow, 'interval' | 'interval_count'
   };
 }
 
-type Dates = Pick<SubscriptionRow, 'base_at' | 'interval' | 'interval_count' | 'anchor_day'>;
+type Dates = Pick<SubscriptionRow, 'start_at' | 'base_at' | 'interval' | 'interval_count' | 'anchor_day'>;
 
-export function regularDate(row: Dates, number: number): number {
-  return billingDate(row.base_at.getTime(), cycleOf(row), number);
+/** Where it is the day of the sign-up that counts, a base on the last day of a short month stands for a later day. */
+function datedCycle(row: Dates): BillingCycle {
+  const cycle = cycleOf(row);
+  if (row.anchor_day !== null || row.interval === 'day') return cycle;
+  const startDay = row.start_at.getUTCDate();
+  const baseDay = row.base_at.getUTCDate();
+  const standsForLater = startDay > baseDay && isLastDayOfMonth(row.base_at.getTime());
+  return standsForLater ? { ...cycle, anchor_day: startDay } : cycle;
 }
 
-/** No cycle begins after the last of `billing_cycles`, nor on or after the end date. */
-function mayBegin({ billing_cycles, end_date }: SubscriptionRow, { cycle, atMs }: PlannedBill): boolean {
-  if (billing_cycles > 0 && cycle > billing_cycles) return false;
-  return end_date === null || atMs < Date.parse(`${end_date}T00:00:00Z`);
+export function regularDate(row: Dates, number: number): number {
+  return billingDate(row.base_at.getTime(), datedCycle(row), number);
+}
+
+/** The number of the first regular date that is later than a moment. */
+export function firstRegularDateAfter(row: Dates, afterMs: number): number {
+  return firstDateAfter(row.base_at.getTime(), datedCycle(row), afterMs);
+}
+
+/** No cycle begins on the end date or later. */
+export function isEnded({ end_date }: Pick<SubscriptionRow, 'end_date'>, atMs: number): boolean {
+  return end_date !== null && atMs >= Date.parse(`${end_date}T00:00:00Z`);
+}
+
+/** Nor after the last of `billing_cycles`. */
+function mayBegin(row: SubscriptionRow, { cycle, atMs }: PlannedBill): boolean {
+  return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
 /** The cycle that is billed next, if one is. */
@@ -69,7 +88,7 @@ export function withCycleBegun(row: SubscriptionRow): SubscriptionRow {
 export function withPassedDatesLeftOut(row: SubscriptionRow, nowMs: number): SubscriptionRow {
   const begun = row.current_cycle > 0;
   if (!begun && row.base_at.getTime() > nowMs) return row;
-  const number = firstDateAfter(row.base_at.getTime(), cycleOf(row), nowMs);
+  const number = firstRegularDateAfter(row, nowMs);
   if (number <= row.next_number) return row;
   if (!begun) return { ...row, next_number: number };
   return {

@@ -26,9 +26,9 @@ import {
   type SubscriptionFilters,
 } from './queries.ts';
 import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
-import { amountsOf, plannedCharges } from './schedule.ts';
+import { amountsOf, type PlannedBill, plannedCharges, withPassedDatesLeftOut } from './schedule.ts';
 import type { Subscription, SubscriptionCreate, UpcomingBills } from './schemas.ts';
-import { toWire } from './subscription.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
 
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
@@ -120,15 +120,17 @@ async function expanded(
   });
 }
 
-/** Those that are billed if nothing changes. One that is past due goes on once it is paid. */
-const billed = ['active', 'past_due'];
+/** The bills to come if nothing changes. One that is past due goes on once it is paid, without the dates that passed. */
+function billsToCome(row: SubscriptionRow, count: number, nowMs: number): PlannedBill[] {
+  if (row.status === 'active') return plannedCharges(row, count);
+  return row.status === 'past_due' ? plannedCharges(withPassedDatesLeftOut(row, nowMs), count) : [];
+}
 
 export async function upcomingBillsOf(context: RequestContext, id: string, count: number): Promise<UpcomingBills> {
   const row = await findSubscription(context.db, context.company.id, id);
   if (!row) throw notFound('subscription');
-  const planned = billed.includes(row.status) ? plannedCharges(row, count) : [];
   return {
-    data: planned.map(({ cycle, atMs }) => {
+    data: billsToCome(row, count, context.nowMs).map(({ cycle, atMs }) => {
       const { subtotal, discount, total } = amountsOf(row, cycle);
       return {
         cycle,

@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuSeconds, familyCpuSeconds, residentMb, watchOthers } from './processes.ts';
+import type { ServerProcess } from './environment.ts';
+import type { Bench, Cell, Report, Workload } from './workload.ts';
+
+/** `npm run bench renewals`: subscriptions that all fall due in the same minute, billed by one, two and four workers. */
+
+const subscriptionsMax = 100_000;
+const shopperCount = 500;
+const workerCounts = [1, 2, 4];
+
+async function post(server: ServerProcess, key: string, path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(server.baseUrl + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'x-svc-idempotency-key': randomUUID(),
+    },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
+  return answer;
+}
+
+/** Customers with cards by the API, and their subscriptions by the database itself: paid once, due to nobody yet. */
+async function seed({ environment, note }: Bench, count: number, dataDir: string): Promise<void> {
+  const { sql, key, companyId } = environment;
+  const server = await environment.startService('seeding', {
+    settings: { SVC_ROLES: 'api,vault', SVC_DATA_DIR: dataDir },
+  });
+  for (let n = 0; n < shopperCount; n += 1) {
+    const phone = `+1555${String(n).padStart(7, '0')}`;
+    const person = { email: `member-${n}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
+    const { id } = await post(server, key, '/v1/customers', person);
+    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+    await post(server, key, '/capture', { customer_id: id, card });
+  }
+  await server.stop();
+  const planId = randomUUID();
+  await sql.query(
+    `INSERT INTO plans (company_id, id, name, plan_code, amount, one_time_amount, currency, interval, interval_count,
+       billing_cycles, pricing_tiers, active, updated_at)
+     VALUES ($1, $2, 'Tea of the month', 'tea', 1900, 0, 'usd', 'month', 1, 0, '[]', true, now())`,
+    [companyId, planId],
+  );
+  const items = [
+    { product_id: randomUUID(), quantity: 1, name: 'Tea pot', sku: 'tea-pot', unit_price: null, total: null },
+  ];
+  await sql.query(
+    `INSERT INTO subscriptions (company_id, id, customer_id, plan_id, payment_method_id, card_brand, card_last4, status,
+       plan_name, amount, one_time_amount, currency, items, interval, interval_count, billing_cycles, metadata, start_at,
+       base_at, next_number, current_cycle, completed_cycles, current_period_start, current_period_end, attempt_count,
+       sequence, updated_at)
+     SELECT $1, uuidv7(), s.customer_id, $2, s.payment_method_id, 'visa', '4242', 'active', 'Tea of the month', 1900, 0,
+       'usd', $3::json, 'month', 1, 0, '{}', now(), now(), 1, 1, 1, now(), now() + interval '1 month', 0, 1, now()
+     FROM generate_series(1, $4::integer) n
+     JOIN (SELECT row_number() OVER () AS place, id AS customer_id, default_payment_method_id AS payment_method_id
+           FROM customers WHERE company_id = $1) s ON s.place = 1 + n % $5::integer`,
+    [companyId, planId, JSON.stringify(items), count, shopperCount],
+  );
+  note(`${count} subscriptions seeded`);
+}
+
+/** As if their month were over, all within this minute. */
+const makeDue = `UPDATE subscriptions SET base_at = date_trunc('minute', now()) - next_number * interval '1 month',
+  due_at = date_trunc('minute', now()) WHERE company_id = $1`;
+
+const remaining = `SELECT (SELECT count(*) FROM subscriptions WHERE company_id = $1 AND due_at <= now())
+  + (SELECT count(*) FROM open_transactions WHERE company_id = $1) AS count`;
+
+interface Run {
+  readonly workers: number;
+  readonly perSecond: number;
+  readonly memoryMb: number;
+  readonly nodeCpuUs: number | null;
+  readonly postgresCpuUs: number | null;
+  readonly othersShare: number;
+}
+
+async function measure(bench: Bench, workers: number, count: number, dataDir: string): Promise<Run> {
+  const { environment, note } = bench;
+  const { sql, companyId, postgresPid } = environment;
+  const servers: ServerProcess[] = [];
+  // The keys of the cards are in the folder, so it is one for all.
+  const settings = { SVC_DATA_DIR: dataDir };
+  for (let n = 0; n < workers; n += 1) servers.push(await environment.startService(`worker ${n + 1}`, { settings }));
+  await sql.query('VACUUM ANALYZE');
+  await sql.query('CHECKPOINT');
+  const others = watchOthers(postgresPid);
+  const cpu = (): { node: number | null; postgres: number | null } => {
+    const each = servers.map(({ pid }) => cpuSeconds(pid));
+    return {
+      node: each.includes(null) ? null : each.reduce((sum: number, one) => sum + (one ?? 0), 0),
+      postgres: familyCpuSeconds(postgresPid),
+    };
+  };
+  const before = cpu();
+  note(`idle: ${servers.map(({ pid }) => Math.round(residentMb(pid) ?? 0)).join()} MB`);
+  await sql.query(makeDue, [companyId]);
+  const startedMs = performance.now();
+  let memoryMb = 0;
+  for (;;) {
+    const { rows } = await sql.query<{ count: string }>(remaining, [companyId]);
+    memoryMb = Math.max(memoryMb, ...servers.map(({ pid }) => residentMb(pid) ?? 0));
+    if (Number(rows[0]?.count) === 0) break;
+    await sleep(250);
+  }
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const after = cpu();
+  const each = (from: number | null, to: number | null): number | null =>
+    from === null || to === null ? null : ((to - from) * 1e6) / count;
+  const othersShare = others() ?? 0;
+  for (const server of servers) await server.stop();
+  note(`${workers} workers: ${Math.round(count / seconds)} charges/s, ${Math.round(memoryMb)} MB`);
+  return {
+    workers,
+    perSecond: count / seconds,
+    memoryMb,
+    nodeCpuUs: each(before.node, after.node),
+    postgresCpuUs: each(before.postgres, after.postgres),
+    othersShare,
+  };
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { environment, options } = bench;
+  const count = Math.min(options.rows, subscriptionsMax);
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-renewals-'));
+  const runs: Run[] = [];
+  try {
+    await seed(bench, count, dataDir);
+    for (const workers of workerCounts) runs.push(await measure(bench, workers, count, dataDir));
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  const { rows } = await environment.sql.query<{ wrong: string }>(
+    `SELECT count(*) AS wrong FROM subscriptions s WHERE s.company_id = $1 AND (s.completed_cycles <> $2 OR $2 - 1 <>
+       (SELECT count(*) FROM orders o WHERE o.company_id = s.company_id AND o.subscription_id = s.id AND o.status = 'succeeded'))`,
+    [environment.companyId, 1 + runs.length],
+  );
+  const wrong = Number(rows[0]?.wrong);
+  const digits = (value: number | null, places = 0): Cell => (value === null ? null : Number(value.toFixed(places)));
+  const slowest = Math.min(...runs.map(({ perSecond }) => perSecond));
+  const largest = Math.max(...runs.map(({ memoryMb }) => memoryMb));
+  return {
+    tables: [
+      {
+        title: `${count} renewals due in the same minute`,
+        columns: ['workers', 'charges/s', 'memory MB', 'CPU µs node', 'CPU µs postgres', 'CPU % others'],
+        rows: runs.map((one) => [
+          one.workers,
+          digits(one.perSecond),
+          digits(one.memoryMb),
+          digits(one.nodeCpuUs),
+          digits(one.postgresCpuUs),
+          digits(one.othersShare * 100),
+        ]),
+      },
+    ],
+    targets: [
+      { name: 'charges/s, the slowest', wanted: '≥ 500', measured: slowest.toFixed(0), met: slowest >= 500 },
+      { name: 'memory of a worker', wanted: '< 300 MB', measured: `${largest.toFixed(0)} MB`, met: largest < 300 },
+      { name: 'subscriptions not charged once a cycle', wanted: '0', measured: String(wrong), met: wrong === 0 },
+    ],
+  };
+}
+
+export const workload: Workload = { module: import.meta.url, requests: {}, run };

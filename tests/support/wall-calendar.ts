@@ -1,0 +1,41 @@
+import type { BillingCycle } from '../../server/features/subscriptions/calendar.ts';
+
+/** Day by day, as one would with a wall calendar. */
+export function slowDates(startMs: number, cycle: BillingCycle, count: number): number[] {
+  const dayMs = 86_400_000;
+  const time = startMs % dayMs;
+  const midnight = startMs - time;
+  const found = [startMs];
+  if (cycle.interval === 'day') {
+    for (let day = 1; found.length < count; day += 1) {
+      if (day % cycle.interval_count === 0) found.push(startMs + day * dayMs);
+    }
+    return found;
+  }
+  const start = new Date(startMs);
+  const anchor = cycle.anchor_day === 'signup_date' ? start.getUTCDate() : cycle.anchor_day;
+  const isAnchorDate = (ms: number): boolean => {
+    const tomorrow = new Date(ms + dayMs).getUTCDate();
+    const today = new Date(ms).getUTCDate();
+    return today === anchor || (tomorrow === 1 && today < anchor);
+  };
+  const monthsSince = (ms: number): number => {
+    const date = new Date(ms);
+    return (date.getUTCFullYear() - start.getUTCFullYear()) * 12 + date.getUTCMonth() - start.getUTCMonth();
+  };
+  let firstMonths: number | undefined;
+  if (isAnchorDate(midnight)) firstMonths = cycle.interval_count;
+  const ends = (ms: number): boolean => {
+    const date = new Date(ms);
+    if (monthsSince(ms) !== cycle.interval_count) return monthsSince(ms) > cycle.interval_count;
+    return date.getUTCDate() > start.getUTCDate();
+  };
+  if (firstMonths === undefined) {
+    for (let ms = midnight + dayMs; !ends(ms); ms += dayMs) if (isAnchorDate(ms)) firstMonths = monthsSince(ms);
+  }
+  for (let ms = midnight + dayMs; found.length < count; ms += dayMs) {
+    const months = monthsSince(ms) - (firstMonths ?? 0);
+    if (isAnchorDate(ms) && months >= 0 && months % cycle.interval_count === 0) found.push(ms + time);
+  }
+  return found;
+}
