@@ -70,7 +70,7 @@ export const jobs: readonly Job[] = [
 
 /** Side by side: while the cards of some are charged, the next are written down. */
 const billingWidth = 3;
-const billingCount = 100;
+const billingCount = 64;
 
 async function billAllDue(subscriptions: Subscriptions): Promise<number> {
   const found = await Promise.all(Array.from({ length: billingWidth }, () => subscriptions.billDue(billingCount)));

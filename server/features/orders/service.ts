@@ -50,8 +50,8 @@ export {
   shippingOf,
 };
 
-/** One for each lane: a lane runs one batch at a time. */
-export const laneConnections = 3;
+/** One for each lane, which runs one batch at a time, and some for the subscriptions that fall due. */
+export const laneConnections = 3 + 3;
 
 /** Everything that can be done with orders. */
 export interface Orders {

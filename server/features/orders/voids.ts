@@ -8,7 +8,7 @@ import { discardOpen, insertOpen, markInDoubt, reclassify } from '../transaction
 import { type Charging, firstCheckMs, gatewayError, insist, lockMs, notSentError } from './dependencies.ts';
 import { type OrderRow, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { refuseUndecided } from './refunds.ts';
+import { inUse, refuseUndecided } from './refunds.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
 
@@ -23,7 +23,7 @@ export async function voidOrder(charging: Charging, context: RequestContext, ord
     await refuseUndecided(transaction, found);
     const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = found;
     const open = { company_id, order_id: id, id: newId(nowMs), request_id: requestId };
-    await insertOpen(
+    const opened = await insertOpen(
       transaction,
       {
         ...open,
@@ -38,6 +38,7 @@ export async function voidOrder(charging: Charging, context: RequestContext, ord
       },
       lockMs[company.mode],
     );
+    if (!opened) throw inUse();
     return { order: found, intent: open };
   });
   failpoint('void.after_intent');

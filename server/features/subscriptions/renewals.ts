@@ -27,6 +27,8 @@ import type { SubscriptionRow } from './subscription.ts';
 
 export interface RenewalDependencies {
   readonly db: DatabasePool;
+  /** The same database for statements about many at once, opened with `byKeySettings`. */
+  readonly lanesDb: DatabasePool;
   readonly orders: Orders;
   readonly log: Logger;
 }
@@ -45,7 +47,7 @@ interface Step {
 
 /** One batch of all companies. Gives how many there were. */
 export async function billDue(dependencies: RenewalDependencies, count: number): Promise<number> {
-  const { found, charges } = await dependencies.db.transaction(async (transaction) => {
+  const { found, charges } = await dependencies.lanesDb.transaction(async (transaction) => {
     const due = await lockDue(transaction, count);
     if (due.length > 0) failpoint('renewal.before_intent');
     return { found: due.length, charges: await begin(transaction, due, ({ now }) => now.getTime()) };
@@ -68,7 +70,7 @@ export async function billDueOf(
   untilMs: number,
   count: number,
 ): Promise<BilledBatch> {
-  const { found, charges } = await dependencies.db.transaction(async (transaction) => {
+  const { found, charges } = await dependencies.lanesDb.transaction(async (transaction) => {
     const due = await lockDueOf(transaction, companyId, new Date(untilMs), count);
     const at = ({ due_at }: DueSubscription): number => Math.max(due_at?.getTime() ?? fromMs, fromMs);
     return { found: due.length, charges: await begin(transaction, due, at) };

@@ -1,7 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import sharp from 'sharp';
-import type { Metadata } from 'sharp';
+import type { default as Sharp, Metadata } from 'sharp';
 
 export type ImageFormat = 'jpeg' | 'png' | 'gif';
 
@@ -61,13 +60,28 @@ const paddingBytes = new Set([0x00, 0x0a, 0x0d, 0x20]);
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const advice = 'send JPEG, PNG or GIF.';
 
-sharp.cache(false);
-sharp.concurrency(1);
-// Whatever the bytes are, no other decoder (SVG, TIFF, HEIF and their like) is ever started in this process.
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [`VipsForeignLoad${name}File`, `VipsForeignLoad${name}Buffer`]),
-});
+let loaded: Promise<typeof Sharp> | undefined;
+
+/** Loaded with the first picture: most processes never see one. */
+function decoder(): Promise<typeof Sharp> {
+  loaded ??= loadDecoder();
+  return loaded;
+}
+
+async function loadDecoder(): Promise<typeof Sharp> {
+  const { default: sharp } = await import('sharp');
+  sharp.cache(false);
+  sharp.concurrency(1);
+  // Whatever the bytes are, no other decoder (SVG, TIFF, HEIF and their like) is ever started in this process.
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({
+    operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [
+      `VipsForeignLoad${name}File`,
+      `VipsForeignLoad${name}Buffer`,
+    ]),
+  });
+  return sharp;
+}
 
 const inDecodeSlot = createSlots(decodesAtOnceMax);
 
@@ -108,6 +122,7 @@ async function decode(path: string, outline: Outline): Promise<ImageFacts | Imag
 
 // Reads headers only, so it needs no limit of its own.
 async function readMetadata(path: string): Promise<Metadata | null> {
+  const sharp = await decoder();
   try {
     return await sharp(path, { limitInputPixels: false, failOn: 'error' }).metadata();
   } catch {
@@ -146,6 +161,7 @@ async function decodeFailure(path: string, format: ImageFormat): Promise<string 
 
 // The average over all pixels needs them all, yet keeps only one per frame. Colour profiles are not worth an error.
 async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<string | null> {
+  const sharp = await decoder();
   try {
     await sharp(path, { failOn, sequentialRead: true, pages: -1, limitInputPixels: pixelsMax, ignoreIcc: true })
       .resize(1, 1, { fit: 'fill' })
