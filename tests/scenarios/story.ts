@@ -60,7 +60,7 @@ export function story(
     const { merchant, lines, check } = await open(begin);
     await play(merchant);
     const told = await lines();
-    console.log(`\n${title}\n${told.map((line) => `  ${line}`).join('\n')}\n`);
+    process.stdout.write(`\n${title}\n${told.map((line) => `  ${line}`).join('\n')}\n\n`);
     assert.deepEqual(told, timeline);
     await check();
   });
@@ -96,8 +96,8 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
   const tale = teller();
   const drain = async (): Promise<void> => {
     for (;;) {
-      const after = tale.lastEvent() ? `&starting_after=${tale.lastEvent()}` : '';
-      const page = await call('GET', `/v1/events?limit=100&sort=created_at${after}`);
+      const position = tale.lastEvent() ? `&starting_after=${tale.lastEvent()}` : '';
+      const page = await call('GET', `/v1/events?limit=100&sort=created_at${position}`);
       for (const event of page.data) tale.hear(event);
       if (page.cursors.next === null) return;
     }

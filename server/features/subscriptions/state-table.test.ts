@@ -29,12 +29,7 @@ import {
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, allEventsOf, readSubscription } from '../../../tests/support/subscriptions.ts';
 import { pauseSubscription, resumeSubscription } from './service.ts';
-import {
-  nextSubscriptionStatus,
-  subscriptionStatuses,
-  subscriptionTransitions,
-  type SubscriptionTrigger,
-} from './transitions.ts';
+import { nextSubscriptionStatus, subscriptionStatuses, subscriptionTransitions } from './transitions.ts';
 
 let service: TestService;
 let faults: Faults;
@@ -301,7 +296,7 @@ describe('the transitions of the program', () => {
 
   it('nothing leads out of completed, and nothing but itself out of canceled', () => {
     const triggers = [...new Set(subscriptionTransitions.map(([, because]) => because))];
-    for (const trigger of triggers as SubscriptionTrigger[]) {
+    for (const trigger of triggers) {
       assert.equal(nextSubscriptionStatus('completed', trigger), undefined);
       assert.ok([undefined, 'canceled'].includes(nextSubscriptionStatus('canceled', trigger)));
     }
