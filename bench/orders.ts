@@ -8,7 +8,7 @@ import type { Bench, Cell, Report, RequestMaker, Table, Workload } from './workl
 
 /** `npm run bench orders`: orders over HTTP, beside a raw writer of the same rows with the same two commits. */
 
-const connections = 32;
+export const connections = 32;
 const shopperCount = 500;
 
 const requests: Record<string, RequestMaker> = {
@@ -32,7 +32,12 @@ const requests: Record<string, RequestMaker> = {
   },
 };
 
-async function post(server: ServerProcess, key: string, path: string, body: object): Promise<Record<string, unknown>> {
+export async function post(
+  server: ServerProcess,
+  key: string,
+  path: string,
+  body: object,
+): Promise<Record<string, unknown>> {
   const response = await fetch(server.baseUrl + path, {
     method: 'POST',
     headers: {
@@ -47,7 +52,7 @@ async function post(server: ServerProcess, key: string, path: string, body: obje
   return answer;
 }
 
-async function openShop(
+export async function openShop(
   server: ServerProcess,
   key: string,
 ): Promise<{ customers: string[]; products: string[]; sample: object }> {
@@ -127,7 +132,7 @@ async function observed(
   };
 }
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
@@ -135,7 +140,9 @@ function median(values: readonly number[]): number {
 const othersShareMax = 0.1;
 const attemptsMax = 4;
 
-async function undisturbed(work: () => Promise<Measured>): Promise<Measured> {
+export async function undisturbed<Result extends { readonly othersShare: number }>(
+  work: () => Promise<Result>,
+): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     const result = await work();
     if (result.othersShare < othersShareMax || attempt === attemptsMax) return result;

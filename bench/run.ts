@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClient } from './client.ts';
 import { workload as capture } from './capture.ts';
+import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
 import { startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
@@ -13,7 +14,7 @@ import type { BenchOptions, Workload } from './workload.ts';
 
 /** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
 
-const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, renewals, webhooks, load };
+const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, coupons, renewals, webhooks, load };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
+import { couponRoutes } from './features/coupons/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
@@ -131,6 +132,7 @@ export function apiRoutes(
     ...productRoutes(references, links),
     ...orderRoutes(orders),
     ...planRoutes(),
+    ...couponRoutes(),
     ...subscriptionRoutes(subscriptions),
     ...transactionRoutes(ordersById),
     ...sandboxRoutes({

@@ -38,6 +38,13 @@ export const limits = {
   billingCyclesMax: 10_000,
   upcomingMax: 60,
   startDateYears: 10,
+  redemptionsMax: 1_000_000_000,
+  couponScopeIds: 1_000,
+  couponPrefixLength: 20,
+  couponCodesPerCall: 1_000,
+  couponCodeLength: 10,
+  couponCodeLengthMin: 6,
+  couponCodeLengthMax: 32,
   dunningRetries: 10,
   dunningDaysMax: 60,
   /** How far one call may move the clock of a sandbox, and how much of what happened it answers with. */

@@ -66,6 +66,87 @@ CREATE TABLE companies (
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
 
+CREATE TABLE coupon_codes (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  coupon_id uuid NOT NULL,
+  code text NOT NULL,
+  redemptions integer NOT NULL DEFAULT 0,
+  used integer NOT NULL DEFAULT 0,
+  CONSTRAINT coupon_codes_check CHECK (((redemptions >= 0) AND (redemptions <= used))),
+  CONSTRAINT coupon_codes_code UNIQUE (company_id, code),
+  CONSTRAINT coupon_codes_company_id_coupon_id_fkey FOREIGN KEY (company_id, coupon_id) REFERENCES coupons(company_id, id),
+  CONSTRAINT coupon_codes_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX coupon_codes_coupon ON public.coupon_codes USING btree (company_id, coupon_id, id);
+
+CREATE TABLE coupon_redemptions (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  coupon_id uuid NOT NULL,
+  code_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  counted boolean NOT NULL,
+  CONSTRAINT coupon_redemptions_company_id_code_id_fkey FOREIGN KEY (company_id, code_id) REFERENCES coupon_codes(company_id, id),
+  CONSTRAINT coupon_redemptions_company_id_coupon_id_fkey FOREIGN KEY (company_id, coupon_id) REFERENCES coupons(company_id, id),
+  CONSTRAINT coupon_redemptions_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX coupon_redemptions_customer ON public.coupon_redemptions USING btree (company_id, coupon_id, customer_id);
+
+CREATE TABLE coupons (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  description text,
+  percentage_hundredths integer,
+  amount bigint,
+  max_discount_amount bigint,
+  currency text,
+  duration text NOT NULL,
+  duration_in_cycles integer,
+  minimum_amount bigint NOT NULL,
+  max_redemptions integer,
+  max_redemptions_per_customer integer,
+  max_redemptions_per_code integer,
+  first_time_customer_only boolean NOT NULL,
+  starts_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  active boolean NOT NULL,
+  archived_at timestamp with time zone,
+  product_scope text NOT NULL,
+  plan_scope text NOT NULL,
+  product_ids uuid[] NOT NULL,
+  plan_ids uuid[] NOT NULL,
+  code_prefix text,
+  total_redemptions integer NOT NULL DEFAULT 0,
+  used integer NOT NULL DEFAULT 0,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT coupons_amount_check CHECK ((amount > 0)),
+  CONSTRAINT coupons_check CHECK (((total_redemptions >= 0) AND (total_redemptions <= used))),
+  CONSTRAINT coupons_check1 CHECK (((percentage_hundredths IS NULL) <> (amount IS NULL))),
+  CONSTRAINT coupons_check2 CHECK (((amount IS NULL) OR ((max_discount_amount IS NULL) AND (currency IS NOT NULL)))),
+  CONSTRAINT coupons_check3 CHECK (((percentage_hundredths IS NULL) OR (currency IS NULL))),
+  CONSTRAINT coupons_check4 CHECK (((duration = 'repeating'::text) = (duration_in_cycles IS NOT NULL))),
+  CONSTRAINT coupons_check5 CHECK (((archived_at IS NULL) OR (NOT active))),
+  CONSTRAINT coupons_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT coupons_duration_check CHECK ((duration = ANY (ARRAY['once'::text, 'repeating'::text, 'forever'::text]))),
+  CONSTRAINT coupons_duration_in_cycles_check CHECK ((duration_in_cycles > 0)),
+  CONSTRAINT coupons_kind_check CHECK ((kind = ANY (ARRAY['generated'::text, 'promo'::text]))),
+  CONSTRAINT coupons_max_discount_amount_check CHECK ((max_discount_amount > 0)),
+  CONSTRAINT coupons_max_redemptions_check CHECK ((max_redemptions > 0)),
+  CONSTRAINT coupons_max_redemptions_per_code_check CHECK ((max_redemptions_per_code > 0)),
+  CONSTRAINT coupons_max_redemptions_per_customer_check CHECK ((max_redemptions_per_customer > 0)),
+  CONSTRAINT coupons_minimum_amount_check CHECK ((minimum_amount >= 0)),
+  CONSTRAINT coupons_percentage_hundredths_check CHECK (((percentage_hundredths >= 100) AND (percentage_hundredths <= 10000))),
+  CONSTRAINT coupons_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT coupons_plan_scope_check CHECK ((plan_scope = ANY (ARRAY['none'::text, 'all'::text, 'specific'::text]))),
+  CONSTRAINT coupons_product_scope_check CHECK ((product_scope = ANY (ARRAY['none'::text, 'all'::text, 'specific'::text]))),
+  CONSTRAINT coupons_used_at_most_max CHECK ((used <= max_redemptions))
+);
+CREATE INDEX coupons_name ON public.coupons USING btree (company_id, name, id);
+CREATE INDEX coupons_updated_at ON public.coupons USING btree (company_id, updated_at, id);
+
 CREATE TABLE customers (
   company_id uuid NOT NULL,
   id uuid NOT NULL,

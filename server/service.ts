@@ -120,7 +120,7 @@ async function start(
 
   const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
   const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log, billing: subscriptionBilling });
-  const subscriptions = openSubscriptions({ db, lanesDb, orders, log });
+  const subscriptions = openSubscriptions({ db, lanesDb, orders, clock: systemClock, log });
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;

@@ -18,13 +18,13 @@ const cadences: readonly (readonly [share: number, Partial<PlanCreate>])[] = [
 ];
 
 const cards: readonly (readonly [share: number, string])[] = [
-  [74, '4242424242424242'],
+  [78, '4242424242424242'],
   // Good once, then without funds: tried again, given a new card, or given up.
   [12, '4000009999000341'],
   // Declined once: the first order is retried by hand.
   [8, '4000009999003220'],
   // The answer is lost each time.
-  [6, '4000009999007070'],
+  [2, '4000009999007070'],
 ];
 
 function chosen<Choice>(choices: readonly (readonly [number, Choice])[], at: number): Choice {

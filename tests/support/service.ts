@@ -133,7 +133,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const outbound = createOutbound({ isAllowed, ...(options.certificates && { certificates: options.certificates }) });
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
   const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling });
-  const subscriptions = openSubscriptions({ db: apiDb, lanesDb, orders, log });
+  const subscriptions = openSubscriptions({ db: apiDb, lanesDb, orders, clock, log });
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.

@@ -1,6 +1,14 @@
 import { keyColumns, type KeyRow } from '../../http/idempotency.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
+import {
+  admitRedemptions,
+  type CouponFacts,
+  couponFactsJson,
+  factsFromJson,
+  insertRedemptions,
+  type Redemption,
+} from '../coupons/service.ts';
 import { type NewOpenTransaction, undecided } from '../transactions/service.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
@@ -19,6 +27,8 @@ export interface Question {
   readonly customer_id: string;
   readonly payment_method_id: string | null;
   readonly product_ids: readonly string[];
+  /** As codes are compared. */
+  readonly coupon_code: string | null;
 }
 
 export interface ProductFacts {
@@ -47,6 +57,7 @@ export interface Facts {
       }
     | undefined;
   readonly products: readonly ProductFacts[];
+  readonly coupon: CouponFacts | undefined;
 }
 
 interface FactsRow extends KeyRow {
@@ -62,6 +73,7 @@ interface FactsRow extends KeyRow {
   exp_month: number;
   exp_year: number;
   products: ProductFacts[] | null;
+  coupon: Parameters<typeof factsFromJson>[0];
 }
 
 const readFactsStatement = `
@@ -71,9 +83,10 @@ const readFactsStatement = `
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year,
     (SELECT json_agg(json_build_object('id', p.id, 'name', p.name, 'sku', p.sku, 'amount', p.amount,
        'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
-     FROM products p WHERE p.company_id = q.company_id AND p.id = ANY(q.product_ids)) AS products
+     FROM products p WHERE p.company_id = q.company_id AND p.id = ANY(q.product_ids)) AS products,
+    ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} AS coupon
   FROM json_to_recordset($1::json) AS q (place integer, company_id uuid, key text, now timestamptz, customer_id uuid,
-    payment_method_id uuid, product_ids uuid[])
+    payment_method_id uuid, product_ids uuid[], coupon_code text)
   LEFT JOIN idempotency_keys k ON k.company_id = q.company_id AND k.key = q.key
   LEFT JOIN orders o ON o.company_id = k.company_id AND o.id = k.operation_id
   LEFT JOIN customers c ON c.company_id = q.company_id AND c.id = q.customer_id
@@ -103,6 +116,7 @@ export async function readFacts(db: Queryable, questions: readonly Question[]): 
             expYear: row.exp_year,
           },
     products: row.products ?? [],
+    coupon: factsFromJson(row.coupon),
   }));
 }
 
@@ -123,6 +137,7 @@ export interface Intent {
   readonly sale: { readonly id: string; readonly lockMs: number } | undefined;
   readonly answerEventId: string | undefined;
   readonly events: readonly EventRow[];
+  readonly redemption: Redemption | undefined;
 }
 
 const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uuid, payment_method_id uuid,
@@ -176,6 +191,22 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
   ]);
   const recorded = new Set(rows.map(({ id }) => id));
   return intents.map(({ order }) => recorded.has(order.id));
+}
+
+/** The same where some of them use a coupon: those that its limits do not allow are not recorded. */
+export async function recordRedeemingIntents(db: Database, intents: readonly Intent[]): Promise<boolean[]> {
+  return db.transaction(async (transaction) => {
+    const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
+    const refused = await admitRedemptions(transaction, redemptions);
+    const full = new Set(redemptions.filter((_, index) => refused[index]).map(({ id }) => id));
+    const admitted = intents.filter(({ order }) => !full.has(order.id));
+    if (admitted.length === 0) return intents.map(() => false);
+    const recorded = await recordIntents(transaction, admitted);
+    const placed = admitted.filter((_, index) => recorded[index]);
+    const used = placed.flatMap(({ redemption }) => redemption ?? []);
+    if (used.length > 0) await insertRedemptions(transaction, used);
+    return intents.map((intent) => placed.includes(intent));
+  });
 }
 
 /** A charge that nobody asked for under a key, of a new order or of one that failed. */

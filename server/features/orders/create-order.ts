@@ -1,15 +1,16 @@
-import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { ApiError, notFound } from '../../errors.ts';
 import { type KeyedRequest, keyExpiry, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { markOrdered } from '../products/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { toWire } from './order.ts';
 import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
-import { type Claim, type Facts, type Intent, recordIntents } from './charge-queries.ts';
+import { type Claim, type Facts, type Intent, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
 import { findAnswer } from './queries.ts';
 import { charge, resumeOrder } from './sales.ts';
 import type { Order, OrderCreate } from './schemas.ts';
@@ -24,22 +25,32 @@ export async function createOrder(
   const { key } = phased;
   if (!key) throw new Error('an order needs an idempotency key');
   const { company, db } = context;
+  const read = (): Promise<Facts> =>
+    charging.read({
+      company_id: company.id,
+      key: key.key,
+      now: new Date(key.nowMs).toISOString(),
+      customer_id: input.customer_id,
+      payment_method_id: input.payment_method_id ?? null,
+      product_ids: mergeItems(input.items).map(({ productId }) => productId),
+      coupon_code: input.coupon_code ? codeKeyOf(input.coupon_code) : null,
+    });
   let facts: Facts | undefined;
   return runPhased(db, phased, {
     keepAnswer: false,
     find: async () => {
-      facts = await charging.read({
-        company_id: company.id,
-        key: key.key,
-        now: new Date(key.nowMs).toISOString(),
-        customer_id: input.customer_id,
-        payment_method_id: input.payment_method_id ?? null,
-        product_ids: mergeItems(input.items).map(({ productId }) => productId),
-      });
+      facts = await read();
       const operationId = facts.answered ? facts.key?.operation_id : undefined;
       return { row: facts.key, result: operationId && (await findAnswer(db, company.id, operationId)) };
     },
-    begin: async () => facts && begin(charging, context, input, key, facts),
+    begin: () =>
+      waitingForReservations(charging.clock, async () => {
+        const found = facts ?? (await read());
+        // Only what was just read is decided from; another request may have come by the key while this one waited.
+        const isNew = facts !== undefined || found.key === undefined;
+        facts = undefined;
+        return isNew ? begin(charging, context, input, key, found) : undefined;
+      }),
     resume: (orderId) => resumeOrder(charging, company.id, orderId),
   });
 }
@@ -54,6 +65,7 @@ async function begin(
   const { state, sale, intent, newlyOrdered } = await draft(context, input, key, facts);
   failpoint('charge.before_intent');
   const recorded = await record(charging, intent, newlyOrdered);
+  if (!recorded && intent.redemption) throw new RedemptionsReserved();
   if (!recorded) return undefined;
   if (!sale) return toWire(state);
   return charge(charging, state, sale, 'charge');
@@ -62,11 +74,13 @@ async function begin(
 /** False sends the request back to look again: the key, the customer, the card or a product is not what it was. */
 async function record(charging: Charging, intent: Intent, newlyOrdered: readonly string[]): Promise<boolean> {
   try {
-    if (newlyOrdered.length === 0) return await charging.intend(intent);
+    const isPlain = intent.redemption === undefined;
+    if (newlyOrdered.length === 0) return await (isPlain ? charging.intend(intent) : charging.intendRedeeming(intent));
     return await charging.db.transaction(async (transaction) => {
       const marked = await markOrdered(transaction, intent.order.company_id, newlyOrdered);
       if (marked < newlyOrdered.length) return false;
-      return (await recordIntents(transaction, [intent]))[0] ?? false;
+      const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
+      return recorded ?? false;
     });
   } catch (error) {
     if (violatedConstraint(error)?.startsWith('orders_')) return false;
@@ -87,7 +101,9 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);
   const { items, currency, subtotal } = priceItems(input, facts.products);
-  if (input.coupon_code) throw invalidField('coupon_code', 'no such coupon code (code_not_found)');
+  const lines = items.map(({ product_id, total }) => ({ productId: product_id, total: total ?? 0 }));
+  const goods = { kind: 'cart', lines } as const;
+  const use = input.coupon_code ? couponFor(facts.coupon, { nowMs, currency, goods }) : undefined;
 
   const placed = placeOrder(
     {
@@ -99,8 +115,8 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
       items,
       currency,
       subtotal,
-      discount_amount: 0,
-      coupon: null,
+      discount_amount: use?.discount ?? 0,
+      coupon: use?.snapshot ?? null,
       description: input.description ?? null,
       shipping: input.shipping ? shippingOf(input.shipping) : null,
       metadata: input.metadata ?? {},
@@ -118,6 +134,7 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
     sale: sale && { id: sale.id, lockMs: lockMs[company.mode] },
     answerEventId: sale ? undefined : events.at(-1)?.id,
     events,
+    redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale === undefined),
   };
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
   return { ...placed, intent, newlyOrdered };

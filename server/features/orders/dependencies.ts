@@ -40,6 +40,7 @@ export interface Conclusion {
 export interface ChargeLanes {
   readonly read: (question: Question) => Promise<Facts>;
   readonly intend: (intent: Intent) => Promise<boolean>;
+  readonly intendRedeeming: (intent: Intent) => Promise<boolean>;
   /** The order as the end of the charge leaves it; undefined where it has moved on meanwhile. */
   readonly end: (ending: Ending) => Promise<Order | undefined>;
 }

@@ -4,12 +4,13 @@ import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
+import { reserveAgain } from '../coupons/service.ts';
 import { insertOpen } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
 import { inUse, openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
-import { charge, decide, type Sale, saleOf } from './sales.ts';
+import { charge, decide, redemptionIdOf, type Sale, saleOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 
@@ -74,6 +75,10 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
+  const redemptionId = redemptionIdOf(order);
+  if (order.coupon && redemptionId) {
+    await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
+  }
   const sale = saleOf(order, newId(nowMs), requestId);
   if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;

@@ -2,6 +2,7 @@ import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
+import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
 import { findOpenOf, markInDoubt, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, firstCheckMs, gatewayError, insist, type MoneyDependencies } from './dependencies.ts';
@@ -42,29 +43,49 @@ export interface Ending {
   readonly nowMs: number;
 }
 
+/** Whether nothing but the order is concerned. */
+export function endsAlone({ state: { order } }: Ending): boolean {
+  return order.subscription_id === null && order.coupon === null;
+}
+
+export async function endPlainCharges(db: Queryable, endings: readonly Ending[]): Promise<(Order | undefined)[]> {
+  return ended(
+    db,
+    endings.map((ending) => settlementOf(ending)),
+  );
+}
+
 /**
- * Writes down how charges ended. What has orders charged cycle by cycle is locked first, so that it and its order move
- * together.
+ * Writes down how charges ended, with all that comes of it. What has orders charged cycle by cycle is locked first, so that
+ * it and its order move together; coupons are locked last.
  */
 export async function endCharges(
   { lanesDb, billing }: Pick<MoneyDependencies, 'lanesDb' | 'billing'>,
   endings: readonly Ending[],
 ): Promise<(Order | undefined)[]> {
-  const isBilled = ({ state }: Ending): boolean => state.order.subscription_id !== null;
-  if (!endings.some(isBilled))
-    return ended(
-      lanesDb,
-      endings.map((ending) => settlementOf(ending)),
-    );
   return lanesDb.transaction(async (transaction) => {
-    const billed = endings.filter(isBilled);
-    const conclusion = await billing.conclude(transaction, billed);
-    const changes = new Map(billed.map((ending, index) => [ending, conclusion.orders[index]]));
+    const billed = endings.filter(({ state }) => state.order.subscription_id !== null);
+    const conclusion = billed.length > 0 ? await billing.conclude(transaction, billed) : undefined;
+    const changes = new Map(billed.map((ending, index) => [ending, conclusion?.orders[index]]));
     const settlements = endings.map((ending) => settlementOf(ending, changes.get(ending)));
     const orders = await ended(transaction, settlements);
-    await conclusion.record(billed.map((ending) => orders[endings.indexOf(ending)] !== undefined));
+    await conclusion?.record(billed.map((ending) => orders[endings.indexOf(ending)] !== undefined));
+    const redemptions = endings.filter((_, index) => orders[index]).flatMap((ending) => redemptionEndOf(ending) ?? []);
+    if (redemptions.length > 0) await concludeRedemptions(transaction, redemptions);
     return orders;
   });
+}
+
+/** A subscription redeems its coupon once, with its first charge. */
+export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle }: OrderRow): string | undefined {
+  if (coupon === null) return undefined;
+  if (subscription_id === null) return id;
+  return subscription_cycle === null ? subscription_id : undefined;
+}
+
+function redemptionEndOf({ state: { order }, decided }: Ending): RedemptionEnd | undefined {
+  const id = redemptionIdOf(order);
+  return id === undefined ? undefined : { company_id: order.company_id, id, redeemed: decided.outcome === 'approved' };
 }
 
 async function ended(db: Queryable, settlements: readonly Settlement[]): Promise<(Order | undefined)[]> {

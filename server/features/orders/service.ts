@@ -6,7 +6,7 @@ import { createLane } from '../../platform/lane.ts';
 import { customersById } from '../customers/service.ts';
 import { findOpenOf } from '../transactions/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
-import { planCharges, type PlannedCharge, readFacts, recordIntents } from './charge-queries.ts';
+import { planCharges, type PlannedCharge, readFacts, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
 import { createOrder } from './create-order.ts';
 import { type Billing, type Charging, type Conclusion, lockMs, type MoneyDependencies } from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
@@ -23,7 +23,17 @@ import {
 import { checkOpenTransactions, lookAt } from './recovery.ts';
 import { refundOrder } from './refunds.ts';
 import { retryOrder } from './retry.ts';
-import { charge, decide, type Ending, endCharges, failureOf, type Sale, saleOf } from './sales.ts';
+import {
+  charge,
+  decide,
+  type Ending,
+  endCharges,
+  endPlainCharges,
+  endsAlone,
+  failureOf,
+  type Sale,
+  saleOf,
+} from './sales.ts';
 import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
 
@@ -51,7 +61,7 @@ export {
 };
 
 /** One for each lane, which runs one batch at a time, and some for the subscriptions that fall due. */
-export const laneConnections = 3 + 3;
+export const laneConnections = 5 + 3;
 
 /** Everything that can be done with orders. */
 export interface Orders {
@@ -83,12 +93,15 @@ export interface Orders {
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
   const { lanesDb } = dependencies;
+  const endAlone = createLane((endings: readonly Ending[]) => endPlainCharges(lanesDb, endings));
+  const endTogether = createLane((endings: readonly Ending[]) => endCharges(dependencies, endings));
   const charging: Charging = {
     ...dependencies,
     read: createLane((questions) => readFacts(lanesDb, questions)),
     intend: createLane((intents) => recordIntents(lanesDb, intents)),
+    intendRedeeming: createLane((intents) => recordRedeemingIntents(lanesDb, intents)),
     lookAt: (open) => lookAt(charging, open),
-    end: createLane((endings) => endCharges(dependencies, endings)),
+    end: (ending) => (endsAlone(ending) ? endAlone(ending) : endTogether(ending)),
   };
   return {
     create: (context, input, key) => createOrder(charging, context, input, key),

@@ -56,7 +56,9 @@ export const clockAdvanced = Type.Object(
     happened: Type.Array(
       Type.Object({
         at: timestamp(),
-        type: Type.String({ description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`.' }),
+        type: Type.String({
+          description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`.',
+        }),
         object_id: Type.String(),
         summary: Type.String(),
       }),

@@ -83,6 +83,9 @@ export async function findHappened(
      UNION ALL
      SELECT expires_at, NULL, 'card_token.expired', card_id, 'card ' || last4, NULL, NULL, NULL, NULL
      FROM card_tokens WHERE company_id = $1 AND used_at IS NULL AND expires_at > $4 AND expires_at <= $5
+     UNION ALL
+     SELECT expires_at, NULL, 'coupon.expired', id, name, NULL, NULL, NULL, NULL
+     FROM coupons WHERE company_id = $1 AND active AND expires_at > $4 AND expires_at <= $5
      ORDER BY 1, 2 LIMIT $6`,
     [companyId, firstIdOf(fromMs), firstIdOf(untilMs + 1), new Date(fromMs), new Date(untilMs), count],
   );

@@ -72,7 +72,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       summary: 'Let time pass in the sandbox',
       description:
         'Does everything that falls due on the way, in order of time, and answers with what happened: renewals, ' +
-        'retries of declined charges, retries of webhooks, chargebacks, card tokens that expire.',
+        'retries of declined charges, retries of webhooks, chargebacks, card tokens and coupons that expire.',
       permission: 'subscriptions:write',
       category: 'write',
       idempotency: 'optional',

@@ -2,6 +2,7 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import type { Database } from '../../platform/database.ts';
+import { concludeRedemptions } from '../coupons/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
 import { forgetRetry } from '../orders/service.ts';
@@ -61,6 +62,10 @@ async function cancelLocked(
     changed(canceled(row, nowMs), ['subscription.canceled'], livemode, nowMs, requestId),
   ]);
   if (row.latest_order_id) await forgetRetry(transaction, company.id, row.latest_order_id);
+  // It never began: what it held of a coupon is given back. A first charge that is under way decides about it itself.
+  if (row.coupon && row.current_cycle === 0 && row.latest_order_id === null) {
+    await concludeRedemptions(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
+  }
 }
 
 /** When a customer goes: those that wait for money which will not come. */

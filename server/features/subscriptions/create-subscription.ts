@@ -2,8 +2,19 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import {
+  admitRedemptions,
+  couponFor,
+  type CouponUse,
+  findCouponFacts,
+  insertRedemptions,
+  redemptionOf,
+  RedemptionsReserved,
+  waitingForReservations,
+} from '../coupons/service.ts';
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { insertEvents } from '../events/service.ts';
 import { lockMs, type Orders, type PlacedOrder, planCharges, shippingOf } from '../orders/service.ts';
@@ -21,6 +32,7 @@ import { type SubscriptionRow, toWire } from './subscription.ts';
 export interface SubscriptionDependencies {
   readonly db: DatabasePool;
   readonly orders: Orders;
+  readonly clock: Clock;
 }
 
 interface Begun {
@@ -31,7 +43,7 @@ interface Begun {
 
 /** Makes a subscription and has its first cycle charged, or waits with that for its start date. */
 export async function createSubscription(
-  { db, orders }: SubscriptionDependencies,
+  { db, orders, clock }: SubscriptionDependencies,
   context: RequestContext,
   input: SubscriptionCreate,
   phased: PhasedRequest,
@@ -44,7 +56,9 @@ export async function createSubscription(
   return runPhased(context.db, phased, {
     keepAnswer: true,
     begin: async () => {
-      const begun = await db.transaction((transaction) => begin(transaction, context, input, phased));
+      const begun = await waitingForReservations(clock, () =>
+        db.transaction((transaction) => begin(transaction, context, input, phased)),
+      );
       if (!begun) return undefined;
       const { row, charge } = begun;
       if (charge?.sale) await orders.charge(charge.state, charge.sale);
@@ -71,13 +85,22 @@ async function begin(
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
   const card = await cardFor(transaction, company.id, customer.id, input.payment_method_id ?? null);
-  if (input.coupon_code) throw invalidField('coupon_code', 'no such coupon code (code_not_found)');
-  const row = newSubscription(context, input, customer, plan, card);
+  const use = input.coupon_code
+    ? await couponForPlan(transaction, context, input.coupon_code, customer.id, plan)
+    : undefined;
+  const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
   const livemode = company.mode === 'live';
   const startsLater = row.start_at.getTime() > nowMs;
   const charge = startsLater ? undefined : orderFor(row, null, { company, card, nowMs, requestId });
 
   if (key && !(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
+  if (use) {
+    const redemption = redemptionOf(use, row.id, customer.id, charge !== undefined && charge.sale === undefined);
+    const [refused] = await admitRedemptions(transaction, [redemption]);
+    // Used up since it was looked at: look again.
+    if (refused) throw new RedemptionsReserved();
+    await insertRedemptions(transaction, [redemption]);
+  }
   if (!charge) {
     const { row: made, events } = changed(withNextDue(row), ['subscription.created'], livemode, nowMs, requestId);
     await insertSubscription(transaction, made);
@@ -98,6 +121,17 @@ async function begin(
   await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
   await insertEvents(transaction, events);
   return { row: made, charge };
+}
+
+async function couponForPlan(
+  transaction: Database,
+  { company, nowMs }: RequestContext,
+  code: string,
+  customerId: string,
+  { id: planId, amount, one_time_amount, currency }: PlanToSubscribe,
+): Promise<CouponUse> {
+  const facts = await findCouponFacts(transaction, company.id, code, customerId);
+  return couponFor(facts, { nowMs, currency, goods: { kind: 'plan', planId, amount: amount + one_time_amount } });
 }
 
 export async function cardFor(

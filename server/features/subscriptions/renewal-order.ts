@@ -1,6 +1,7 @@
 import type { Company } from '../companies/service.ts';
 import { type PlacedOrder, placeOrder } from '../orders/service.ts';
 import type { PlannedCharge } from '../orders/service.ts';
+import { coversCycle, termsOf } from '../coupons/service.ts';
 import { amountsOf } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
@@ -27,7 +28,10 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       currency: row.currency,
       subtotal,
       discount_amount: discount,
-      coupon: null,
+      coupon:
+        row.coupon && coversCycle(termsOf(row.coupon), cycle ?? 1)
+          ? { ...row.coupon, discount_amount: discount }
+          : null,
       description: row.description,
       shipping: row.shipping,
       metadata: {},

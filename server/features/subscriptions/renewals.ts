@@ -1,4 +1,5 @@
 import { ApiError } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
@@ -12,6 +13,7 @@ import {
   type PlannedCharge,
   type Sale,
 } from '../orders/service.ts';
+import { concludeRedemptions } from '../coupons/service.ts';
 import { afterCharge, completed, freeOfCharge, givenUp } from './after-charge.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
@@ -30,6 +32,7 @@ export interface RenewalDependencies {
   /** The same database for statements about many at once, opened with `byKeySettings`. */
   readonly lanesDb: DatabasePool;
   readonly orders: Orders;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -107,6 +110,12 @@ async function begin(
     transaction,
     steps.map(({ change }) => change),
   );
+  // What costs nothing is paid as it begins, and so is its coupon redeemed.
+  const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
+  if (redeemed.length > 0) {
+    const ends = redeemed.map(({ change: { row } }) => ({ company_id: row.company_id, id: row.id, redeemed: true }));
+    await concludeRedemptions(transaction, ends);
+  }
   const planned = steps.flatMap((step) => step.planned ?? []);
   if (planned.length === 0) return [];
   const opened = await planCharges(transaction, planned);

@@ -1,4 +1,5 @@
 import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth } from './calendar.ts';
+import { coversCycle, discountOf, termsOf } from '../coupons/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
 /** Which cycle is billed when, and for how much. What bills and what previews bills ask here. */
@@ -68,9 +69,11 @@ export interface Amounts {
 }
 
 /** The setup fee is part of the first cycle only. */
-export function amountsOf(row: Pick<SubscriptionRow, 'amount' | 'one_time_amount'>, cycle: number): Amounts {
+export function amountsOf(row: Pick<SubscriptionRow, 'amount' | 'one_time_amount' | 'coupon'>, cycle: number): Amounts {
   const subtotal = row.amount + (cycle === 1 ? row.one_time_amount : 0);
-  return { subtotal, discount: 0, total: subtotal };
+  const terms = row.coupon && termsOf(row.coupon);
+  const discount = terms && coversCycle(terms, cycle) ? discountOf(terms, subtotal) : 0;
+  return { subtotal, discount, total: subtotal - discount };
 }
 
 /** The cycle begins that is next: its period runs to the next regular date. */

@@ -1,0 +1,28 @@
+/** What a coupon takes off, in exact integers. Preview and redemption both ask here. */
+
+export interface DiscountTerms {
+  /** Hundredths of a percent; or `amount` is set. */
+  readonly percentage_hundredths: number | null;
+  readonly amount: number | null;
+  readonly max_discount_amount: number | null;
+}
+
+const whole = 10_000n;
+
+export function discountOf(terms: DiscountTerms, cartTotal: number): number {
+  if (terms.percentage_hundredths === null) return Math.min(terms.amount ?? 0, cartTotal);
+  // The product of the two may be beyond what a number holds exactly.
+  const discount = Number((BigInt(cartTotal) * BigInt(terms.percentage_hundredths)) / whole);
+  return Math.min(discount, terms.max_discount_amount ?? discount);
+}
+
+export interface Duration {
+  readonly duration: 'once' | 'repeating' | 'forever';
+  readonly duration_in_cycles: number | null;
+}
+
+/** Whether a cycle of a subscription is still discounted. */
+export function coversCycle({ duration, duration_in_cycles }: Duration, cycle: number): boolean {
+  if (duration === 'forever') return true;
+  return cycle <= (duration === 'once' ? 1 : (duration_in_cycles ?? 1));
+}

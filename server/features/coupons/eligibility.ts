@@ -1,0 +1,93 @@
+import type { CouponFacts } from './redemption-queries.ts';
+
+/** Why a code cannot be used, in the words of the API. The first reason that holds is the one that is told. */
+
+export const reasons = {
+  code_not_found: 'there is no such code',
+  coupon_archived: 'the coupon is archived',
+  coupon_inactive: 'the coupon is not active',
+  coupon_not_started: 'the coupon cannot be used yet',
+  coupon_expired: 'the coupon has expired',
+  currency_mismatch: 'the coupon is for another currency',
+  product_not_eligible: 'the coupon does not apply to these products',
+  plan_not_eligible: 'the coupon does not apply to this plan',
+  minimum_amount_not_met: 'the amount is below the minimum of the coupon',
+  not_first_time_customer: 'the coupon is for first-time customers only',
+  max_redemptions_reached: 'the coupon is used up',
+  max_redemptions_per_customer_reached: 'the customer has used the coupon as often as is allowed',
+  max_redemptions_per_code_reached: 'the code is used up',
+} as const;
+export type Reason = keyof typeof reasons;
+
+/** One line of a cart. */
+export interface Line {
+  readonly productId: string;
+  readonly total: number;
+}
+
+/** What a coupon is held against: a cart, a plan, or just an amount. */
+export interface Purchase {
+  readonly nowMs: number;
+  readonly currency: string | undefined;
+  readonly goods:
+    | { readonly kind: 'cart'; readonly lines: readonly Line[] }
+    /** Products without their prices: the amount is that of those in scope. */
+    | { readonly kind: 'products'; readonly productIds: readonly string[]; readonly amount: number }
+    | { readonly kind: 'plan'; readonly planId: string; readonly amount: number }
+    | { readonly kind: 'amount'; readonly amount: number };
+  /** Undefined where nobody is named: then nothing about customers is known. */
+  readonly customer: { readonly used: number; readonly hasBought: boolean } | undefined;
+}
+
+/** The part of a purchase that the coupon is about; undefined when there is none. */
+export function cartTotalOf(coupon: CouponFacts, { goods }: Purchase): number | undefined {
+  if (goods.kind === 'amount') return goods.amount;
+  if (goods.kind === 'plan') {
+    const { plan_scope, plan_ids } = coupon;
+    const fits = plan_scope === 'all' || (plan_scope === 'specific' && plan_ids.includes(goods.planId));
+    return fits ? goods.amount : undefined;
+  }
+  const inScope = (productId: string): boolean =>
+    coupon.product_scope === 'all' || (coupon.product_scope === 'specific' && coupon.product_ids.includes(productId));
+  if (goods.kind === 'products') return goods.productIds.some(inScope) ? goods.amount : undefined;
+  const lines = goods.lines.filter(({ productId }) => inScope(productId));
+  return lines.length === 0 ? undefined : lines.reduce((sum, { total }) => sum + total, 0);
+}
+
+export function whyNot(coupon: CouponFacts | undefined, purchase: Purchase): Reason | undefined {
+  if (!coupon) return 'code_not_found';
+  if (coupon.archived_at) return 'coupon_archived';
+  if (!coupon.active) return 'coupon_inactive';
+  if (coupon.starts_at && coupon.starts_at.getTime() > purchase.nowMs) return 'coupon_not_started';
+  if (coupon.expires_at && coupon.expires_at.getTime() <= purchase.nowMs) return 'coupon_expired';
+  if (coupon.currency && purchase.currency && coupon.currency !== purchase.currency) return 'currency_mismatch';
+  const cartTotal = cartTotalOf(coupon, purchase);
+  if (cartTotal === undefined) return purchase.goods.kind === 'plan' ? 'plan_not_eligible' : 'product_not_eligible';
+  if (cartTotal < coupon.minimum_amount) return 'minimum_amount_not_met';
+  if (coupon.first_time_customer_only && purchase.customer?.hasBought) return 'not_first_time_customer';
+  return whyFull(coupon, purchase.customer?.used ?? 0);
+}
+
+export type Limits = Pick<
+  CouponFacts,
+  | 'used'
+  | 'code_used'
+  | 'max_redemptions'
+  | 'max_redemptions_per_customer'
+  | 'max_redemptions_per_code'
+  | 'first_time_customer_only'
+>;
+
+export function whyFull(coupon: Limits, customerUsed: number): Reason | undefined {
+  if (coupon.max_redemptions !== null && coupon.used >= coupon.max_redemptions) return 'max_redemptions_reached';
+  if (coupon.first_time_customer_only && customerUsed > 0) return 'not_first_time_customer';
+  const { max_redemptions_per_customer: perCustomer, max_redemptions_per_code: perCode } = coupon;
+  if (perCustomer !== null && customerUsed >= perCustomer) return 'max_redemptions_per_customer_reached';
+  return perCode !== null && coupon.code_used >= perCode ? 'max_redemptions_per_code_reached' : undefined;
+}
+
+/** Whether the limit would hold if every charge that is under way were declined. */
+export function isOnlyReserved(coupon: CouponFacts, customerCounted: number): boolean {
+  const { total_redemptions: used, code_redemptions: code_used } = coupon;
+  return whyFull({ ...coupon, used, code_used }, customerCounted) === undefined;
+}

@@ -1,0 +1,182 @@
+import type { Queryable } from '../../platform/database.ts';
+import { couponColumns, type CouponRow } from './queries.ts';
+
+/** Coupons as they are used: what a code finds, and what holds their limits. */
+
+/** A coupon as a code finds it, with what decides whether it can be used. */
+export interface CouponFacts extends CouponRow {
+  readonly code: string;
+  readonly code_id: string;
+  readonly code_used: number;
+  readonly code_redemptions: number;
+  /** Of the customer in question: all redemptions, those that count, and whether anything was ever bought. */
+  readonly customer_used: number;
+  readonly customer_counted: number;
+  readonly customer_has_bought: boolean;
+}
+
+const byCustomer = (customer: string, where = 'true'): string => `(SELECT count(*)::integer FROM coupon_redemptions r
+  WHERE r.company_id = c.company_id AND r.coupon_id = c.id AND r.customer_id = ${customer} AND ${where})`;
+
+const facts = (
+  customer: string,
+): string => `${couponColumns.map((name) => `c.${name}`).join(', ')}, k.code, k.id AS code_id,
+  k.used AS code_used, k.redemptions AS code_redemptions, ${byCustomer(customer)} AS customer_used,
+  ${byCustomer(customer, 'r.counted')} AS customer_counted,
+  CASE WHEN c.first_time_customer_only THEN EXISTS (SELECT 1 FROM orders o WHERE o.company_id = c.company_id
+    AND o.customer_id = ${customer} AND o.status NOT IN ('pending', 'failed')) ELSE false END AS customer_has_bought`;
+
+export async function findByCode(
+  db: Queryable,
+  companyId: string,
+  codeKey: string,
+  customerId: string | null,
+): Promise<CouponFacts | undefined> {
+  const [row] = await db.query<CouponFacts>(
+    `SELECT ${facts('$3::uuid')} FROM coupon_codes k
+     JOIN coupons c ON c.company_id = k.company_id AND c.id = k.coupon_id
+     WHERE k.company_id = $1 AND k.code = $2`,
+    [companyId, codeKey, customerId],
+  );
+  return row;
+}
+
+/** A use of a coupon by an order or subscription. */
+export interface Redemption {
+  readonly company_id: string;
+  /** Of the order or subscription. */
+  readonly id: string;
+  readonly coupon_id: string;
+  readonly code_id: string;
+  readonly customer_id: string;
+  /** Nothing is charged, so it counts at once. */
+  readonly counted: boolean;
+}
+
+// First the coupons, then their codes, each in one order: whoever locks several cannot wait for another in a circle.
+const lockStatement = `
+  WITH wanted AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::json) AS w (company_id uuid, id uuid, coupon_id uuid, code_id uuid)
+  ), coupon AS MATERIALIZED (
+    SELECT c.company_id, c.id FROM coupons c
+    JOIN (SELECT DISTINCT company_id, coupon_id FROM wanted) w ON w.company_id = c.company_id AND w.coupon_id = c.id
+    ORDER BY c.company_id, c.id FOR NO KEY UPDATE OF c
+  )
+  SELECT k.id FROM coupon_codes k
+  JOIN (SELECT DISTINCT w.company_id, w.code_id FROM wanted w
+        JOIN coupon c ON c.company_id = w.company_id AND c.id = w.coupon_id) w
+    ON w.company_id = k.company_id AND w.code_id = k.id
+  ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k`;
+
+const lockedFactsStatement = `
+  SELECT w.id AS redemption_id, ${facts('w.customer_id')}
+  FROM json_to_recordset($1::json) AS w (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid)
+  JOIN coupons c ON c.company_id = w.company_id AND c.id = w.coupon_id
+  JOIN coupon_codes k ON k.company_id = w.company_id AND k.id = w.code_id`;
+
+/**
+ * What the coupons of some redemptions are like, by redemption. They stay so until the transaction ends: the second
+ * statement sees what those have left behind for whom the first had to wait.
+ */
+export async function lockForRedemption(
+  db: Queryable,
+  redemptions: readonly Redemption[],
+): Promise<Map<string, CouponFacts>> {
+  const wanted = JSON.stringify(redemptions);
+  const locked = db.query(lockStatement, [wanted]);
+  const [, rows] = await Promise.all([
+    locked,
+    db.query<CouponFacts & { redemption_id: string }>(lockedFactsStatement, [wanted]),
+  ]);
+  return new Map(rows.map((row) => [row.redemption_id, row]));
+}
+
+const reserveStatement = `
+  WITH made AS (
+    INSERT INTO coupon_redemptions (company_id, id, coupon_id, code_id, customer_id, counted)
+    SELECT company_id, id, coupon_id, code_id, customer_id, counted
+    FROM json_to_recordset($1::json) AS r (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid,
+      counted boolean)
+    RETURNING company_id, coupon_id, code_id, counted
+  ), coupon AS (
+    UPDATE coupons c SET used = c.used + m.used, total_redemptions = c.total_redemptions + m.counted
+    FROM (SELECT company_id, coupon_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
+          FROM made GROUP BY company_id, coupon_id) m
+    WHERE c.company_id = m.company_id AND c.id = m.coupon_id
+  )
+  UPDATE coupon_codes k SET used = k.used + m.used, redemptions = k.redemptions + m.counted
+  FROM (SELECT company_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
+        FROM made GROUP BY company_id, code_id) m
+  WHERE k.company_id = m.company_id AND k.id = m.code_id`;
+
+/** Whoever calls this holds the locks, and has looked at the limits. */
+export async function insertRedemptions(db: Queryable, redemptions: readonly Redemption[]): Promise<void> {
+  await db.query(reserveStatement, [JSON.stringify(redemptions)]);
+}
+
+export interface RedemptionEnd {
+  readonly company_id: string;
+  readonly id: string;
+  readonly redeemed: boolean;
+}
+
+const concludeStatement = `
+  WITH ending AS MATERIALIZED (
+    SELECT r.company_id, r.id, r.coupon_id, r.code_id, e.redeemed
+    FROM json_to_recordset($1::json) AS e (company_id uuid, id uuid, redeemed boolean)
+    JOIN coupon_redemptions r ON r.company_id = e.company_id AND r.id = e.id
+    WHERE NOT r.counted
+  ), coupon AS MATERIALIZED (
+    SELECT c.company_id, c.id FROM coupons c
+    JOIN (SELECT DISTINCT company_id, coupon_id FROM ending) e ON e.company_id = c.company_id AND e.coupon_id = c.id
+    ORDER BY c.company_id, c.id FOR NO KEY UPDATE OF c
+  ), code AS MATERIALIZED (
+    SELECT k.company_id, k.id FROM coupon_codes k
+    JOIN (SELECT DISTINCT e.company_id, e.code_id FROM ending e
+          JOIN coupon c ON c.company_id = e.company_id AND c.id = e.coupon_id) e
+      ON e.company_id = k.company_id AND e.code_id = k.id
+    ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k
+  ), counted AS (
+    UPDATE coupon_redemptions r SET counted = true FROM ending e
+    WHERE e.redeemed AND r.company_id = e.company_id AND r.id = e.id
+  ), given_back AS (
+    DELETE FROM coupon_redemptions r USING ending e
+    WHERE NOT e.redeemed AND r.company_id = e.company_id AND r.id = e.id
+  ), of_coupon AS (
+    UPDATE coupons c SET used = c.used - e.given_back, total_redemptions = c.total_redemptions + e.redeemed
+    FROM (SELECT company_id, coupon_id, count(*) FILTER (WHERE redeemed) AS redeemed,
+            count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, coupon_id) e
+    JOIN coupon h ON h.company_id = e.company_id AND h.id = e.coupon_id
+    WHERE c.company_id = e.company_id AND c.id = e.coupon_id
+  )
+  UPDATE coupon_codes k SET used = k.used - e.given_back, redemptions = k.redemptions + e.redeemed
+  FROM (SELECT company_id, code_id, count(*) FILTER (WHERE redeemed) AS redeemed,
+          count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, code_id) e
+  JOIN code h ON h.company_id = e.company_id AND h.id = e.code_id
+  WHERE k.company_id = e.company_id AND k.id = e.code_id`;
+
+/** The charges are decided: each redemption counts, or is given back. */
+export async function concludeRedemptions(db: Queryable, ends: readonly RedemptionEnd[]): Promise<void> {
+  await db.query(concludeStatement, [JSON.stringify(ends)]);
+}
+
+/** The facts of a code as JSON, for statements that read them along with other things. */
+export const couponFactsJson = (company: string, codeKey: string, customer: string): string => `(
+  SELECT row_to_json(f) FROM (SELECT ${facts(customer)} FROM coupon_codes k
+    JOIN coupons c ON c.company_id = k.company_id AND c.id = k.coupon_id
+    WHERE k.company_id = ${company} AND k.code = ${codeKey}) f)`;
+
+type FactsJson = Omit<CouponFacts, 'starts_at' | 'expires_at' | 'archived_at' | 'updated_at'> &
+  Record<'starts_at' | 'expires_at' | 'archived_at' | 'updated_at', string | null>;
+
+export function factsFromJson(json: FactsJson | null): CouponFacts | undefined {
+  if (!json) return undefined;
+  const date = (text: string | null): Date | null => (text === null ? null : new Date(text));
+  return {
+    ...json,
+    starts_at: date(json.starts_at),
+    expires_at: date(json.expires_at),
+    archived_at: date(json.archived_at),
+    updated_at: new Date(json.updated_at ?? 0),
+  };
+}

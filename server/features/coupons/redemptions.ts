@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, invalidField } from '../../errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database.ts';
+import type { CouponSnapshot } from '../orders/schemas.ts';
+import { codeKeyOf } from './codes.ts';
+import { type DiscountTerms, discountOf, type Duration } from './discount.ts';
+import { cartTotalOf, isOnlyReserved, type Purchase, type Reason, reasons, whyFull, whyNot } from './eligibility.ts';
+import {
+  type CouponFacts,
+  findByCode,
+  insertRedemptions,
+  lockForRedemption,
+  type Redemption,
+} from './redemption-queries.ts';
+
+export { concludeRedemptions, insertRedemptions } from './redemption-queries.ts';
+
+/** The use of a coupon by an order or a subscription: reserved while its charge is under way, then counted or given back. */
+
+export interface CouponUse {
+  readonly facts: CouponFacts;
+  readonly discount: number;
+  readonly snapshot: CouponSnapshot;
+}
+
+/** The last redemptions are reserved by charges that are under way: nobody knows yet whether one is left. */
+export class RedemptionsReserved extends ApiError {
+  constructor() {
+    super('resource_in_use', 'The last redemptions of this coupon are held by charges under way. Retry shortly.', {
+      param: 'coupon_code',
+      headers: { 'Retry-After': '1' },
+    });
+  }
+}
+
+function refusal(reason: Reason): ApiError {
+  return invalidField('coupon_code', `cannot be used: ${reasons[reason]} (${reason})`);
+}
+
+export const findCouponFacts = (
+  db: Database,
+  companyId: string,
+  code: string,
+  customerId: string,
+): Promise<CouponFacts | undefined> => findByCode(db, companyId, codeKeyOf(code), customerId);
+
+/** What a code takes off a purchase; or refuses, with the reason. */
+export function couponFor(facts: CouponFacts | undefined, purchase: Omit<Purchase, 'customer'>): CouponUse {
+  const customer = facts && { used: facts.customer_used, hasBought: facts.customer_has_bought };
+  const reason = whyNot(facts, { ...purchase, customer });
+  if (
+    facts &&
+    reason &&
+    whyFull(facts, facts.customer_used) === reason &&
+    isOnlyReserved(facts, facts.customer_counted)
+  ) {
+    throw new RedemptionsReserved();
+  }
+  if (!facts || reason) throw refusal(reason ?? 'code_not_found');
+  const discount = discountOf(facts, cartTotalOf(facts, { ...purchase, customer }) ?? 0);
+  return { facts, discount, snapshot: snapshotOf(facts, discount) };
+}
+
+export function snapshotOf(facts: CouponFacts, discount: number): CouponSnapshot {
+  return {
+    id: facts.id,
+    code: facts.code,
+    name: facts.name,
+    kind: facts.kind,
+    percentage: facts.percentage_hundredths && facts.percentage_hundredths / 100,
+    amount: facts.amount,
+    currency: facts.currency,
+    duration: facts.duration,
+    duration_in_cycles: facts.duration_in_cycles,
+    max_discount_amount: facts.max_discount_amount,
+    discount_amount: discount,
+  };
+}
+
+/** What a snapshot says, for the arithmetic. */
+export function termsOf(snapshot: CouponSnapshot): DiscountTerms & Duration {
+  return {
+    percentage_hundredths: snapshot.percentage === null ? null : Math.round(snapshot.percentage * 100),
+    amount: snapshot.amount,
+    max_discount_amount: snapshot.max_discount_amount,
+    duration: snapshot.duration as Duration['duration'],
+    duration_in_cycles: snapshot.duration_in_cycles,
+  };
+}
+
+export function redemptionOf(use: CouponUse, id: string, customerId: string, counted: boolean): Redemption {
+  const { company_id, id: coupon_id, code_id } = use.facts;
+  return { company_id, id, coupon_id, code_id, customer_id: customerId, counted };
+}
+
+/**
+ * Which of these the limits allow, one after the other. The coupons stay locked, so that what is allowed can be written
+ * down in this transaction.
+ */
+export async function admitRedemptions(
+  transaction: Database,
+  redemptions: readonly Redemption[],
+): Promise<(Reason | undefined)[]> {
+  const found = await lockForRedemption(transaction, redemptions);
+  const taken = new Map<string, number>();
+  const of = (key: string): number => taken.get(key) ?? 0;
+  return redemptions.map(({ id, coupon_id, code_id, customer_id }) => {
+    const facts = found.get(id);
+    if (!facts) return 'code_not_found';
+    if (!facts.active) return facts.archived_at ? 'coupon_archived' : 'coupon_inactive';
+    const keys = [coupon_id, code_id, `${coupon_id} ${customer_id}`] as const;
+    const counters = { ...facts, used: facts.used + of(keys[0]), code_used: facts.code_used + of(keys[1]) };
+    const reason = whyFull(counters, facts.customer_used + of(keys[2]));
+    if (!reason) for (const key of keys) taken.set(key, of(key) + 1);
+    return reason;
+  });
+}
+
+/** A declined order gave its redemption back; to be charged again it needs one again. Only the limits are looked at. */
+export async function reserveAgain(
+  transaction: Database,
+  companyId: string,
+  snapshot: CouponSnapshot,
+  id: string,
+  customerId: string,
+): Promise<void> {
+  const facts = await findCouponFacts(transaction, companyId, snapshot.code, customerId);
+  if (!facts) throw refusal('code_not_found');
+  const use = { facts, discount: snapshot.discount_amount, snapshot };
+  const redemption = redemptionOf(use, id, customerId, false);
+  const locked = (await lockForRedemption(transaction, [redemption])).get(id) ?? facts;
+  // That the order was for a first-time customer was decided when it was made.
+  const reason = whyFull({ ...locked, first_time_customer_only: false }, locked.customer_used);
+  if (reason) throw refusal(reason);
+  await insertRedemptions(transaction, [redemption]);
+}
+
+const patienceMs = 2_000;
+const lookMs = 25;
+
+/** Charges under way are mostly over soon: whoever would be told to come back waits for them a little. */
+export async function waitingForReservations<Result>(clock: Clock, work: () => Promise<Result>): Promise<Result> {
+  const deadlineMs = clock.nowMs() + patienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof RedemptionsReserved) || clock.nowMs() >= deadlineMs) throw error;
+      await sleep(lookMs);
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { booleanParameter, choiceParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import {
+  codeBatch,
+  coupon,
+  couponArchive,
+  couponCode,
+  couponCreate,
+  couponUpdate,
+  couponValidate,
+  couponVerdict,
+  couponWithCodes,
+  mintedCodes,
+} from './schemas.ts';
+import { archiveCoupon, changeCoupon, createCoupon, getCodes, getCoupon, getCoupons, mintCodes } from './service.ts';
+import { validateCoupon } from './validate.ts';
+
+const common = { tag: 'Coupons', resource: 'coupon' } as const;
+const reads = { permission: 'coupons:read', category: 'read', idempotency: 'none' } as const;
+const writes = { permission: 'coupons:write', category: 'write', idempotency: 'optional' } as const;
+const fields = { name: 'coupons', schema: coupon };
+const one = { status: 200, schema: coupon, shape: 'resource' } as const;
+
+export function couponRoutes(): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/coupons',
+      operationId: 'createCoupon',
+      summary: 'Create a coupon',
+      description:
+        'Exactly one of `percentage` and `amount`. A `promo` coupon has one code, its name in upper case; a ' +
+        '`generated` one gets random codes, here with `codes` or later.',
+      idempotency: 'required',
+      body: couponCreate,
+      bodyExample: { name: 'Tea week', percentage: 12.5, duration: 'once', codes: { count: 10, prefix: 'TEA-' } },
+      success: { status: 201, schema: couponWithCodes, shape: 'resource' },
+      errors: ['resource_already_exists', 'resource_not_found', 'invalid_request'],
+      handle: ({ context, body }) => createCoupon(context, body),
+    }),
+    defineList({
+      ...common,
+      path: '/v1/coupons',
+      operationId: 'listCoupons',
+      summary: 'List coupons',
+      permission: 'coupons:read',
+      fields,
+      sorts: ['updated_at', 'name'],
+      filters: {
+        active: booleanParameter('`true` lists those that are active, `false` the others.'),
+        kind: choiceParameter(['generated', 'promo'], 'Those of this kind.'),
+        archived: choiceParameter(['true', 'false', 'all'], 'Default: `false`, which hides archived coupons.'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('CouponList', coupon, '/v1/coupons'), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page }) => getCoupons(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/v1/coupons/validate',
+      operationId: 'validateCoupon',
+      summary: 'Preview a coupon code',
+      description:
+        'What a code would take off, without using it. A code that cannot be used is a 200 with `valid: false` and ' +
+        'the `reason`. Wait about 300 ms after the last key stroke before you ask.',
+      permission: 'coupons:read',
+      category: 'coupon_validation',
+      idempotency: 'none',
+      body: couponValidate,
+      bodyExample: { code: 'TEA25', amount: 4900, currency: 'usd' },
+      success: { status: 200, schema: couponVerdict, shape: 'other' },
+      errors: ['too_many_requests'],
+      handle: ({ context, body }) => validateCoupon(context, body),
+    }),
+    defineRoute({
+      ...common,
+      ...reads,
+      method: 'GET',
+      path: '/v1/coupons/:id',
+      operationId: 'getCoupon',
+      summary: 'Retrieve a coupon',
+      fields,
+      success: one,
+      errors: [],
+      handle: ({ context, params }) => getCoupon(context, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'PATCH',
+      path: '/v1/coupons/:id',
+      operationId: 'updateCoupon',
+      summary: 'Change a coupon',
+      description:
+        'Once it was redeemed, what the discount is and whom it is for cannot change any more: 422 `field_locked`. ' +
+        '`starts_at` is locked once that moment has passed.',
+      body: couponUpdate,
+      bodyExample: { active: false },
+      success: one,
+      errors: ['field_locked', 'resource_already_exists'],
+      handle: ({ context, params, body }) => changeCoupon(context, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'DELETE',
+      path: '/v1/coupons/:id',
+      operationId: 'deleteCoupon',
+      summary: 'Archive a coupon',
+      description: 'The same as archiving it: nothing is lost.',
+      success: one,
+      errors: [],
+      handle: ({ context, params }) => archiveCoupon(context, params.id ?? '', true),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/coupons/:id/archive',
+      operationId: 'archiveCoupon',
+      summary: 'Archive a coupon, or take that back',
+      description: 'An archived coupon is inactive, and stays so when it is taken back until it is made active.',
+      body: couponArchive,
+      bodyExample: { archived: true },
+      success: one,
+      errors: [],
+      handle: ({ context, params, body }) => archiveCoupon(context, params.id ?? '', body.archived),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'POST',
+      path: '/v1/coupons/:id/codes',
+      operationId: 'mintCouponCodes',
+      summary: 'Make random codes',
+      description: 'For a `generated` coupon. Codes are compared without regard to case.',
+      body: codeBatch,
+      bodyExample: { count: 100, prefix: 'TEA-', length: 8 },
+      success: { status: 201, schema: mintedCodes, shape: 'other' },
+      errors: ['invalid_request'],
+      handle: ({ context, params, body }) => mintCodes(context, params.id ?? '', body),
+    }),
+    defineList({
+      ...common,
+      path: '/v1/coupons/:id/codes',
+      operationId: 'listCouponCodes',
+      summary: 'List the codes of a coupon',
+      permission: 'coupons:read',
+      sorts: [],
+      filters: {},
+      success: {
+        status: 200,
+        schema: listSchema('CouponCodeList', couponCode, '/v1/coupons/{id}/codes'),
+        shape: 'list',
+      },
+      errors: [],
+      handle: ({ context, params, page }) => getCodes(context, params.id ?? '', page),
+    }),
+  ];
+}

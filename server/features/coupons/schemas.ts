@@ -1,0 +1,221 @@
+import Type, { type Static } from 'typebox';
+import { name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const cents = (options: object = {}) => Type.Integer({ minimum: 1, maximum: limits.amountCentsMax, ...options });
+const times = (description: string) =>
+  nullable(Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description: `${description} Null: no limit.` }));
+const scope = Type.Enum(['none', 'all', 'specific']);
+const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
+const moment = nullable(timestamp());
+const prefix = Type.String({
+  maxLength: limits.couponPrefixLength,
+  pattern: '^[A-Za-z0-9_-]*$',
+  description: 'Letters, digits, - and _.',
+});
+
+/** How the discount comes about. Exactly one of `percentage` and `amount`. */
+const fields = {
+  name: name({ description: 'Of a promo coupon: its code, in upper case.' }),
+  description: nullable(Type.String({ maxLength: limits.descriptionLength })),
+  percentage: nullable(Type.Number({ minimum: 1, maximum: 100, description: 'At most two decimals.' })),
+  amount: nullable(cents({ description: 'Cents off.' })),
+  max_discount_amount: nullable(cents({ description: 'The most a percentage takes off.' })),
+  currency: nullable(
+    Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
+  ),
+  duration: Type.Enum(['once', 'repeating', 'forever']),
+  duration_in_cycles: nullable(
+    Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'With `repeating`.' }),
+  ),
+  minimum_amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
+  max_redemptions: times('In all.'),
+  max_redemptions_per_customer: times('By one customer.'),
+  max_redemptions_per_code: times('With one code.'),
+  first_time_customer_only: Type.Boolean({ description: 'For customers who have not bought anything yet.' }),
+  starts_at: moment,
+  expires_at: moment,
+  active: Type.Boolean(),
+  product_scope: scope,
+  plan_scope: scope,
+  product_ids: ids,
+  plan_ids: ids,
+  code_prefix: nullable(prefix),
+};
+
+type Fields = typeof fields;
+const optional = Object.fromEntries(
+  Object.entries(fields).map(([field, schema]) => [field, Type.Optional(schema)]),
+) as unknown as { [Name in keyof Fields]: ReturnType<typeof Type.Optional<Fields[Name]>> };
+
+export const codeBatch = Type.Object(
+  {
+    count: Type.Integer({ minimum: 1, maximum: limits.couponCodesPerCall }),
+    prefix: Type.Optional(prefix),
+    length: Type.Optional(
+      Type.Integer({
+        minimum: limits.couponCodeLengthMin,
+        maximum: limits.couponCodeLengthMax,
+        description: `Random characters after the prefix. Default: ${limits.couponCodeLength}.`,
+      }),
+    ),
+  },
+  { additionalProperties: false, title: 'CodeBatch' },
+);
+export type CodeBatch = Static<typeof codeBatch>;
+
+export const couponCreate = Type.Object(
+  {
+    ...optional,
+    kind: Type.Optional(Type.Enum(['generated', 'promo'])),
+    name: fields.name,
+    codes: Type.Optional(codeBatch),
+  },
+  { additionalProperties: false, title: 'CouponCreate' },
+);
+export type CouponCreate = Static<typeof couponCreate>;
+
+export const couponUpdate = Type.Object(optional, { additionalProperties: false, title: 'CouponUpdate' });
+export type CouponUpdate = Static<typeof couponUpdate>;
+
+export const couponArchive = Type.Object(
+  { archived: Type.Boolean() },
+  { additionalProperties: false, title: 'CouponArchive' },
+);
+
+export const couponCode = Type.Object(
+  {
+    id: uuid(),
+    coupon_id: uuid(),
+    code: Type.String(),
+    active: Type.Boolean({ description: 'Whether its coupon is.' }),
+    redemptions: Type.Integer(),
+    max_redemptions: nullable(Type.Integer()),
+    created_at: timestamp(),
+  },
+  {
+    title: 'CouponCode',
+    examples: [
+      {
+        id: '019c4c20-1000-7e00-8f44-506172839405',
+        coupon_id: '019c4c20-0000-7e00-8f44-506172839404',
+        code: 'TEA-7KQ2M5XW9R',
+        active: true,
+        redemptions: 0,
+        max_redemptions: 1,
+        created_at: '2026-02-11T09:40:00.000Z',
+      },
+    ],
+  },
+);
+export type CouponCode = Static<typeof couponCode>;
+
+const example = {
+  id: '019c4c20-0000-7e00-8f44-506172839404',
+  kind: 'generated',
+  name: 'Tea week',
+  description: null,
+  percentage: 12.5,
+  amount: null,
+  max_discount_amount: 2000,
+  currency: null,
+  duration: 'once',
+  duration_in_cycles: null,
+  minimum_amount: 0,
+  max_redemptions: 100,
+  max_redemptions_per_customer: 1,
+  max_redemptions_per_code: 1,
+  first_time_customer_only: false,
+  starts_at: null,
+  expires_at: null,
+  active: true,
+  archived_at: null,
+  product_scope: 'all',
+  plan_scope: 'all',
+  product_ids: [],
+  plan_ids: [],
+  code_prefix: 'TEA-',
+  total_redemptions: 0,
+  created_at: '2026-02-11T09:40:00.000Z',
+  updated_at: '2026-02-11T09:40:00.000Z',
+};
+
+const shown = {
+  id: uuid(),
+  kind: Type.Enum(['generated', 'promo']),
+  ...fields,
+  archived_at: moment,
+  total_redemptions: Type.Integer({ description: 'Redemptions whose charge succeeded.' }),
+  created_at: timestamp(),
+  updated_at: timestamp(),
+};
+
+export const coupon = Type.Object(shown, { title: 'Coupon', examples: [example] });
+export type Coupon = Static<typeof coupon>;
+
+export const couponWithCodes = Type.Object(
+  { ...shown, codes: Type.Array(couponCode, { description: 'Those made with it.' }) },
+  { title: 'CouponWithCodes', examples: [{ ...example, codes: [] }] },
+);
+export type CouponWithCodes = Static<typeof couponWithCodes>;
+
+export const mintedCodes = Type.Object(
+  { data: Type.Array(couponCode) },
+  { title: 'MintedCodes', examples: [{ data: [] }] },
+);
+
+export const couponValidate = Type.Object(
+  {
+    code: Type.String({ minLength: 1, maxLength: limits.textLength }),
+    amount: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax })),
+    currency: Type.Optional(Type.String({ format: 'currency' })),
+    customer_id: Type.Optional(nullable(uuid())),
+    plan_id: Type.Optional(nullable(uuid())),
+    product_ids: Type.Optional(Type.Array(uuid(), { maxItems: limits.orderItems })),
+    items: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
+          { additionalProperties: false },
+        ),
+        { minItems: 1, maxItems: limits.orderItems },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    title: 'CouponValidate',
+    description: 'One of `amount`, `items` and `plan_id` says what the discount is computed of.',
+  },
+);
+export type CouponValidate = Static<typeof couponValidate>;
+
+export const couponVerdict = Type.Union(
+  [
+    Type.Object({
+      valid: Type.Literal(true),
+      code: Type.String(),
+      coupon_id: uuid(),
+      name: Type.String(),
+      kind: Type.String(),
+      percentage: nullable(Type.Number()),
+      amount: nullable(Type.Integer()),
+      currency: nullable(Type.String()),
+      max_discount_amount: nullable(Type.Integer()),
+      duration: Type.String(),
+      duration_in_cycles: nullable(Type.Integer()),
+      discount_amount: Type.Integer(),
+      total_after_discount: Type.Integer(),
+    }),
+    Type.Object({
+      valid: Type.Literal(false),
+      reason: Type.String({ description: 'Such as `code_not_found` or `coupon_expired`.' }),
+      code: Type.String(),
+    }),
+  ],
+  {
+    title: 'CouponVerdict',
+    examples: [{ valid: false, reason: 'code_not_found', code: 'TEA25' }],
+  },
+);
+export type CouponVerdict = Static<typeof couponVerdict>;

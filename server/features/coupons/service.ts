@@ -1,0 +1,374 @@
+import { ApiError, type FieldError, notFound, validationError } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { type Database, violatedConstraint } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import { codeKeyOf, randomCodes } from './codes.ts';
+import {
+  type CodeRow,
+  type CouponFilters,
+  type CouponRow,
+  findCoupon,
+  findMissing,
+  insertCodes,
+  insertCoupon,
+  listCodes,
+  listCoupons,
+  lockCoupon,
+  renameCode,
+  updateCoupon,
+} from './queries.ts';
+import type { CodeBatch, Coupon, CouponCode, CouponCreate, CouponUpdate, CouponWithCodes } from './schemas.ts';
+
+export { coversCycle, discountOf } from './discount.ts';
+export { codeKeyOf } from './codes.ts';
+export {
+  type CouponFacts,
+  couponFactsJson,
+  factsFromJson,
+  type Redemption,
+  type RedemptionEnd,
+} from './redemption-queries.ts';
+export {
+  admitRedemptions,
+  type CouponUse,
+  concludeRedemptions,
+  couponFor,
+  findCouponFacts,
+  insertRedemptions,
+  redemptionOf,
+  RedemptionsReserved,
+  reserveAgain,
+  termsOf,
+  waitingForReservations,
+} from './redemptions.ts';
+
+const perHundredth = 100;
+const percentageOf = (hundredths: number | null): number | null => hundredths && hundredths / perHundredth;
+
+export function toWire(row: CouponRow): Coupon {
+  const shown = (date: Date | null): string | null => date?.toISOString() ?? null;
+  return {
+    id: row.id,
+    kind: row.kind,
+    name: row.name,
+    description: row.description,
+    percentage: percentageOf(row.percentage_hundredths),
+    amount: row.amount,
+    max_discount_amount: row.max_discount_amount,
+    currency: row.currency,
+    duration: row.duration,
+    duration_in_cycles: row.duration_in_cycles,
+    minimum_amount: row.minimum_amount,
+    max_redemptions: row.max_redemptions,
+    max_redemptions_per_customer: row.max_redemptions_per_customer,
+    max_redemptions_per_code: row.max_redemptions_per_code,
+    first_time_customer_only: row.first_time_customer_only,
+    starts_at: shown(row.starts_at),
+    expires_at: shown(row.expires_at),
+    active: row.active,
+    archived_at: shown(row.archived_at),
+    product_scope: row.product_scope,
+    plan_scope: row.plan_scope,
+    product_ids: row.product_ids,
+    plan_ids: row.plan_ids,
+    code_prefix: row.code_prefix,
+    total_redemptions: row.total_redemptions,
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+function codeToWire(row: CodeRow, coupon: CouponRow): CouponCode {
+  return {
+    id: row.id,
+    coupon_id: row.coupon_id,
+    code: row.code,
+    active: coupon.active,
+    redemptions: row.redemptions,
+    max_redemptions: coupon.max_redemptions_per_code,
+    created_at: createdAt(row.id),
+  };
+}
+
+/** What a new coupon is, and what is not said of it. */
+function blankCoupon({ company, nowMs }: RequestContext, kind: CouponRow['kind']): CouponRow {
+  return {
+    company_id: company.id,
+    id: newId(nowMs),
+    kind,
+    name: '',
+    description: null,
+    percentage_hundredths: null,
+    amount: null,
+    max_discount_amount: null,
+    currency: null,
+    duration: 'once',
+    duration_in_cycles: null,
+    minimum_amount: 0,
+    max_redemptions: null,
+    max_redemptions_per_customer: null,
+    max_redemptions_per_code: null,
+    first_time_customer_only: false,
+    starts_at: null,
+    expires_at: null,
+    active: true,
+    archived_at: null,
+    product_scope: 'all',
+    plan_scope: 'all',
+    product_ids: [],
+    plan_ids: [],
+    code_prefix: null,
+    total_redemptions: 0,
+    used: 0,
+    updated_at: new Date(nowMs),
+  };
+}
+
+const sameAsColumn = [
+  'name',
+  'description',
+  'amount',
+  'max_discount_amount',
+  'duration',
+  'duration_in_cycles',
+  'minimum_amount',
+  'max_redemptions',
+  'max_redemptions_per_customer',
+  'max_redemptions_per_code',
+  'first_time_customer_only',
+  'active',
+  'product_scope',
+  'plan_scope',
+  'code_prefix',
+] as const;
+
+function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
+  const given = Object.fromEntries(
+    sameAsColumn.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]),
+  ) as Partial<CouponRow>;
+  const moment = (text: string | null): Date | null => (text === null ? null : new Date(text));
+  const to: CouponRow = { ...row, ...given, updated_at: new Date(nowMs) };
+  if (input.percentage !== undefined) {
+    to.percentage_hundredths = input.percentage === null ? null : Math.round(input.percentage * perHundredth);
+  }
+  if (input.currency !== undefined) to.currency = input.currency;
+  // A percentage has no currency; that it is dollars may be said.
+  if (to.percentage_hundredths !== null && to.currency === 'usd') to.currency = null;
+  if (input.starts_at !== undefined) to.starts_at = moment(input.starts_at);
+  if (input.expires_at !== undefined) to.expires_at = moment(input.expires_at);
+  if (input.product_ids) to.product_ids = input.product_ids.map((id) => id.toLowerCase());
+  if (input.plan_ids) to.plan_ids = input.plan_ids.map((id) => id.toLowerCase());
+  if (to.kind === 'promo') to.name = to.name.trim();
+  return to;
+}
+
+/** What must be true of a coupon as a whole. */
+function problemsOf(row: CouponRow, input: CouponUpdate, nowMs: number): FieldError[] {
+  const problems: FieldError[] = [];
+  const refuse = (field: string, message: string, code: FieldError['code'] = 'invalid_value'): void =>
+    void problems.push({ field, code, message });
+  const { percentage_hundredths, amount } = row;
+  if (percentage_hundredths === null && amount === null) {
+    refuse('percentage', 'must be given, or amount', 'required_field');
+  }
+  if (percentage_hundredths !== null && amount !== null) refuse('amount', 'cannot be combined with percentage');
+  if (input.percentage && !isHundredths(input.percentage)) refuse('percentage', 'must have at most two decimals');
+  if (amount !== null && row.max_discount_amount !== null) {
+    refuse('max_discount_amount', 'is for percentages; an amount is its own limit');
+  }
+  if (amount !== null && row.currency === null) refuse('currency', 'must be given with amount', 'required_field');
+  if (amount === null && row.currency !== null) refuse('currency', 'must be left out: a percentage has none');
+  if (row.duration === 'repeating' && row.duration_in_cycles === null) {
+    refuse('duration_in_cycles', 'must be given when duration is repeating', 'required_field');
+  }
+  if (row.duration !== 'repeating' && row.duration_in_cycles !== null) {
+    refuse('duration_in_cycles', 'must be left out unless duration is repeating');
+  }
+  if (row.starts_at && row.expires_at && row.expires_at <= row.starts_at) {
+    refuse('expires_at', 'must be later than starts_at');
+  } else if (input.expires_at && row.expires_at && row.expires_at.getTime() <= nowMs) {
+    refuse('expires_at', 'must be in the future');
+  }
+  if (row.max_redemptions !== null && row.max_redemptions < row.used) {
+    refuse('max_redemptions', `must be at least ${row.used}, which is how often it was redeemed`);
+  }
+  for (const what of ['product', 'plan'] as const) {
+    const scope = row[`${what}_scope`];
+    const ids = row[`${what}_ids`];
+    if (scope === 'specific' && ids.length === 0) refuse(`${what}_ids`, 'must name some when the scope is specific');
+    if (scope !== 'specific' && ids.length > 0) refuse(`${what}_ids`, 'must be empty unless the scope is specific');
+  }
+  if (row.archived_at && row.active) refuse('active', 'must be false while the coupon is archived');
+  return problems;
+}
+
+function isHundredths(percentage: number): boolean {
+  return Math.abs(percentage * perHundredth - Math.round(percentage * perHundredth)) < 1e-6;
+}
+
+async function checkIds(db: Database, row: CouponRow, input: CouponUpdate): Promise<void> {
+  for (const what of ['product', 'plan'] as const) {
+    if (!input[`${what}_ids`]) continue;
+    const [missing] = await findMissing(db, `${what}s`, row.company_id, row[`${what}_ids`]);
+    if (missing) throw notFound(what, `${what}_ids`);
+  }
+}
+
+async function refusingTaken<Result>(work: Promise<Result>, field: string): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (violatedConstraint(error) !== 'coupon_codes_code') throw error;
+    throw codeTaken(field);
+  }
+}
+
+function codeTaken(field: string): ApiError {
+  return new ApiError('resource_already_exists', 'Another coupon has this code.', { param: field });
+}
+
+export async function createCoupon(context: RequestContext, input: CouponCreate): Promise<CouponWithCodes> {
+  const { db, nowMs } = context;
+  const { codes, kind = 'generated', ...fields } = input;
+  if (kind === 'promo' && codes) throw noCodes('codes');
+  const row = merged(blankCoupon(context, kind), fields, nowMs);
+  const problems = problemsOf(row, fields, nowMs);
+  if (problems.length > 0) throw validationError(problems);
+  return db.transaction(async (transaction) => {
+    await checkIds(transaction, row, fields);
+    await insertCoupon(transaction, row);
+    const made =
+      kind === 'promo'
+        ? await insertCodes(transaction, row.company_id, row.id, [{ id: newId(nowMs), code: codeKeyOf(row.name) }])
+        : await mint(transaction, row, codes, nowMs);
+    if (kind === 'promo' && made.length === 0) throw codeTaken('name');
+    return { ...toWire(row), codes: made.map((code) => codeToWire(code, row)) };
+  });
+}
+
+function noCodes(param: string): ApiError {
+  const message = 'A promo coupon has one code, its name. Only generated coupons get random codes.';
+  return new ApiError('invalid_request', message, { param, status: 422 });
+}
+
+/** Until there are as many as were asked for: one that is taken is drawn again. */
+async function mint(
+  transaction: Database,
+  coupon: CouponRow,
+  batch: CodeBatch | undefined,
+  nowMs: number,
+): Promise<CodeRow[]> {
+  const made: CodeRow[] = [];
+  const { count = 0, prefix = coupon.code_prefix ?? '', length = limits.couponCodeLength } = batch ?? {};
+  while (made.length < count) {
+    const drawn = randomCodes(count - made.length, prefix, length).map((code) => ({ id: newId(nowMs), code }));
+    made.push(...(await insertCodes(transaction, coupon.company_id, coupon.id, drawn)));
+  }
+  return made.sort((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+export async function mintCodes(
+  context: RequestContext,
+  id: string,
+  batch: CodeBatch,
+): Promise<{ data: CouponCode[] }> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const row = await findCoupon(transaction, company.id, id);
+    if (!row) throw notFound('coupon');
+    if (row.kind === 'promo') throw noCodes('id');
+    return { data: (await mint(transaction, row, batch, nowMs)).map((code) => codeToWire(code, row)) };
+  });
+}
+
+export async function getCoupon({ db, company }: RequestContext, id: string): Promise<Coupon> {
+  const row = await findCoupon(db, company.id, id);
+  if (!row) throw notFound('coupon');
+  return toWire(row);
+}
+
+export async function getCoupons(
+  { db, company }: RequestContext,
+  filters: CouponFilters,
+  page: PageRequest,
+): Promise<Page<Coupon>> {
+  const found = await listCoupons(db, company.id, filters, page);
+  return { ...found, items: found.items.map(toWire) };
+}
+
+export async function getCodes(
+  { db, company }: RequestContext,
+  id: string,
+  page: PageRequest,
+): Promise<Page<CouponCode>> {
+  const row = await findCoupon(db, company.id, id);
+  if (!row) throw notFound('coupon');
+  const found = await listCodes(db, company.id, id, page);
+  return { ...found, items: found.items.map((code) => codeToWire(code, row)) };
+}
+
+/** What a redemption was promised by; it does not change any more. */
+const lockedFields = [
+  'percentage',
+  'amount',
+  'max_discount_amount',
+  'currency',
+  'duration',
+  'duration_in_cycles',
+  'first_time_customer_only',
+  'max_redemptions_per_code',
+  'product_scope',
+  'plan_scope',
+  'plan_ids',
+  'product_ids',
+] as const;
+
+function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs: number): void {
+  const [before, after] = [toWire(row), toWire(to)];
+  const changes = (field: keyof CouponUpdate): boolean =>
+    input[field] !== undefined && JSON.stringify(before[field]) !== JSON.stringify(after[field]);
+  const locked: (keyof CouponUpdate)[] = [];
+  if (row.used > 0) locked.push(...lockedFields, ...(row.kind === 'promo' ? (['name'] as const) : []));
+  if (row.starts_at && row.starts_at.getTime() <= nowMs) locked.push('starts_at');
+  const touched = locked.filter(changes);
+  const [first] = touched;
+  if (!first) return;
+  const why = first === 'starts_at' ? 'the coupon has started' : 'the coupon was redeemed';
+  throw new ApiError('field_locked', `${touched.join(', ')} cannot change any more: ${why}.`, { param: first });
+}
+
+export async function changeCoupon(context: RequestContext, id: string, input: CouponUpdate): Promise<Coupon> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const row = await lockCoupon(transaction, company.id, id);
+    if (!row) throw notFound('coupon');
+    const to = merged(row, input, nowMs);
+    refuseLocked(row, to, input, nowMs);
+    const problems = problemsOf(to, input, nowMs);
+    if (problems.length > 0) throw validationError(problems);
+    await checkIds(transaction, to, input);
+    await updateCoupon(transaction, to);
+    if (to.kind === 'promo' && codeKeyOf(to.name) !== codeKeyOf(row.name)) {
+      await refusingTaken(renameCode(transaction, company.id, id, codeKeyOf(to.name)), 'name');
+    }
+    return toWire(to);
+  });
+}
+
+/** Archiving ends its use; taking that back leaves it inactive. Doing either twice is the same as once. */
+export async function archiveCoupon(context: RequestContext, id: string, archived: boolean): Promise<Coupon> {
+  const { db, company, nowMs } = context;
+  return db.transaction(async (transaction) => {
+    const row = await lockCoupon(transaction, company.id, id);
+    if (!row) throw notFound('coupon');
+    if (archived === (row.archived_at !== null)) return toWire(row);
+    const now = new Date(nowMs);
+    const to: CouponRow = archived
+      ? { ...row, archived_at: now, active: false, updated_at: now }
+      : { ...row, archived_at: null, updated_at: now };
+    await updateCoupon(transaction, to);
+    return toWire(to);
+  });
+}
