@@ -17,6 +17,7 @@ export const formatMessages: Readonly<Record<string, string>> = {
   currency: 'must be a lowercase ISO 4217 currency code, such as usd',
   country: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
   tag: 'must not be blank, begin or end with a space, or have a comma',
+  'code-prefix': 'must have letters, digits, - and _ only',
   sku: 'must have lowercase letters, digits, hyphens and underscores only',
 };
 
@@ -24,6 +25,13 @@ const htmlPattern = /<[a-z/!]/i;
 
 // Quotes would let line breaks and spaces through, which have no place in an address that mails go to.
 Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
+// A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
+const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+Format.Set('date-time', (value) => {
+  const ms = Date.parse(value);
+  return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
+});
+Format.Set('code-prefix', (value) => /^[A-Za-z0-9_-]*$/.test(value));
 Format.Set('tag', (value) => /^[^\s,]([^,]*[^\s,])?$/u.test(value));
 Format.Set('plain-text', (value) => !htmlPattern.test(value));
 Format.Set('not-blank', (value) => /\S/.test(value));

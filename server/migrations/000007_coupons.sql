@@ -62,8 +62,12 @@ CREATE TABLE coupon_redemptions (
   code_id uuid NOT NULL,
   customer_id uuid NOT NULL,
   counted boolean NOT NULL,
+  -- Held for a subscription that starts later: it will not be decided soon.
+  waits boolean NOT NULL,
+  CHECK (NOT (counted AND waits)),
   PRIMARY KEY (company_id, id),
   FOREIGN KEY (company_id, coupon_id) REFERENCES coupons (company_id, id),
   FOREIGN KEY (company_id, code_id) REFERENCES coupon_codes (company_id, id)
 );
+CREATE INDEX coupon_redemptions_open ON coupon_redemptions (company_id, coupon_id) WHERE NOT counted;
 CREATE INDEX coupon_redemptions_customer ON coupon_redemptions (company_id, coupon_id, customer_id);

@@ -86,8 +86,10 @@ export function whyFull(coupon: Limits, customerUsed: number): Reason | undefine
   return perCode !== null && coupon.code_used >= perCode ? 'max_redemptions_per_code_reached' : undefined;
 }
 
-/** Whether the limit would hold if every charge that is under way were declined. */
-export function isOnlyReserved(coupon: CouponFacts, customerCounted: number): boolean {
-  const { total_redemptions: used, code_redemptions: code_used } = coupon;
-  return whyFull({ ...coupon, used, code_used }, customerCounted) === undefined;
+/** Whether there would be one left if every charge that is under way were declined. */
+export function isOnlyReserved(coupon: CouponFacts): boolean {
+  if (coupon.first_time_customer_only && coupon.customer_has_bought) return false;
+  const used = coupon.total_redemptions + coupon.waiting;
+  const code_used = coupon.code_redemptions + coupon.code_waiting;
+  return whyFull({ ...coupon, used, code_used }, coupon.customer_firm) === undefined;
 }

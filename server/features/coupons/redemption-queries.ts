@@ -9,20 +9,27 @@ export interface CouponFacts extends CouponRow {
   readonly code_id: string;
   readonly code_used: number;
   readonly code_redemptions: number;
-  /** Of the customer in question: all redemptions, those that count, and whether anything was ever bought. */
+  /** Held for subscriptions that start later, in all and with this code. */
+  readonly waiting: number;
+  readonly code_waiting: number;
+  /** Of the customer in question: all redemptions, those without charges under way, and whether anything was bought. */
   readonly customer_used: number;
-  readonly customer_counted: number;
+  readonly customer_firm: number;
   readonly customer_has_bought: boolean;
 }
 
 const byCustomer = (customer: string, where = 'true'): string => `(SELECT count(*)::integer FROM coupon_redemptions r
   WHERE r.company_id = c.company_id AND r.coupon_id = c.id AND r.customer_id = ${customer} AND ${where})`;
 
+const waiting = (where: string): string => `(SELECT count(*)::integer FROM coupon_redemptions r
+  WHERE r.company_id = c.company_id AND r.coupon_id = c.id AND NOT r.counted AND r.waits AND ${where})`;
+
 const facts = (
   customer: string,
 ): string => `${couponColumns.map((name) => `c.${name}`).join(', ')}, k.code, k.id AS code_id,
   k.used AS code_used, k.redemptions AS code_redemptions, ${byCustomer(customer)} AS customer_used,
-  ${byCustomer(customer, 'r.counted')} AS customer_counted,
+  ${byCustomer(customer, '(r.counted OR r.waits)')} AS customer_firm,
+  ${waiting('true')} AS waiting, ${waiting('r.code_id = k.id')} AS code_waiting,
   CASE WHEN c.first_time_customer_only THEN EXISTS (SELECT 1 FROM orders o WHERE o.company_id = c.company_id
     AND o.customer_id = ${customer} AND o.status NOT IN ('pending', 'failed')) ELSE false END AS customer_has_bought`;
 
@@ -41,6 +48,23 @@ export async function findByCode(
   return row;
 }
 
+/** The code an order or subscription was made with. The one code of a promo coupon may have another name by now. */
+export async function findBySnapshot(
+  db: Queryable,
+  companyId: string,
+  couponId: string,
+  codeKey: string,
+  customerId: string,
+): Promise<CouponFacts | undefined> {
+  const [row] = await db.query<CouponFacts>(
+    `SELECT ${facts('$4::uuid')} FROM coupons c
+     JOIN coupon_codes k ON k.company_id = c.company_id AND k.coupon_id = c.id AND (k.code = $3 OR c.kind = 'promo')
+     WHERE c.company_id = $1 AND c.id = $2`,
+    [companyId, couponId, codeKey, customerId],
+  );
+  return row;
+}
+
 /** A use of a coupon by an order or subscription. */
 export interface Redemption {
   readonly company_id: string;
@@ -51,6 +75,10 @@ export interface Redemption {
   readonly customer_id: string;
   /** Nothing is charged, so it counts at once. */
   readonly counted: boolean;
+  /** The charge is made later. */
+  readonly waits: boolean;
+  /** When the coupon was changed last, as it was looked at. */
+  readonly termsOf: number;
 }
 
 // First the coupons, then their codes, each in one order: whoever locks several cannot wait for another in a circle.
@@ -93,10 +121,10 @@ export async function lockForRedemption(
 
 const reserveStatement = `
   WITH made AS (
-    INSERT INTO coupon_redemptions (company_id, id, coupon_id, code_id, customer_id, counted)
-    SELECT company_id, id, coupon_id, code_id, customer_id, counted
+    INSERT INTO coupon_redemptions (company_id, id, coupon_id, code_id, customer_id, counted, waits)
+    SELECT company_id, id, coupon_id, code_id, customer_id, counted, waits
     FROM json_to_recordset($1::json) AS r (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid,
-      counted boolean)
+      counted boolean, waits boolean)
     RETURNING company_id, coupon_id, code_id, counted
   ), coupon AS (
     UPDATE coupons c SET used = c.used + m.used, total_redemptions = c.total_redemptions + m.counted
@@ -137,7 +165,7 @@ const concludeStatement = `
       ON e.company_id = k.company_id AND e.code_id = k.id
     ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k
   ), counted AS (
-    UPDATE coupon_redemptions r SET counted = true FROM ending e
+    UPDATE coupon_redemptions r SET counted = true, waits = false FROM ending e
     WHERE e.redeemed AND r.company_id = e.company_id AND r.id = e.id
   ), given_back AS (
     DELETE FROM coupon_redemptions r USING ending e

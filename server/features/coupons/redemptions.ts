@@ -9,6 +9,7 @@ import { cartTotalOf, isOnlyReserved, type Purchase, type Reason, reasons, whyFu
 import {
   type CouponFacts,
   findByCode,
+  findBySnapshot,
   insertRedemptions,
   lockForRedemption,
   type Redemption,
@@ -49,12 +50,7 @@ export const findCouponFacts = (
 export function couponFor(facts: CouponFacts | undefined, purchase: Omit<Purchase, 'customer'>): CouponUse {
   const customer = facts && { used: facts.customer_used, hasBought: facts.customer_has_bought };
   const reason = whyNot(facts, { ...purchase, customer });
-  if (
-    facts &&
-    reason &&
-    whyFull(facts, facts.customer_used) === reason &&
-    isOnlyReserved(facts, facts.customer_counted)
-  ) {
+  if (facts && reason && whyFull(facts, facts.customer_used) === reason && isOnlyReserved(facts)) {
     throw new RedemptionsReserved();
   }
   if (!facts || reason) throw refusal(reason ?? 'code_not_found');
@@ -89,9 +85,17 @@ export function termsOf(snapshot: CouponSnapshot): DiscountTerms & Duration {
   };
 }
 
-export function redemptionOf(use: CouponUse, id: string, customerId: string, counted: boolean): Redemption {
-  const { company_id, id: coupon_id, code_id } = use.facts;
-  return { company_id, id, coupon_id, code_id, customer_id: customerId, counted };
+/** `now`: nothing is charged, so it counts at once. `later`: the charge is made when a subscription starts. */
+export function redemptionOf(
+  { facts }: Pick<CouponUse, 'facts'>,
+  id: string,
+  customerId: string,
+  decided: 'now' | 'soon' | 'later',
+): Redemption {
+  const { company_id, id: coupon_id, code_id, updated_at } = facts;
+  const seen = updated_at.getTime();
+  const [counted, waits] = [decided === 'now', decided === 'later'];
+  return { company_id, id, coupon_id, code_id, customer_id: customerId, counted, waits, termsOf: seen };
 }
 
 /**
@@ -101,14 +105,16 @@ export function redemptionOf(use: CouponUse, id: string, customerId: string, cou
 export async function admitRedemptions(
   transaction: Database,
   redemptions: readonly Redemption[],
-): Promise<(Reason | undefined)[]> {
+): Promise<(Reason | 'coupon_changed' | undefined)[]> {
   const found = await lockForRedemption(transaction, redemptions);
   const taken = new Map<string, number>();
   const of = (key: string): number => taken.get(key) ?? 0;
-  return redemptions.map(({ id, coupon_id, code_id, customer_id }) => {
+  return redemptions.map(({ id, coupon_id, code_id, customer_id, termsOf: seen }) => {
     const facts = found.get(id);
     if (!facts) return 'code_not_found';
     if (!facts.active) return facts.archived_at ? 'coupon_archived' : 'coupon_inactive';
+    // What it takes off was computed from terms that may have changed since: look again.
+    if (facts.updated_at.getTime() !== seen) return 'coupon_changed';
     const keys = [coupon_id, code_id, `${coupon_id} ${customer_id}`] as const;
     const counters = { ...facts, used: facts.used + of(keys[0]), code_used: facts.code_used + of(keys[1]) };
     const reason = whyFull(counters, facts.customer_used + of(keys[2]));
@@ -125,13 +131,15 @@ export async function reserveAgain(
   id: string,
   customerId: string,
 ): Promise<void> {
-  const facts = await findCouponFacts(transaction, companyId, snapshot.code, customerId);
+  const code = codeKeyOf(snapshot.code);
+  const facts = await findBySnapshot(transaction, companyId, snapshot.id, code, customerId);
   if (!facts) throw refusal('code_not_found');
-  const use = { facts, discount: snapshot.discount_amount, snapshot };
-  const redemption = redemptionOf(use, id, customerId, false);
+  const redemption = redemptionOf({ facts }, id, customerId, 'soon');
   const locked = (await lockForRedemption(transaction, [redemption])).get(id) ?? facts;
   // That the order was for a first-time customer was decided when it was made.
-  const reason = whyFull({ ...locked, first_time_customer_only: false }, locked.customer_used);
+  const limits = { ...locked, first_time_customer_only: false };
+  const reason = whyFull(limits, locked.customer_used);
+  if (reason && isOnlyReserved(limits)) throw new RedemptionsReserved();
   if (reason) throw refusal(reason);
   await insertRedemptions(transaction, [redemption]);
 }

@@ -10,7 +10,7 @@ const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
 const moment = nullable(timestamp());
 const prefix = Type.String({
   maxLength: limits.couponPrefixLength,
-  pattern: '^[A-Za-z0-9_-]*$',
+  format: 'code-prefix',
   description: 'Letters, digits, - and _.',
 });
 

@@ -155,17 +155,19 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
   }
   if (input.currency !== undefined) to.currency = input.currency;
   // A percentage has no currency; that it is dollars may be said.
-  if (to.percentage_hundredths !== null && to.currency === 'usd') to.currency = null;
+  if (to.percentage_hundredths !== null && to.amount === null && to.currency === 'usd') to.currency = null;
   if (input.starts_at !== undefined) to.starts_at = moment(input.starts_at);
   if (input.expires_at !== undefined) to.expires_at = moment(input.expires_at);
-  if (input.product_ids) to.product_ids = input.product_ids.map((id) => id.toLowerCase());
-  if (input.plan_ids) to.plan_ids = input.plan_ids.map((id) => id.toLowerCase());
+  if (input.product_ids) to.product_ids = distinct(input.product_ids);
+  if (input.plan_ids) to.plan_ids = distinct(input.plan_ids);
   if (to.kind === 'promo') to.name = to.name.trim();
   return to;
 }
 
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
+
 /** What must be true of a coupon as a whole. */
-function problemsOf(row: CouponRow, input: CouponUpdate, nowMs: number): FieldError[] {
+function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowMs: number): FieldError[] {
   const problems: FieldError[] = [];
   const refuse = (field: string, message: string, code: FieldError['code'] = 'invalid_value'): void =>
     void problems.push({ field, code, message });
@@ -188,7 +190,7 @@ function problemsOf(row: CouponRow, input: CouponUpdate, nowMs: number): FieldEr
   }
   if (row.starts_at && row.expires_at && row.expires_at <= row.starts_at) {
     refuse('expires_at', 'must be later than starts_at');
-  } else if (input.expires_at && row.expires_at && row.expires_at.getTime() <= nowMs) {
+  } else if (isNewlyPast(row.expires_at, before.expires_at, nowMs)) {
     refuse('expires_at', 'must be in the future');
   }
   if (row.max_redemptions !== null && row.max_redemptions < row.used) {
@@ -204,8 +206,13 @@ function problemsOf(row: CouponRow, input: CouponUpdate, nowMs: number): FieldEr
   return problems;
 }
 
+/** One that was in the past already may be said again. */
+function isNewlyPast(moment: Date | null, before: Date | null, nowMs: number): boolean {
+  return moment !== null && moment.getTime() <= nowMs && moment.getTime() !== before?.getTime();
+}
+
 function isHundredths(percentage: number): boolean {
-  return Math.abs(percentage * perHundredth - Math.round(percentage * perHundredth)) < 1e-6;
+  return Math.round(percentage * perHundredth) / perHundredth === percentage;
 }
 
 async function checkIds(db: Database, row: CouponRow, input: CouponUpdate): Promise<void> {
@@ -233,8 +240,9 @@ export async function createCoupon(context: RequestContext, input: CouponCreate)
   const { db, nowMs } = context;
   const { codes, kind = 'generated', ...fields } = input;
   if (kind === 'promo' && codes) throw noCodes('codes');
-  const row = merged(blankCoupon(context, kind), fields, nowMs);
-  const problems = problemsOf(row, fields, nowMs);
+  const blank = blankCoupon(context, kind);
+  const row = merged(blank, fields, nowMs);
+  const problems = problemsOf(row, blank, fields, nowMs);
   if (problems.length > 0) throw validationError(problems);
   return db.transaction(async (transaction) => {
     await checkIds(transaction, row, fields);
@@ -327,8 +335,10 @@ const lockedFields = [
 
 function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs: number): void {
   const [before, after] = [toWire(row), toWire(to)];
+  // The order of ids says nothing.
+  const compared = (value: unknown): string => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
   const changes = (field: keyof CouponUpdate): boolean =>
-    input[field] !== undefined && JSON.stringify(before[field]) !== JSON.stringify(after[field]);
+    input[field] !== undefined && compared(before[field]) !== compared(after[field]);
   const locked: (keyof CouponUpdate)[] = [];
   if (row.used > 0) locked.push(...lockedFields, ...(row.kind === 'promo' ? (['name'] as const) : []));
   if (row.starts_at && row.starts_at.getTime() <= nowMs) locked.push('starts_at');
@@ -346,7 +356,7 @@ export async function changeCoupon(context: RequestContext, id: string, input: C
     if (!row) throw notFound('coupon');
     const to = merged(row, input, nowMs);
     refuseLocked(row, to, input, nowMs);
-    const problems = problemsOf(to, input, nowMs);
+    const problems = problemsOf(to, row, input, nowMs);
     if (problems.length > 0) throw validationError(problems);
     await checkIds(transaction, to, input);
     await updateCoupon(transaction, to);

@@ -83,7 +83,7 @@ function goodsOf(input: CouponValidate, preview: Preview): Purchase['goods'] {
     return { kind: 'cart', lines };
   }
   const amount = input.amount ?? 0;
-  if (!input.product_ids) return { kind: 'amount', amount };
+  if (!input.product_ids?.length) return { kind: 'amount', amount };
   return { kind: 'products', productIds: input.product_ids.map((id) => id.toLowerCase()), amount };
 }
 

@@ -134,7 +134,7 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
     sale: sale && { id: sale.id, lockMs: lockMs[company.mode] },
     answerEventId: sale ? undefined : events.at(-1)?.id,
     events,
-    redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale === undefined),
+    redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale ? 'soon' : 'now'),
   };
   const newlyOrdered = facts.products.filter(({ ordered }) => !ordered).map(({ id }) => id);
   return { ...placed, intent, newlyOrdered };

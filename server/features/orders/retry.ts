@@ -4,7 +4,7 @@ import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
-import { reserveAgain } from '../coupons/service.ts';
+import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
 import { insertOpen } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
@@ -33,15 +33,17 @@ export async function retryOrder(
     keepAnswer: true,
     begin: async () => {
       failpoint('retry.before_intent');
-      const begun = await charging.db.transaction(async (transaction): Promise<Begun | undefined> => {
-        const state = await lockOrder(transaction, context.company.id, orderId);
-        if (!state) throw notFound('order');
-        if (!retryable.includes(state.order.status)) throw notRetryable(state);
-        await refuseUndecided(transaction, state.order);
-        return state.order.status === 'failed'
-          ? openSale(charging, transaction, context, state, phased.key)
-          : openRefundAgain(transaction, context, state, phased.key);
-      });
+      const begun = await waitingForReservations(charging.clock, () =>
+        charging.db.transaction(async (transaction): Promise<Begun | undefined> => {
+          const state = await lockOrder(transaction, context.company.id, orderId);
+          if (!state) throw notFound('order');
+          if (!retryable.includes(state.order.status)) throw notRetryable(state);
+          await refuseUndecided(transaction, state.order);
+          return state.order.status === 'failed'
+            ? openSale(charging, transaction, context, state, phased.key)
+            : openRefundAgain(transaction, context, state, phased.key);
+        }),
+      );
       if (!begun) return undefined;
       return begun.kind === 'sale'
         ? charge(charging, begun.state, begun.sale, 'retry')
@@ -75,12 +77,12 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
+  const sale = saleOf(order, newId(nowMs), requestId);
+  if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
   }
-  const sale = saleOf(order, newId(nowMs), requestId);
-  if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
   const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
   const opened = await insertOpen(
     transaction,

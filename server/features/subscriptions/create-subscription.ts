@@ -95,7 +95,8 @@ async function begin(
 
   if (key && !(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
   if (use) {
-    const redemption = redemptionOf(use, row.id, customer.id, charge !== undefined && charge.sale === undefined);
+    const decided = !charge ? 'later' : charge.sale ? 'soon' : 'now';
+    const redemption = redemptionOf(use, row.id, customer.id, decided);
     const [refused] = await admitRedemptions(transaction, [redemption]);
     // Used up since it was looked at: look again.
     if (refused) throw new RedemptionsReserved();
