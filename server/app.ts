@@ -23,11 +23,15 @@ import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
+import { findLatestMails } from './features/mails/service.ts';
+import { teamRoutes } from './features/team/routes.ts';
+import { accept, readInvitation, type TeamDependencies } from './features/team/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
+import { mountMailPages } from './http/mail-pages.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './http/reference.ts';
@@ -83,7 +87,16 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { orders, subscriptions, webhooks } = dependencies;
   const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
   const forgetAccess = (): void => directory.forget();
-  const routes = apiRoutes(references, links, cards, { orders, subscriptions, webhooks, db, clock, forgetAccess });
+  const team = { baseUrl: dependencies.baseUrl, invitationKey: deriveKey(masterSecret, 'invitations') };
+  const routes = apiRoutes(references, links, cards, {
+    orders,
+    subscriptions,
+    webhooks,
+    team,
+    db,
+    clock,
+    forgetAccess,
+  });
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
@@ -112,18 +125,25 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountFiles(app, disk, signingKey, clock);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
+  await mountMailPages(app, {
+    mailbox: config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize),
+    invitation: (token) => readInvitation(db, team, token),
+    accept: (token) => accept(db, team, token),
+  });
   app.get('/', (_request, reply) => reply.redirect('/docs'));
   return app;
 }
 
+const mailboxSize = 100;
+
 type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'> &
-  Pick<ClockDependencies, 'forgetAccess'>;
+  Pick<ClockDependencies, 'forgetAccess'> & { readonly team: TeamDependencies };
 
 export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, db, clock, forgetAccess }: RouteDependencies,
+  { orders, subscriptions, webhooks, team, db, clock, forgetAccess }: RouteDependencies,
 ): Route[] {
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
@@ -141,12 +161,14 @@ export function apiRoutes(
       cards,
       references: customerReferences,
       webhooks,
+      team,
       db,
       clock,
       forgetAccess,
     }),
     ...eventRoutes(),
     ...webhookRoutes(webhooks),
+    ...teamRoutes(team),
   ];
 }
 

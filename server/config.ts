@@ -163,6 +163,11 @@ export const settings = {
     'Addresses or CIDRs (comma-separated) that webhooks may go to although they are not public. Default: none.',
   ),
   SVC_WEBHOOK_CA: optional('File with further certificate authorities (PEM) that receivers of webhooks may have.'),
+  SMTP_URL: secretUrl(
+    ['smtp', 'smtps'],
+    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept and shown at `/mailbox`, to the machine itself.',
+  ),
+  SVC_MAIL_FROM: text('svc@localhost', 'Sender of mails.'),
   SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
   SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests of one company.'),
   SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads of one company.'),

@@ -64,5 +64,7 @@ export const limits = {
   urlLength: 2_048,
   eventRetentionDays: 30,
 
+  invitationDays: 7,
+
   fieldErrors: 100,
 } as const;

@@ -232,6 +232,23 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 
+CREATE TABLE mails (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  recipient text NOT NULL,
+  subject text NOT NULL,
+  body text NOT NULL,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  attempts integer NOT NULL DEFAULT 0,
+  next_attempt_at timestamp with time zone DEFAULT now(),
+  sent_at timestamp with time zone,
+  last_error text,
+  CONSTRAINT mails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT mails_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX mails_due ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX mails_inserted_at ON public.mails USING btree (inserted_at);
+
 CREATE TABLE open_transactions (
   company_id uuid NOT NULL,
   order_id uuid NOT NULL,
@@ -447,6 +464,18 @@ CREATE TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE roles (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  name text NOT NULL,
+  description text NOT NULL,
+  default_page text NOT NULL,
+  permissions text[] NOT NULL,
+  CONSTRAINT roles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT roles_name UNIQUE (company_id, name),
+  CONSTRAINT roles_pkey PRIMARY KEY (company_id, id)
+);
+
 CREATE TABLE scheduled_chargebacks (
   company_id uuid NOT NULL,
   order_id uuid NOT NULL,
@@ -525,6 +554,30 @@ CREATE INDEX subscriptions_due ON public.subscriptions USING btree (due_at) WHER
 CREATE INDEX subscriptions_due_of_company ON public.subscriptions USING btree (company_id, due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX subscriptions_plan ON public.subscriptions USING btree (company_id, plan_id, id);
 CREATE INDEX subscriptions_status ON public.subscriptions USING btree (company_id, status, id);
+
+CREATE TABLE team_members (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  email text NOT NULL,
+  email_key text NOT NULL,
+  first_name text NOT NULL,
+  last_name text NOT NULL,
+  phone_number text NOT NULL,
+  status text NOT NULL,
+  role_id uuid NOT NULL,
+  invitation_hash bytea,
+  invitation_expires_at timestamp with time zone,
+  invited_at timestamp with time zone NOT NULL,
+  accepted_at timestamp with time zone,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT team_members_check CHECK (((status = 'active'::text) <= (accepted_at IS NOT NULL))),
+  CONSTRAINT team_members_company_id_role_id_fkey FOREIGN KEY (company_id, role_id) REFERENCES roles(company_id, id),
+  CONSTRAINT team_members_email UNIQUE (company_id, email_key),
+  CONSTRAINT team_members_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT team_members_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'blocked'::text])))
+);
+CREATE UNIQUE INDEX team_members_invitation ON public.team_members USING btree (company_id, invitation_hash) WHERE (invitation_hash IS NOT NULL);
+CREATE INDEX team_members_status ON public.team_members USING btree (company_id, status, id);
 
 CREATE TABLE tombstones (
   company_id uuid NOT NULL,

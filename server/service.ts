@@ -10,6 +10,7 @@ import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
+import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { startWorker } from './jobs/worker.ts';
@@ -28,6 +29,7 @@ import { openRoles } from './platform/database-roles.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { Logger } from './platform/log.ts';
 import { loadMasterSecret } from './platform/master-secret.ts';
+import type { Mailer } from './platform/mail/mailer.ts';
 import { migrate } from './platform/migrations.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound } from './platform/outbound/outbound.ts';
@@ -135,6 +137,8 @@ async function start(
   const port = config.PORT || (await freePort(config.HOST));
   const baseUrl = baseUrlOf(config, port);
   const cardFields: { demo?: DemoCheckout } = {};
+  const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
+  if (mailer) cleanUp.push(() => mailer.close());
   if (config.SVC_ROLES.includes('worker')) {
     const disk = createDiskStore({
       root: join(config.dataDir, 'files'),
@@ -150,6 +154,7 @@ async function start(
       vault,
       orders,
       subscriptions,
+      mailer,
       outbound,
       webhookSecretKey,
       log,
@@ -177,6 +182,7 @@ async function start(
     await listenOrExplain(app, config.HOST, port, 'PORT');
   }
   await maintainPartitions(db);
+  await ensureRoles(db, systemClock.nowMs());
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
   const demoDependencies = { db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl };
   const demo = wantsDemo ? await ensureDemo(demoDependencies) : undefined;
@@ -247,6 +253,12 @@ async function embeddedDatabase(
   cleanUp.push(() => postgres.stop());
   cleanUp.push(() => lock.release());
   return postgres.connectionString;
+}
+
+/** Loaded only where mails are sent. */
+async function openMailer(url: string, from: string): Promise<Mailer> {
+  const { smtpMailer } = await import('./platform/mail/smtp.ts');
+  return smtpMailer(url, from);
 }
 
 /** Loaded only where it is used. */

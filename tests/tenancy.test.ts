@@ -36,6 +36,8 @@ interface Ids {
   readonly subscription: string;
   readonly coupon: string;
   readonly couponCode: string;
+  readonly role: string;
+  readonly member: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -71,6 +73,13 @@ const rawCard = { number: '4242424242424242', exp_month: '12', exp_year: '2032',
 const cardPath = (customer: string, card: string): string => `/v1/customers/${customer}/payment_methods/${card}`;
 
 const endpoints = '/v1/webhook_endpoints';
+
+let members = 0;
+function someMember(role_id: string): Record<string, string> {
+  members += 1;
+  const email = `member-${members}@example.com`;
+  return { first_name: 'Grace', last_name: 'Hopper', email, phone_number: '+15551234567', role_id };
+}
 
 const cart = (customer_id: string, product_id: string) => ({ customer_id, items: [{ product_id, quantity: 1 }] });
 
@@ -207,6 +216,12 @@ const cases: Readonly<Record<string, Case>> = {
     ['POST', '/v1/coupons/validate', { body: { code: 'TEA', plan_id: theirs.plan } }],
     ['POST', '/v1/coupons/validate', { body: { code: 'TEA', items: [{ product_id: theirs.product, quantity: 1 }] } }],
   ],
+  listRoles: takesNoIds,
+  createTeamMember: (theirs) => [
+    ['POST', '/v1/team_members', { body: someMember(theirs.role) }],
+    ['POST', '/v1/team_members', keyed(someMember(theirs.role))],
+  ],
+  listTeamMembers: (theirs) => cursors('/v1/team_members', ['created_at'], [theirs.member, theirs.order]),
   getClock: takesNoIds,
   advanceClock: takesNoIds,
   raiseChargeback: (theirs) => [
@@ -358,7 +373,11 @@ async function objectsOf(key: string): Promise<Ids> {
     ...keyed({ name: 'Tea', percentage: 5, codes: { count: 1 } }),
   });
   assert.equal(minted.status, 201, minted.text);
+  const role = (await service.call('GET', '/v1/roles', { key })).body.data[0].id;
+  const member = await made(key, '/v1/team_members', { body: someMember(role) });
   return {
+    role,
+    member,
     coupon: minted.body.id,
     couponCode: minted.body.codes[0].code,
     address,
@@ -524,7 +543,7 @@ for (const name of askerNames) {
         const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
         const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
         const type = route.operationId === 'listEvents' ? 'order.created' : 'sale';
-        const status = route.operationId === 'listSubscriptions' ? 'active' : 'succeeded';
+        const status = { listSubscriptions: 'active', listTeamMembers: 'pending' }[route.operationId] ?? 'succeeded';
         const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import { forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
@@ -10,6 +11,7 @@ import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
+import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
@@ -22,6 +24,8 @@ export interface WorkerDependencies {
   readonly vault: Vault;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  /** Undefined where mails are kept instead. */
+  readonly mailer: Mailer | undefined;
   readonly lanesDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
@@ -59,6 +63,8 @@ export const jobs: readonly Job[] = [
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
   { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
   { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
+  { name: 'due mails', everyMs: 2_000, run: ({ db, mailer, log }) => sendDueMails(db, mailer, log, 20) },
+  { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },
   {
     name: 'stale rate limits',

@@ -34,7 +34,8 @@ export type KeyPurpose =
   | 'webhook-secrets'
   | 'kept-answers'
   | 'database-role-api'
-  | 'database-role-vault';
+  | 'database-role-vault'
+  | 'invitations';
 
 /** One master secret, one derived key per purpose: a leak of one use says nothing about another. */
 export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {

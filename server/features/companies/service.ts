@@ -1,6 +1,7 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { createRoles } from '../team/service.ts';
 import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
@@ -35,8 +36,10 @@ export async function createCompanies(
   });
   const pair = { live: company('live', name), sandbox: company('sandbox', `${name} (demo)`) };
   await db.transaction(async (transaction) => {
-    await insertCompany(transaction, pair.live);
-    await insertCompany(transaction, pair.sandbox);
+    for (const one of [pair.live, pair.sandbox]) {
+      await insertCompany(transaction, one);
+      await createRoles(transaction, one.id, nowMs);
+    }
   });
   return pair;
 }

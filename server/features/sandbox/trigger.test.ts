@@ -17,8 +17,8 @@ const trigger = (body: Record<string, unknown>, options = {}): Promise<Reply> =>
   service.call('POST', '/v1/sandbox/events/trigger', { body, ...options });
 
 describe('a trigger', () => {
-  it('exists for every event of a customer, card, order, subscription and endpoint', () => {
-    const resources = ['customer', 'payment_method', 'order', 'subscription', 'webhook_endpoint'];
+  it('exists for every event of a customer, card, order, subscription, member and endpoint', () => {
+    const resources = ['customer', 'payment_method', 'order', 'subscription', 'team_member', 'webhook_endpoint'];
     const expected = eventTypes.filter((type) => resources.includes(type.split('.')[0] ?? ''));
     assert.deepEqual(triggerable.toSorted(), expected.toSorted());
   });
@@ -72,7 +72,6 @@ describe('a trigger', () => {
 
   it('refuses what there is not', async () => {
     assertInvalid(await trigger({ type: 'order.paid' }), 'type');
-    assertInvalid(await trigger({ type: 'team_member.invited' }), 'type');
     assertInvalid(await trigger({ type: 'order.created', overrides: 5 }), 'overrides');
   });
 

@@ -32,6 +32,8 @@ import {
   resumeSubscription,
   type Subscriptions,
 } from '../subscriptions/service.ts';
+import { teamMemberCreate } from '../team/schemas.ts';
+import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/service.ts';
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
 
 /** Makes a real object reach the state that emits an event, so that a receiver gets the real thing. */
@@ -39,6 +41,7 @@ import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependenci
 export interface TriggerDependencies {
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  readonly team: TeamDependencies;
   readonly cards: CardDependencies;
   readonly references: CustomerReferences & PaymentMethodReferences;
   readonly webhooks: WebhookDependencies;
@@ -254,6 +257,18 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'subscription.canceled': subscribed(cardsFor.approved, (context, _, { subscription }) =>
     cancelSubscription(context, subscription.id),
   ),
+  'team_member.invited': async (context, { team }, overrides) => {
+    const [role] = (await getRoles(context, new Set())).data;
+    const unique = randomBase62(12).toLowerCase();
+    const person = {
+      first_name: 'Sam',
+      last_name: 'Sandbox',
+      email: `trigger-${unique}@example.com`,
+      phone_number: '+15555550100',
+      role_id: role?.id,
+    };
+    return (await inviteTeamMember(context, team, checked(teamMemberCreate, { ...person, ...overrides }))).id;
+  },
   'webhook_endpoint.disabled': async (context, { webhooks }) => {
     const url = 'https://receiver.invalid/';
     const input = { url, enabled_events: ['webhook_endpoint.disabled'] };

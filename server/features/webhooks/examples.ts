@@ -4,6 +4,7 @@ import type { EventType } from '../events/service.ts';
 import { order } from '../orders/schemas.ts';
 import { paymentMethod } from '../payment-methods/schemas.ts';
 import { subscription } from '../subscriptions/schemas.ts';
+import { teamMember } from '../team/schemas.ts';
 import { endpoint } from './schemas.ts';
 
 /** What a test event carries: the object that the API reference shows as an example. */
@@ -13,6 +14,7 @@ const schemas: Readonly<Record<string, TSchema & { readonly examples?: unknown }
   payment_method: paymentMethod,
   order,
   subscription,
+  team_member: teamMember,
   webhook_endpoint: endpoint,
 };
 

@@ -12,6 +12,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import type { AddressCheck } from '../../platform/outbound/addresses.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { insertEvents, newEvent } from '../events/service.ts';
+import { mailTeam } from '../team/service.ts';
 import {
   deleteEndpoint,
   disableOne,
@@ -188,7 +189,7 @@ const reasons: Readonly<Record<DisableReason, string>> = {
   failing: 'nothing but failures for five days',
 };
 
-/** The service itself gives up on a receiver, and says so with an event. */
+/** The service itself gives up on a receiver, and says so with an event and a mail to the team. */
 export async function disableEndpoint(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   companyId: string,
@@ -202,5 +203,16 @@ export async function disableEndpoint(
     const nowMs = clock.nowMs() + clock_offset_ms;
     const event = newEvent(companyId, nowMs, 'webhook_endpoint.disabled', toWire(row), sequence, null);
     await insertEvents(transaction, [event]);
+    await mailTeam(transaction, companyId, nowMs, {
+      subject: 'A webhook endpoint was disabled',
+      body: [
+        `Nothing is delivered to ${row.url} any more: ${reasons[reason]}.`,
+        '',
+        'Enable it again when its receiver works. Events are kept for 30 days and can be replayed.',
+        '',
+        `Endpoint: ${row.id}`,
+        '',
+      ].join('\n'),
+    });
   });
 }

@@ -1,0 +1,158 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { RoleTemplate } from './roles.ts';
+
+export interface RoleRow {
+  id: string;
+  name: string;
+  description: string;
+  default_page: string;
+  permissions: string[];
+}
+
+export async function insertRoles(
+  db: Queryable,
+  companyId: string,
+  roles: readonly (RoleTemplate & { readonly id: string })[],
+): Promise<void> {
+  await db.query(
+    `INSERT INTO roles (company_id, id, name, description, default_page, permissions)
+     SELECT $1, id, name, description, page, permissions FROM json_to_recordset($2::json)
+       AS r (id uuid, name text, description text, page text, permissions text[]) ON CONFLICT DO NOTHING`,
+    [
+      companyId,
+      JSON.stringify(
+        roles.map(({ defaultPage, permissions, ...role }) => ({
+          ...role,
+          page: defaultPage,
+          permissions: `{${permissions.join()}}`,
+        })),
+      ),
+    ],
+  );
+}
+
+/** By the alphabet, whatever the collation of the database. */
+export async function findRoles(db: Queryable, companyId: string): Promise<RoleRow[]> {
+  return db.query<RoleRow>(
+    `SELECT id, name, description, default_page, permissions FROM roles WHERE company_id = $1
+     ORDER BY lower(name) COLLATE "C", id`,
+    [companyId],
+  );
+}
+
+/** Companies from before there were roles. */
+export async function findCompaniesWithoutRoles(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT id FROM companies c WHERE NOT EXISTS (SELECT 1 FROM roles r WHERE r.company_id = c.id)`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+export interface MemberRow {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  phone_number: string;
+  status: 'pending' | 'active' | 'blocked';
+  role_id: string;
+  role_name: string;
+  invited_at: Date;
+  accepted_at: Date | null;
+  updated_at: Date;
+}
+
+export interface NewMember extends Omit<MemberRow, 'role_name' | 'status' | 'accepted_at'> {
+  readonly email_key: string;
+  readonly invitation_hash: Buffer;
+  readonly invitation_expires_at: Date;
+}
+
+export async function insertMember(db: Queryable, companyId: string, member: NewMember): Promise<void> {
+  await db.query(
+    `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, phone_number, status, role_id,
+       invitation_hash, invitation_expires_at, invited_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12)`,
+    [
+      companyId,
+      member.id,
+      member.email,
+      member.email_key,
+      member.first_name,
+      member.last_name,
+      member.phone_number,
+      member.role_id,
+      member.invitation_hash,
+      member.invitation_expires_at,
+      member.invited_at,
+      member.updated_at,
+    ],
+  );
+}
+
+const columns = `id, email, first_name, last_name, phone_number, status, role_id, invited_at, accepted_at, updated_at,
+  (SELECT r.name FROM roles r WHERE r.company_id = team_members.company_id AND r.id = team_members.role_id) AS role_name`;
+
+const source: ListSource = { table: 'team_members', objectType: 'team_member', columns, sorts: {} };
+
+export interface MemberFilters extends QueryValues<typeof createdAtFilters> {
+  readonly status?: readonly string[];
+}
+
+export async function listMembers(
+  db: Queryable,
+  companyId: string,
+  filters: MemberFilters,
+  page: PageRequest,
+): Promise<Page<MemberRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.status) where.push(sql`status = ANY(${filters.status}::text[])`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+/** Those who hear of it when something is wrong with the company. */
+export async function findActiveMembers(db: Queryable, companyId: string): Promise<{ email: string }[]> {
+  return db.query<{ email: string }>(
+    `SELECT email FROM team_members WHERE company_id = $1 AND status = 'active' ORDER BY id LIMIT 100`,
+    [companyId],
+  );
+}
+
+export interface Invitation {
+  readonly company_name: string;
+  readonly first_name: string;
+  readonly email: string;
+  readonly role_name: string;
+  readonly status: MemberRow['status'];
+  readonly expired: boolean;
+}
+
+const invitation = `c.name AS company_name, m.first_name, m.email, m.status, m.invitation_expires_at <= now() AS expired,
+  (SELECT r.name FROM roles r WHERE r.company_id = m.company_id AND r.id = m.role_id) AS role_name`;
+
+export async function findInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<Invitation | undefined> {
+  const [row] = await db.query<Invitation>(
+    `SELECT ${invitation} FROM team_members m JOIN companies c ON c.id = m.company_id 
+     WHERE m.company_id = $1 AND m.invitation_hash = $2`,
+    [companyId, hash],
+  );
+  return row;
+}
+
+/** True for whoever is the first to accept it in time. */
+export async function acceptInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE team_members m SET status = 'active', accepted_at = now() + c.clock_offset_ms * interval '1 ms',
+       updated_at = now() + c.clock_offset_ms * interval '1 ms'
+     FROM companies c
+     WHERE m.company_id = $1 AND m.invitation_hash = $2 AND c.id = m.company_id AND m.status = 'pending'
+       AND m.invitation_expires_at > now()
+     RETURNING 1`,
+    [companyId, hash],
+  );
+  return rows.length === 1;
+}

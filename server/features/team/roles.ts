@@ -1,0 +1,58 @@
+import { type Permission, permissions } from '../../http/permissions.ts';
+
+/** The roles every company begins with. */
+export interface RoleTemplate {
+  readonly name: string;
+  readonly description: string;
+  /** Where the dashboard opens. */
+  readonly defaultPage: string;
+  readonly permissions: readonly Permission[];
+}
+
+const reads = permissions.filter((permission) => permission.endsWith(':read'));
+const all = (...resources: readonly string[]): Permission[] =>
+  permissions.filter((permission) => resources.includes(permission.split(':')[0] ?? ''));
+const together = (...lists: readonly (readonly Permission[])[]): Permission[] =>
+  permissions.filter((permission) => lists.some((list) => list.includes(permission)));
+
+export const roleTemplates: readonly RoleTemplate[] = [
+  {
+    name: 'Owner',
+    description: 'Everything, the company itself included.',
+    defaultPage: '/home',
+    permissions,
+  },
+  {
+    name: 'Admin',
+    description: 'Everything but the company itself.',
+    defaultPage: '/home',
+    permissions,
+  },
+  {
+    name: 'Developer',
+    description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
+    defaultPage: '/developers',
+    permissions: permissions.filter((permission) => permission !== 'team_members:write'),
+  },
+  {
+    name: 'Finance',
+    description: 'Orders, refunds, subscriptions and coupons.',
+    defaultPage: '/orders',
+    permissions: together(reads, all('orders', 'transactions', 'subscriptions', 'coupons')),
+  },
+  {
+    name: 'Support',
+    description: 'Helps customers: their data, cards, orders and subscriptions.',
+    defaultPage: '/customers',
+    permissions: together(
+      all('customers', 'payment_methods', 'orders', 'subscriptions'),
+      reads.filter((permission) => !permission.startsWith('team_members') && !permission.startsWith('webhook')),
+    ),
+  },
+  {
+    name: 'Viewer',
+    description: 'Looks, and changes nothing.',
+    defaultPage: '/home',
+    permissions: reads,
+  },
+];

@@ -1,0 +1,85 @@
+import Type, { type Static } from 'typebox';
+import { name, timestamp, uuid, nullable } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const phone = Type.String({
+  maxLength: 12,
+  pattern: '^\\+1[0-9]{10}$',
+  description: 'A US number: `+1` and 10 digits.',
+  examples: ['+15551234567'],
+});
+const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['grace@example.com'] });
+
+export const teamMemberCreate = Type.Object(
+  { first_name: name(), last_name: name(), email, phone_number: phone, role_id: uuid() },
+  { additionalProperties: false, title: 'TeamMemberCreate' },
+);
+export type TeamMemberCreate = Static<typeof teamMemberCreate>;
+
+export const memberStatuses = ['pending', 'active', 'blocked'] as const;
+
+export const teamMember = Type.Object(
+  {
+    id: uuid(),
+    email,
+    first_name: Type.String(),
+    last_name: Type.String(),
+    phone_number: phone,
+    status: Type.Enum([...memberStatuses]),
+    role: Type.Object({ id: uuid(), name: Type.String() }),
+    invited_at: timestamp(),
+    accepted_at: nullable(timestamp()),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'TeamMember',
+    examples: [
+      {
+        id: '019c4c21-0000-7f00-9a55-617283940516',
+        email: 'grace@example.com',
+        first_name: 'Grace',
+        last_name: 'Hopper',
+        phone_number: '+15551234567',
+        status: 'pending',
+        role: { id: '019c4c21-1000-7f00-9a55-617283940517', name: 'Developer' },
+        invited_at: '2026-02-11T09:45:00.000Z',
+        accepted_at: null,
+        created_at: '2026-02-11T09:45:00.000Z',
+        updated_at: '2026-02-11T09:45:00.000Z',
+      },
+    ],
+  },
+);
+export type TeamMember = Static<typeof teamMember>;
+
+export const role = Type.Object(
+  {
+    id: uuid(),
+    name: Type.String(),
+    description: Type.String(),
+    default_page: Type.String({ description: 'Where the dashboard opens.' }),
+    permissions: Type.Optional(Type.Array(Type.String(), { description: 'With `expand=permissions`.' })),
+  },
+  { title: 'Role' },
+);
+export type Role = Static<typeof role>;
+
+export const roleList = Type.Object(
+  { data: Type.Array(role) },
+  {
+    title: 'RoleList',
+    examples: [
+      {
+        data: [
+          {
+            id: '019c4c21-1000-7f00-9a55-617283940517',
+            name: 'Developer',
+            description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
+            default_page: '/developers',
+          },
+        ],
+      },
+    ],
+  },
+);

@@ -1,0 +1,317 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { SMTPServer } from 'smtp-server';
+import { assertRefused, contextOf, countOf } from '../../../tests/support/orders.ts';
+import { type CallOptions, type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { permissions } from '../../http/permissions.ts';
+import { createLog } from '../../platform/log.ts';
+import { smtpMailer } from '../../platform/mail/smtp.ts';
+import { sendDueMails } from '../mails/jobs.ts';
+import { createEndpoint, disableEndpoint } from '../webhooks/service.ts';
+import { ensureRoles } from './service.ts';
+
+let service: TestService;
+let roles: { id: string; name: string }[];
+
+before(async () => {
+  service = await startTestService();
+  roles = (await service.call('GET', '/v1/roles')).body.data;
+});
+after(() => service.stop());
+
+let counter = 0;
+const somebody = (overrides: Record<string, unknown> = {}): Record<string, unknown> => {
+  counter += 1;
+  return {
+    first_name: 'Grace',
+    last_name: 'Hopper',
+    email: `member-${process.pid}-${counter}@example.com`,
+    phone_number: '+15551234567',
+    role_id: roles[0]?.id,
+    ...overrides,
+  };
+};
+const invite = (body: Record<string, unknown>, options: CallOptions = {}): Promise<Reply> =>
+  service.call('POST', '/v1/team_members', { body, ...options });
+
+const mailsTo = (recipient: string): Promise<{ id: string; subject: string; body: string; sent_at: Date | null }[]> =>
+  service.db.query('SELECT id, subject, body, sent_at FROM mails WHERE recipient = $1 ORDER BY id', [recipient]);
+
+const linkIn = (body: string): string => new URL(/https?:\S+/.exec(body)?.[0] ?? '').pathname;
+
+describe('roles', () => {
+  it('are six for each company, sorted by name, without permissions unless asked for', async () => {
+    const reply = await service.call('GET', '/v1/roles');
+    const names = reply.body.data.map(({ name }: { name: string }) => name);
+    assert.deepEqual(names, ['Admin', 'Developer', 'Finance', 'Owner', 'Support', 'Viewer']);
+    for (const role of reply.body.data) {
+      assert.deepEqual(Object.keys(role).sort(), ['default_page', 'description', 'id', 'name']);
+    }
+    assert.deepEqual(Object.keys(reply.body), ['data']);
+  });
+
+  it('show their permission keys with expand=permissions', async () => {
+    const { data } = (await service.call('GET', '/v1/roles?expand=permissions')).body;
+    const of = (name: string): string[] => data.find((role: { name: string }) => role.name === name).permissions;
+    assert.deepEqual(of('Owner'), [...permissions]);
+    assert.ok(of('Viewer').every((permission) => permission.endsWith(':read')));
+    assert.ok(of('Finance').includes('orders:write') && !of('Finance').includes('team_members:write'));
+    assertRefused(await service.call('GET', '/v1/roles?expand=members'), 400, 'validation_error', 'expand');
+  });
+
+  it('have ids of their own in each company', async () => {
+    const other = await service.createMerchant();
+    const { data } = (await service.call('GET', '/v1/roles', { key: other.key })).body;
+    assert.ok(data.every(({ id }: { id: string }) => !roles.some((role) => role.id === id)));
+  });
+
+  it('are made for companies that have none yet', async () => {
+    const { sandbox, key } = await service.createMerchant();
+    await service.db.query('DELETE FROM roles WHERE company_id = $1', [sandbox.id]);
+    await ensureRoles(service.db, service.clock.nowMs());
+    assert.equal((await service.call('GET', '/v1/roles', { key })).body.data.length, 6);
+  });
+});
+
+describe('inviting a team member', () => {
+  it('returns it pending, with its role, and sends an event', async () => {
+    const body = somebody();
+    const reply = await invite(body);
+    assert.equal(reply.status, 201, reply.text);
+    const { id, created_at, updated_at, invited_at, ...rest } = reply.body;
+    const { role_id: _, ...person } = body;
+    const role = { id: roles[0]?.id, name: roles[0]?.name };
+    assert.deepEqual(rest, { ...person, role, status: 'pending', accepted_at: null });
+    assert.deepEqual([updated_at, invited_at], [created_at, created_at]);
+    const [event] = (await service.call('GET', `/v1/events?object_id=${id}`)).body.data;
+    assert.deepEqual([event.type, event.data.object], ['team_member.invited', reply.body]);
+  });
+
+  for (const field of ['first_name', 'last_name', 'email', 'phone_number', 'role_id']) {
+    it(`needs ${field}`, async () => {
+      const { [field]: _, ...rest } = somebody();
+      const reply = await invite(rest);
+      assertRefused(reply, 400, 'validation_error', field);
+      assert.equal(reply.body.error.field_errors[0].code, 'required_field');
+    });
+  }
+
+  it('takes US numbers only: +1 and exactly ten digits', async () => {
+    for (const phone_number of ['+1555123456', '+155512345678', '15551234567', '+4915123456789', '+1 5551234567', '']) {
+      assertRefused(await invite(somebody({ phone_number })), 400, 'validation_error', 'phone_number');
+    }
+  });
+
+  it('is 409 resource_already_exists for an address with a pending or active membership, whatever its case', async () => {
+    const body = somebody();
+    assert.equal((await invite(body)).status, 201);
+    const again = { ...somebody(), email: String(body.email).toUpperCase() };
+    assertRefused(await invite(again), 409, 'resource_already_exists', 'email');
+    await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE email = $1`, [
+      body.email,
+    ]);
+    assertRefused(await invite({ ...somebody(), email: body.email }), 409, 'resource_already_exists', 'email');
+    assert.equal((await mailsTo(String(body.email))).length, 1, 'nobody is mailed twice');
+  });
+
+  it('of two at once lets one through', async () => {
+    const { email } = somebody();
+    const replies = await Promise.all(Array.from({ length: 10 }, () => invite(somebody({ email }))));
+    assert.equal(replies.filter(({ status }) => status === 201).length, 1);
+    assert.equal(await countOf(service, 'team_members', 'email = $1', [email]), 1);
+    assert.equal((await mailsTo(String(email))).length, 1);
+  });
+
+  it('is made once for an idempotency key', async () => {
+    const idempotencyKey = randomUUID();
+    const body = somebody();
+    const [first, again] = [await invite(body, { idempotencyKey }), await invite(body, { idempotencyKey })];
+    assert.deepEqual([again.status, again.text], [201, first.text]);
+  });
+
+  it('refuses roles of nobody and of others', async () => {
+    const other = await service.createMerchant();
+    const [theirs] = (await service.call('GET', '/v1/roles', { key: other.key })).body.data;
+    for (const role_id of [randomUUID(), theirs.id]) {
+      assertRefused(await invite(somebody({ role_id })), 404, 'resource_not_found', 'role_id');
+    }
+  });
+
+  it('needs the permission to', async () => {
+    const reader = await service.createKey(service.company, { permissions: ['team_members:read'] });
+    assertRefused(await invite(somebody(), { key: reader }), 403, 'insufficient_permissions');
+    assert.equal((await service.call('GET', '/v1/team_members', { key: reader })).status, 200);
+    const other = await service.createKey(service.company, { permissions: ['customers:read'] });
+    for (const path of ['/v1/roles', '/v1/team_members']) {
+      assertRefused(await service.call('GET', path, { key: other }), 403, 'insufficient_permissions');
+    }
+  });
+});
+
+describe('the list of members', () => {
+  it('is newest first, in pages, and can be filtered by status', async () => {
+    const { key } = await service.createMerchant();
+    const [role] = (await service.call('GET', '/v1/roles', { key })).body.data;
+    const made: string[] = [];
+    for (let n = 0; n < 3; n += 1) made.unshift((await invite(somebody({ role_id: role.id }), { key })).body.id);
+    await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE id = $1`, [made[1]]);
+    const read = async (query: string): Promise<string[]> =>
+      (await service.call('GET', `/v1/team_members${query}`, { key })).body.data.map(({ id }: { id: string }) => id);
+    assert.deepEqual(await read(''), made);
+    assert.deepEqual(await read(`?limit=1&starting_after=${made[0]}`), [made[1]]);
+    assert.deepEqual(await read('?status=active'), [made[1]]);
+    assert.deepEqual(await read('?status=pending'), [made[0], made[2]]);
+    assert.deepEqual(await read('?status=blocked'), []);
+    assertRefused(
+      await service.call('GET', '/v1/team_members?status=gone', { key }),
+      400,
+      'validation_error',
+      'status',
+    );
+  });
+});
+
+describe('the invitation', () => {
+  it('is mailed with a link that is accepted once', async () => {
+    const { body: member } = await invite(somebody());
+    const [mail] = await mailsTo(member.email);
+    const path = linkIn(mail?.body ?? '');
+    const page = await fetch(service.baseUrl + path);
+    assert.equal(page.status, 200);
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);
+    assert.match(await page.text(), /Accept the invitation/);
+    assert.equal((await statusOf(member.id)).status, 'pending', 'looking at it accepts nothing');
+    const accepted = await fetch(service.baseUrl + path, { method: 'POST' });
+    assert.match(await accepted.text(), /part of the team/);
+    const active = await statusOf(member.id);
+    assert.deepEqual([active.status, active.accepted_at !== null], ['active', true]);
+    assert.match(await (await fetch(service.baseUrl + path, { method: 'POST' })).text(), /Already accepted/);
+  });
+
+  it('is not in the database in a form that opens it', async () => {
+    const { body: member } = await invite(somebody());
+    const [mail] = await mailsTo(member.email);
+    const token =
+      linkIn(mail?.body ?? '')
+        .split('/')
+        .at(-1) ?? '';
+    assert.equal(token.length, 64);
+    const rows = await service.db.query<{ text: string }>('SELECT t::text AS text FROM team_members t');
+    assert.ok(rows.every(({ text }) => !text.includes(token)));
+  });
+
+  it('ends after seven days, and for one who is blocked', async () => {
+    const { body: member } = await invite(somebody());
+    const path = linkIn((await mailsTo(member.email))[0]?.body ?? '');
+    await service.db.query(`UPDATE team_members SET status = 'blocked' WHERE id = $1`, [member.id]);
+    assert.equal((await fetch(service.baseUrl + path, { method: 'POST' })).status, 410);
+    await service.db.query(
+      `UPDATE team_members SET status = 'pending', invitation_expires_at = now() - interval '1 s' WHERE id = $1`,
+      [member.id],
+    );
+    assert.equal((await fetch(service.baseUrl + path, { method: 'POST' })).status, 410);
+    assert.equal((await statusOf(member.id)).status, 'pending');
+    assert.equal((await fetch(`${service.baseUrl}/invitations/nonsense`)).status, 404);
+  });
+
+  it('shows names as text, whatever they contain', async () => {
+    const { body: member } = await invite(somebody({ first_name: '<img src=x onerror=alert(1)>' }));
+    const path = linkIn((await mailsTo(member.email))[0]?.body ?? '');
+    const html = await (await fetch(service.baseUrl + path)).text();
+    assert.ok(!html.includes('<img'), html);
+  });
+
+  async function statusOf(id: string): Promise<Record<string, unknown>> {
+    const { data } = (await service.call('GET', '/v1/team_members?limit=100')).body;
+    return data.find((member: { id: string }) => member.id === id);
+  }
+});
+
+describe('mails', () => {
+  it('are shown at /mailbox to the machine itself, newest first, and to nobody else', async () => {
+    const { body: member } = await invite(somebody());
+    const html = await (await fetch(`${service.baseUrl}/mailbox`)).text();
+    assert.match(html, new RegExp(`to ${member.email}`));
+    assert.match(html, /<a href="http:\/\/service\.test\/invitations\//);
+    const address = new URL(service.baseUrl);
+    const { status } = await service.app
+      .inject({
+        method: 'GET',
+        url: '/mailbox',
+        headers: { host: `evil.example:${address.port}` },
+      })
+      .then(({ statusCode }) => ({ status: statusCode }));
+    assert.equal(status, 404);
+  });
+
+  it('go out by SMTP, once each, and again later when the server refuses', async () => {
+    const received: string[] = [];
+    let refuse = true;
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onRcptTo: (_address, _session, done) => done(refuse ? new Error('try later') : null),
+      onData(stream, _session, done) {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          received.push(Buffer.concat(chunks).toString());
+          done();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+    const { port } = server.server.address() as { port: number };
+    const mailer = smtpMailer(`smtp://127.0.0.1:${port}`, 'Payments <svc@example.com>');
+    const log = createLog('silent', { write: () => undefined });
+    try {
+      await service.db.query('DELETE FROM mails');
+      const { body: member } = await invite(somebody());
+      assert.equal(await sendDueMails(service.db, undefined, log, 10), 0, 'without a server they are kept');
+      assert.equal(await sendDueMails(service.db, mailer, log, 10), 1);
+      const [refused] = await service.db.query<{ last_error: string; sent_at: null }>('SELECT * FROM mails');
+      assert.match(refused?.last_error ?? '', /try later/);
+      assert.equal(await sendDueMails(service.db, mailer, log, 10), 0, 'not before its time');
+      refuse = false;
+      await service.db.query('UPDATE mails SET next_attempt_at = now()');
+      assert.equal(await sendDueMails(service.db, mailer, log, 10), 1);
+      await service.db.query('UPDATE mails SET inserted_at = inserted_at');
+      assert.equal(await sendDueMails(service.db, mailer, log, 10), 0);
+      assert.equal(received.length, 1);
+      assert.match(received[0] ?? '', new RegExp(`To: ${member.email}`));
+      assert.match(received[0] ?? '', /From: Payments <svc@example\.com>/);
+      assert.match(received[0] ?? '', /invitations/);
+      assert.ok((await mailsTo(member.email))[0]?.sent_at);
+    } finally {
+      await mailer.close();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    }
+  });
+
+  it('tell the active members, and nobody else, that an endpoint was disabled', async () => {
+    const { sandbox, key } = await service.createMerchant();
+    const [role] = (await service.call('GET', '/v1/roles', { key })).body.data;
+    const [active, pending] = [
+      (await invite(somebody({ role_id: role.id }), { key })).body,
+      (await invite(somebody({ role_id: role.id }), { key })).body,
+    ];
+    await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE id = $1`, [active.id]);
+    const url = 'https://receiver.invalid/hook';
+    const webhooks = {
+      outbound: service.outbound,
+      isAllowed: () => true,
+      clock: service.clock,
+      secretKey: service.webhookSecretKey,
+    };
+    const context = contextOf(service, sandbox);
+    const { id } = await createEndpoint(context, webhooks, { url, enabled_events: ['*'] }, { url });
+    await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');
+    const [, mail] = await mailsTo(active.email);
+    assert.equal(mail?.subject, 'A webhook endpoint was disabled');
+    assert.match(mail?.body ?? '', /receiver\.invalid\/hook.*five days/);
+    assert.equal((await mailsTo(pending.email)).length, 1, 'only the invitation');
+    await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');
+    assert.equal((await mailsTo(active.email)).length, 2, 'not again when it is disabled already');
+  });
+});
