@@ -76,9 +76,8 @@ CREATE TABLE coupon_codes (
   CONSTRAINT coupon_codes_check CHECK (((redemptions >= 0) AND (redemptions <= used))),
   CONSTRAINT coupon_codes_code UNIQUE (company_id, code),
   CONSTRAINT coupon_codes_company_id_coupon_id_fkey FOREIGN KEY (company_id, coupon_id) REFERENCES coupons(company_id, id),
-  CONSTRAINT coupon_codes_pkey PRIMARY KEY (company_id, id)
+  CONSTRAINT coupon_codes_pkey PRIMARY KEY (company_id, coupon_id, id)
 );
-CREATE INDEX coupon_codes_coupon ON public.coupon_codes USING btree (company_id, coupon_id, id);
 
 CREATE TABLE coupon_redemptions (
   company_id uuid NOT NULL,
@@ -89,7 +88,7 @@ CREATE TABLE coupon_redemptions (
   counted boolean NOT NULL,
   waits boolean NOT NULL,
   CONSTRAINT coupon_redemptions_check CHECK ((NOT (counted AND waits))),
-  CONSTRAINT coupon_redemptions_company_id_code_id_fkey FOREIGN KEY (company_id, code_id) REFERENCES coupon_codes(company_id, id),
+  CONSTRAINT coupon_redemptions_company_id_coupon_id_code_id_fkey FOREIGN KEY (company_id, coupon_id, code_id) REFERENCES coupon_codes(company_id, coupon_id, id),
   CONSTRAINT coupon_redemptions_company_id_coupon_id_fkey FOREIGN KEY (company_id, coupon_id) REFERENCES coupons(company_id, id),
   CONSTRAINT coupon_redemptions_pkey PRIMARY KEY (company_id, id)
 );

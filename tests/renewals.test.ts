@@ -15,7 +15,7 @@ import { startTestService, type TestService } from './support/service.ts';
  * orders by hand and bring new cards. `SVC_RENEWALS=2000x36` is 2,000 subscriptions and 36 months with four workers.
  */
 
-const [count = 30, months = 3] = (process.env.SVC_RENEWALS ?? '').split('x').filter(Boolean).map(Number);
+const [count = 20, months = 2] = (process.env.SVC_RENEWALS ?? '').split('x').filter(Boolean).map(Number);
 const long = process.env.SVC_RENEWALS !== undefined;
 const [steady, doomed] = long ? [2, 2] : [1, 1];
 const timeout = long ? 3_600_000 : 100_000;

@@ -17,6 +17,7 @@ export const formatMessages: Readonly<Record<string, string>> = {
   currency: 'must be a lowercase ISO 4217 currency code, such as usd',
   country: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
   tag: 'must not be blank, begin or end with a space, or have a comma',
+  'us-phone': 'must be a US number: +1 and exactly 10 digits, such as +15551234567',
   'code-prefix': 'must have letters, digits, - and _ only',
   sku: 'must have lowercase letters, digits, hyphens and underscores only',
 };
@@ -31,6 +32,7 @@ Format.Set('date-time', (value) => {
   const ms = Date.parse(value);
   return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
 });
+Format.Set('us-phone', (value) => /^\+1\d{10}$/.test(value));
 Format.Set('code-prefix', (value) => /^[A-Za-z0-9_-]*$/.test(value));
 Format.Set('tag', (value) => /^[^\s,]([^,]*[^\s,])?$/u.test(value));
 Format.Set('plain-text', (value) => !htmlPattern.test(value));

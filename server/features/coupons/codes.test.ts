@@ -184,7 +184,7 @@ describe('a code', () => {
   });
 });
 
-describe('a coupon with 200,000 codes, between others', () => {
+describe('a coupon with 60,000 codes, between others', () => {
   let coupon: SomeCoupon;
   before(async () => {
     coupon = await someCoupon(service);
@@ -231,7 +231,7 @@ describe('a coupon with 200,000 codes, between others', () => {
        WHERE company_id = '${service.company.id}' AND coupon_id = '${coupon.id}' ORDER BY id DESC LIMIT 101`,
     );
     const text = plan.map((row) => Object.values(row)[0]).join('\n');
-    assert.match(text, /coupon_codes_coupon/, text);
+    assert.match(text, /coupon_codes_pkey[^]*coupon_id = /, text);
     assert.doesNotMatch(text, /Seq Scan|Sort/, text);
   });
 

@@ -91,16 +91,16 @@ const lockStatement = `
     ORDER BY c.company_id, c.id FOR NO KEY UPDATE OF c
   )
   SELECT k.id FROM coupon_codes k
-  JOIN (SELECT DISTINCT w.company_id, w.code_id FROM wanted w
+  JOIN (SELECT DISTINCT w.company_id, w.coupon_id, w.code_id FROM wanted w
         JOIN coupon c ON c.company_id = w.company_id AND c.id = w.coupon_id) w
-    ON w.company_id = k.company_id AND w.code_id = k.id
+    ON w.company_id = k.company_id AND w.coupon_id = k.coupon_id AND w.code_id = k.id
   ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k`;
 
 const lockedFactsStatement = `
   SELECT w.id AS redemption_id, ${facts('w.customer_id')}
   FROM json_to_recordset($1::json) AS w (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid)
   JOIN coupons c ON c.company_id = w.company_id AND c.id = w.coupon_id
-  JOIN coupon_codes k ON k.company_id = w.company_id AND k.id = w.code_id`;
+  JOIN coupon_codes k ON k.company_id = w.company_id AND k.coupon_id = w.coupon_id AND k.id = w.code_id`;
 
 /**
  * What the coupons of some redemptions are like, by redemption. They stay so until the transaction ends: the second
@@ -133,9 +133,9 @@ const reserveStatement = `
     WHERE c.company_id = m.company_id AND c.id = m.coupon_id
   )
   UPDATE coupon_codes k SET used = k.used + m.used, redemptions = k.redemptions + m.counted
-  FROM (SELECT company_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
-        FROM made GROUP BY company_id, code_id) m
-  WHERE k.company_id = m.company_id AND k.id = m.code_id`;
+  FROM (SELECT company_id, coupon_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
+        FROM made GROUP BY company_id, coupon_id, code_id) m
+  WHERE k.company_id = m.company_id AND k.coupon_id = m.coupon_id AND k.id = m.code_id`;
 
 /** Whoever calls this holds the locks, and has looked at the limits. */
 export async function insertRedemptions(db: Queryable, redemptions: readonly Redemption[]): Promise<void> {
@@ -160,9 +160,9 @@ const concludeStatement = `
     ORDER BY c.company_id, c.id FOR NO KEY UPDATE OF c
   ), code AS MATERIALIZED (
     SELECT k.company_id, k.id FROM coupon_codes k
-    JOIN (SELECT DISTINCT e.company_id, e.code_id FROM ending e
+    JOIN (SELECT DISTINCT e.company_id, e.coupon_id, e.code_id FROM ending e
           JOIN coupon c ON c.company_id = e.company_id AND c.id = e.coupon_id) e
-      ON e.company_id = k.company_id AND e.code_id = k.id
+      ON e.company_id = k.company_id AND e.coupon_id = k.coupon_id AND e.code_id = k.id
     ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k
   ), counted AS (
     UPDATE coupon_redemptions r SET counted = true, waits = false FROM ending e
@@ -178,10 +178,10 @@ const concludeStatement = `
     WHERE c.company_id = e.company_id AND c.id = e.coupon_id
   )
   UPDATE coupon_codes k SET used = k.used - e.given_back, redemptions = k.redemptions + e.redeemed
-  FROM (SELECT company_id, code_id, count(*) FILTER (WHERE redeemed) AS redeemed,
-          count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, code_id) e
+  FROM (SELECT company_id, coupon_id, code_id, count(*) FILTER (WHERE redeemed) AS redeemed,
+          count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, coupon_id, code_id) e
   JOIN code h ON h.company_id = e.company_id AND h.id = e.code_id
-  WHERE k.company_id = e.company_id AND k.id = e.code_id`;
+  WHERE k.company_id = e.company_id AND k.coupon_id = e.coupon_id AND k.id = e.code_id`;
 
 /** The charges are decided: each redemption counts, or is given back. */
 export async function concludeRedemptions(db: Queryable, ends: readonly RedemptionEnd[]): Promise<void> {

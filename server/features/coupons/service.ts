@@ -336,7 +336,8 @@ const lockedFields = [
 function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs: number): void {
   const [before, after] = [toWire(row), toWire(to)];
   // The order of ids says nothing.
-  const compared = (value: unknown): string => JSON.stringify(Array.isArray(value) ? value.toSorted() : value);
+  const compared = (value: unknown): string =>
+    JSON.stringify(Array.isArray(value) ? value.map(String).toSorted((one, other) => one.localeCompare(other)) : value);
   const changes = (field: keyof CouponUpdate): boolean =>
     input[field] !== undefined && compared(before[field]) !== compared(after[field]);
   const locked: (keyof CouponUpdate)[] = [];

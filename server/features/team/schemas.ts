@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 
 const phone = Type.String({
   maxLength: 12,
-  pattern: '^\\+1[0-9]{10}$',
+  format: 'us-phone',
   description: 'A US number: `+1` and 10 digits.',
   examples: ['+15551234567'],
 });
