@@ -106,7 +106,7 @@ function bodyOf({ body, file }: CallInput): Pick<RequestInit, 'body'> {
   if (body) return { body: JSON.stringify(body) };
   if (!file) return {};
   const form = new FormData();
-  form.set('file', file instanceof Blob ? file : new Blob([file as BlobPart]), 'image');
+  form.set('file', file instanceof Blob ? file : new Blob([file as ArrayBuffer]), 'image');
   return { body: form };
 }
 
