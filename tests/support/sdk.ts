@@ -24,7 +24,7 @@ export function recordedSdk(
 ): RecordedSdk {
   const attempts: Attempt[] = [];
   const recordingFetch: typeof fetch = async (input, init) => {
-    const url = String(input);
+    const url = input as string;
     const method = init?.method ?? 'GET';
     const path = url.slice(new URL(url).origin.length);
     const headers = new Headers(init?.headers);

@@ -33,6 +33,7 @@ export function retryDelayMs(
 /** Ends early, with the caller's reason, when the caller gives up. */
 export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);
