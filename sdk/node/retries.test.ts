@@ -219,6 +219,11 @@ describe('a slow call', () => {
     assert.equal(error.code, 'timed_out');
   });
 
+  it('may take for ever, but not no time', async () => {
+    await svc.customers.list({ limit: 1 }, { timeoutMs: Infinity, maxRetries: 0 });
+    for (const timeoutMs of [0, -1, NaN]) await assert.rejects(svc.customers.list({}, { timeoutMs }), RangeError);
+  });
+
   it('ends at once when the caller gives up, and is not tried again', async () => {
     proxy.mishaps.push({ delayMs: 5_000 });
     const giveUp = new AbortController();

@@ -54,6 +54,8 @@ export interface SvcOptions {
 
 const usualTimeoutMs = 60_000;
 const usualRetries = 3;
+/** A timer that is set to more goes off at once. */
+const timerMsMax = 2_147_483_647;
 
 /** The key is known to the returned function only, so that a printed client does not show it. */
 export function createCall(apiKey: string, settings: SvcOptions): Call {
@@ -70,6 +72,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
     const url = operation.path === '/capture' && settings.captureUrl ? settings.captureUrl : baseUrl + path;
     const idempotencyKey = operation.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? usualTimeoutMs;
+    if (!(timeoutMs > 0)) throw new RangeError('timeoutMs has to be more than 0');
     const retries = options.maxRetries ?? settings.maxRetries ?? usualRetries;
     const { signal } = options;
     const request = (): RequestInit => ({
@@ -126,10 +129,13 @@ async function exchange(
   signal?.throwIfAborted();
   const attempt = new AbortController();
   let timedOut = false;
-  const timer = setTimeout(() => {
-    timedOut = true;
-    attempt.abort();
-  }, timeoutMs);
+  const timer = setTimeout(
+    () => {
+      timedOut = true;
+      attempt.abort();
+    },
+    Math.min(timeoutMs, timerMsMax),
+  );
   const giveUp = (): void => attempt.abort();
   signal?.addEventListener('abort', giveUp, { once: true });
   try {
