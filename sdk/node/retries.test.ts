@@ -117,7 +117,7 @@ describe('a refused call', () => {
   it('waits as long as Retry-After says', async () => {
     proxy.mishaps.push({ status: 503, headers: { 'retry-after': '1' } });
     await svc.customers.list();
-    assert.ok(waitedMs() >= 1_000 && waitedMs() < 1_600, String(waitedMs()));
+    assert.ok(waitedMs() >= 1_000 && waitedMs() < 4_000, String(waitedMs()));
   });
 
   it('does not wait for long when Retry-After says so', async () => {
@@ -133,7 +133,7 @@ describe('a refused call', () => {
       const patient = new Svc(limited.key, { baseUrl: limited.baseUrl });
       for (let count = 0; count < 4; count += 1) await patient.plans.list();
       const hasty = new Svc(limited.key, { baseUrl: limited.baseUrl, maxRetries: 0 });
-      const calls = Array.from({ length: 4 }, () => hasty.plans.list());
+      const calls = Array.from({ length: 8 }, () => hasty.plans.list());
       const refused = (await Promise.allSettled(calls)).find(({ status }) => status === 'rejected');
       assert.ok(refused?.status === 'rejected');
       assert.ok(refused.reason instanceof RateLimitError);
@@ -149,21 +149,25 @@ describe('a refused call', () => {
     try {
       const client = new Svc(slow.key, { baseUrl: slow.baseUrl });
       const { customerId, productId } = await aShop(client);
+      const charging = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
       faults.charge = async () => {
-        await new Promise((resolve) => setTimeout(resolve, 400));
+        charging.resolve();
+        await released.promise;
         return approvedOutcome();
       };
       const idempotencyKey = randomUUID();
       const body = { customer_id: customerId, items: [{ product_id: productId, quantity: 1 }] };
       const first = client.orders.create(body, { idempotencyKey });
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await charging.promise;
       const refused = await client.orders
         .create(body, { idempotencyKey, maxRetries: 0 })
         .catch((caught: unknown) => caught as SvcError);
       assert.ok(refused instanceof IdempotencyError);
       assert.equal(refused.code, 'request_in_progress');
-      const patient = await client.orders.create(body, { idempotencyKey });
-      assert.equal(patient.id, (await first).id);
+      const patient = client.orders.create(body, { idempotencyKey });
+      setTimeout(released.resolve, 200);
+      assert.equal((await patient).id, (await first).id);
     } finally {
       await stop();
     }
@@ -205,7 +209,7 @@ describe('a slow call', () => {
     proxy.mishaps.push({ delayMs: 5_000 });
     const startedMs = performance.now();
     await svc.customers.list({}, { timeoutMs: 300 });
-    assert.ok(performance.now() - startedMs < 2_000);
+    assert.ok(performance.now() - startedMs < 4_000);
     assert.equal(proxy.seen.length, 2);
   });
 
@@ -237,7 +241,7 @@ describe('a slow call', () => {
     proxy.mishaps.push({ status: 503, headers: { 'retry-after': '30' } });
     const startedMs = performance.now();
     await assert.rejects(svc.customers.list({}, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
-    assert.ok(performance.now() - startedMs < 2_000);
+    assert.ok(performance.now() - startedMs < 4_000);
     await assert.rejects(svc.customers.list({}, { signal: AbortSignal.abort() }), { name: 'AbortError' });
     assert.equal(proxy.seen.length, 1);
   });

@@ -37,7 +37,7 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
       response.writeHead(mishap.status, mishap.headers).end(mishap.body ?? '');
       return;
     }
-    if (typeof mishap === 'object') await new Promise((resolve) => setTimeout(resolve, mishap.delayMs));
+    if (typeof mishap === 'object') await new Promise((resolve) => setTimeout(resolve, mishap.delayMs).unref());
     const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers;
     const body = Buffer.concat(chunks);
     const answer = await fetch(target + request.url, {
