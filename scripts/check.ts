@@ -31,6 +31,7 @@ if (!existsSync(join(toolsPath, 'oxlint'))) {
 const results = [
   run('types', join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
   run('types in the browser', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/browser']),
+  run('types on the edge', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/node']),
   run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),
   run('format', join(toolsPath, 'biome'), ['format', '.']),
 ];

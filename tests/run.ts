@@ -17,7 +17,7 @@ import { rolePassword } from './support/database.ts';
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'tests/**/*.test.ts'];
+const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'sdk/**/*.test.ts', 'tests/**/*.test.ts'];
 
 // These first: the last one to end decides how long it takes.
 const slowest = [

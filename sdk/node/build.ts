@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** `node build.ts [folder]`: makes what npm users get: an ES module and a CommonJS one, each with its types. */
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const folder = resolve(process.argv[2] ?? join(here, 'dist'));
+const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
+
+// CommonJS is asked for by name: the nearest package.json says that the sources are ES modules.
+const formats = {
+  esm: ['--module', 'nodenext'],
+  cjs: ['--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false'],
+} as const;
+const packageTypes = { esm: 'module', cjs: 'commonjs' } as const;
+
+rmSync(folder, { recursive: true, force: true });
+for (const format of ['esm', 'cjs'] as const) {
+  const output = join(folder, format);
+  mkdirSync(output, { recursive: true });
+  const project = ['-p', join(here, 'tsconfig.build.json'), '--outDir', output];
+  execFileSync(process.execPath, [compiler, ...project, ...formats[format]], { stdio: 'inherit' });
+  writeFileSync(join(output, 'package.json'), `${JSON.stringify({ type: packageTypes[format] })}\n`);
+  // The compiler rewrites the names of imported files in the code, not in the types.
+  for (const name of globSync('**/*.d.ts', { cwd: output })) {
+    const file = join(output, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/(from '\.[^']*|import\("\.[^"]*)\.ts(?=['"])/g, '$1.js'));
+  }
+}

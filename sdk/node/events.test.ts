@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { eventTypes } from '../../server/features/events/service.ts';
+import { checkAgainstDocument } from '../../tests/support/openapi.ts';
+import { recordedSdk } from '../../tests/support/sdk.ts';
+import { startTestService, type TestService } from '../../tests/support/service.ts';
+import type { EventType, Svc } from './src/index.ts';
+
+/** The document leaves open what an event is about; the SDK's types say it. Here every type of event is held to them. */
+
+let service: TestService;
+let svc: Svc;
+
+before(async () => {
+  service = await startTestService();
+  svc = recordedSdk(service).svc;
+});
+after(() => service.stop());
+
+/** A call that answers with the object which the types promise. */
+const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
+  customer: ['GET', '/v1/customers/1', 200],
+  payment_method: ['GET', '/v1/customers/1/payment_methods/1', 200],
+  order: ['GET', '/v1/orders/1', 200],
+  subscription: ['GET', '/v1/subscriptions/1', 200],
+  team_member: ['POST', '/v1/team_members', 201],
+  webhook_endpoint: ['GET', '/v1/webhook_endpoints/1', 200],
+};
+
+describe('an event is about what its type says', () => {
+  for (const type of eventTypes satisfies readonly EventType[]) {
+    it(type, async () => {
+      const event = await svc.sandbox.events.trigger({ type });
+      assert.equal(event.type, type);
+      const [method, path, status] = shownBy[type.split('.')[0] ?? ''] ?? assert.fail(`what shows ${type}?`);
+      checkAgainstDocument(method, path, { status, headers: new Headers(), text: JSON.stringify(event.data.object) });
+      const before = Object.keys(event.data.previous ?? {});
+      assert.deepEqual(
+        before.filter((name) => !(name in event.data.object)),
+        [],
+      );
+    });
+  }
+});

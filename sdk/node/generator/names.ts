@@ -1,0 +1,87 @@
+/** Where each operation is found in the client. One that is not listed here fails the generation. */
+
+export const methodNames: Readonly<Record<string, string>> = {
+  createCustomer: 'customers.create',
+  listCustomers: 'customers.list',
+  getCustomer: 'customers.get',
+  updateCustomer: 'customers.update',
+  deleteCustomer: 'customers.delete',
+
+  createCardToken: 'cardTokens.create',
+
+  captureCard: 'paymentMethods.capture',
+  attachPaymentMethod: 'paymentMethods.attach',
+  listPaymentMethods: 'paymentMethods.list',
+  getPaymentMethod: 'paymentMethods.get',
+  deletePaymentMethod: 'paymentMethods.delete',
+
+  createProduct: 'products.create',
+  listProducts: 'products.list',
+  getProduct: 'products.get',
+  updateProduct: 'products.update',
+  deleteProduct: 'products.delete',
+  uploadProductImage: 'products.images.upload',
+  deleteProductImage: 'products.images.delete',
+  reorderProductImages: 'products.images.reorder',
+
+  createOrder: 'orders.create',
+  listOrders: 'orders.list',
+  getOrder: 'orders.get',
+  refundOrder: 'orders.refund',
+  retryOrder: 'orders.retry',
+
+  listPlans: 'plans.list',
+  getPlan: 'plans.get',
+
+  createCoupon: 'coupons.create',
+  listCoupons: 'coupons.list',
+  validateCoupon: 'coupons.validate',
+  getCoupon: 'coupons.get',
+  updateCoupon: 'coupons.update',
+  deleteCoupon: 'coupons.delete',
+  archiveCoupon: 'coupons.archive',
+  mintCouponCodes: 'coupons.codes.mint',
+  listCouponCodes: 'coupons.codes.list',
+
+  createSubscription: 'subscriptions.create',
+  listSubscriptions: 'subscriptions.list',
+  getSubscription: 'subscriptions.get',
+  listUpcomingBills: 'subscriptions.upcoming',
+  updateSubscription: 'subscriptions.update',
+  cancelSubscription: 'subscriptions.cancel',
+  pauseSubscription: 'subscriptions.pause',
+  resumeSubscription: 'subscriptions.resume',
+
+  listTransactions: 'transactions.list',
+  getTransaction: 'transactions.get',
+
+  getClock: 'sandbox.clock.get',
+  advanceClock: 'sandbox.clock.advance',
+  triggerEvent: 'sandbox.events.trigger',
+  raiseChargeback: 'sandbox.orders.chargeback',
+  resolveChargeback: 'sandbox.orders.resolveChargeback',
+
+  listEvents: 'events.list',
+  getEvent: 'events.get',
+
+  createWebhookEndpoint: 'webhookEndpoints.create',
+  listWebhookEndpoints: 'webhookEndpoints.list',
+  getWebhookEndpoint: 'webhookEndpoints.get',
+  updateWebhookEndpoint: 'webhookEndpoints.update',
+  deleteWebhookEndpoint: 'webhookEndpoints.delete',
+  rotateWebhookEndpointSecret: 'webhookEndpoints.rotateSecret',
+  testWebhookEndpoint: 'webhookEndpoints.test',
+  listWebhookEndpointEvents: 'webhookEndpoints.listEvents',
+  listWebhookEndpointDeliveryLogs: 'webhookEndpoints.listDeliveryLogs',
+  upgradeWebhookEndpointVersion: 'webhookEndpoints.upgradeVersion',
+  downgradeWebhookEndpointVersion: 'webhookEndpoints.downgradeVersion',
+  replayWebhookEndpointEvent: 'webhookEndpoints.replayEvent',
+
+  listRoles: 'roles.list',
+
+  createTeamMember: 'teamMembers.create',
+  listTeamMembers: 'teamMembers.list',
+};
+
+/** Their bodies have no required field, and yet mean nothing when empty. */
+export const bodiesNeverLeftOut: readonly string[] = ['advanceClock'];

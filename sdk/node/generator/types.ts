@@ -1,0 +1,229 @@
+import { type ApiOperation, operations, referenceOf, type Schema, schemaNamed, schemas } from './document.ts';
+
+/** Schemas as TypeScript: one file per tag, in the words of the document. */
+
+export const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ', '-');
+export const parametersName = (operation: ApiOperation): string =>
+  `${operation.id[0]?.toUpperCase()}${operation.id.slice(1)}Params`;
+
+/** Long lists of values that several schemas share, by the place where each is written. */
+const eventTypes = schemaNamed('Event').properties?.type?.enum ?? [];
+const eventPatterns = schemaNamed('WebhookEndpointCreate').properties?.enabled_events?.items?.enum ?? [];
+const sharedValues = [
+  { name: 'EventType', values: eventTypes },
+  { name: 'EventPattern', values: eventPatterns },
+] as const;
+
+/** Pages and errors are written by hand; an event is a union over its types. */
+const isPrinted = (name: string): boolean => !name.endsWith('List') && name !== 'Error' && name !== 'Event';
+
+function referencesIn(node: unknown): string[] {
+  if (Array.isArray(node)) return node.flatMap(referencesIn);
+  if (typeof node !== 'object' || node === null) return [];
+  const own = referenceOf(node);
+  return own ? [own] : Object.values(node).flatMap(referencesIn);
+}
+
+function reachableFrom(names: readonly string[], seen = new Set<string>()): Set<string> {
+  for (const name of names) {
+    if (seen.has(name)) continue;
+    seen.add(name);
+    reachableFrom(referencesIn(schemaNamed(name)), seen);
+  }
+  return seen;
+}
+
+/** What is sent may have `undefined` where a field is left out. */
+const sent = reachableFrom(operations.flatMap(({ body }) => referencesIn(body)));
+
+/** A schema is at home where it is answered or sent first; what no operation names is where it is used. */
+export const homes: ReadonlyMap<string, string> = findHomes();
+
+function findHomes(): Map<string, string> {
+  const found = new Map<string, string>([
+    ['Event', 'Events'],
+    ['EventType', 'Events'],
+    ['EventPattern', 'Events'],
+  ]);
+  const settle = (name: string, tag: string): void => {
+    if (!found.has(name)) found.set(name, tag);
+  };
+  for (const { answer, item, body, tag } of operations) {
+    for (const name of [item ?? referenceOf(answer), referenceOf(body)]) if (name) settle(name, tag);
+  }
+  for (const [name, tag] of [...found].filter(([known]) => schemas[known])) {
+    for (const inner of reachableFrom([name])) settle(inner, tag);
+  }
+  return found;
+}
+
+/** The text of a type, and the names it uses. */
+export function typeOf(schema: Schema, depth: number, used: Set<string>, isSent = false): string {
+  const use = (name: string): string => {
+    used.add(name);
+    return name;
+  };
+  const name = referenceOf(schema);
+  if (name) return use(name);
+  if (schema.const !== undefined) return literal(schema.const);
+  if (schema.enum) {
+    const shared = sharedValues.find(({ values }) => values.join() === schema.enum?.join());
+    return shared ? use(shared.name) : schema.enum.map(literal).join(' | ');
+  }
+  if (schema.anyOf) {
+    return [...new Set(schema.anyOf.map((inner) => typeOf(inner, depth, used, isSent)))].join(' | ');
+  }
+  if (schema.items) {
+    const item = typeOf(schema.items, depth, used, isSent);
+    const isUnion = schema.items.anyOf !== undefined || item.startsWith("'");
+    const list = isUnion ? `(${item})[]` : `${item}[]`;
+    return isSent ? `readonly ${list}` : list;
+  }
+  if (schema.properties) return `{\n${propertiesOf(schema, depth + 1, used, isSent)}${'  '.repeat(depth)}}`;
+  if (schema.patternProperties) {
+    const [value = {}] = Object.values(schema.patternProperties);
+    return `Record<string, ${typeOf(value, depth, used, isSent)}>`;
+  }
+  if (schema.type === 'object') return 'Record<string, unknown>';
+  return (
+    { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' }[schema.type ?? ''] ??
+    'unknown'
+  );
+}
+
+const literal = (value: string | number | boolean): string =>
+  typeof value === 'string' ? `'${value}'` : String(value);
+
+function propertiesOf(schema: Schema, depth: number, used: Set<string>, isSent: boolean): string {
+  const indent = '  '.repeat(depth);
+  return Object.entries(schema.properties ?? {})
+    .map(([name, property]) => {
+      const isOptional = !schema.required?.includes(name);
+      const type = typeOf(property, depth, used, isSent);
+      const absent = isOptional && isSent ? ' | undefined' : '';
+      return `${comment(property.description, indent)}${indent}${name}${isOptional ? '?' : ''}: ${type}${absent};\n`;
+    })
+    .join('');
+}
+
+export function comment(text: string | undefined, indent: string): string {
+  return text ? `${indent}/** ${text.replaceAll('*/', '* /').replaceAll('\n', ' ')} */\n` : '';
+}
+
+function declaration(name: string, used: Set<string>): string {
+  const schema = schemaNamed(name);
+  const description = comment(schema.description, '');
+  // Also sent, but first of all an answer: as an answer it is never undefined.
+  const isSent = sent.has(name) && !answered.has(name);
+  if (!schema.properties) return `${description}export type ${name} = ${typeOf(schema, 0, used, isSent)};\n`;
+  return `${description}export interface ${name} ${typeOf(schema, 0, used, isSent)}\n`;
+}
+
+const answered = reachableFrom(operations.flatMap(({ answer }) => referencesIn(answer)));
+
+/** `Order` with `expand: ['customer']` has a `customer`: what each name brings, as far as the document tells. */
+function expansions(operation: ApiOperation, resource: string, used: Set<string>): string {
+  const properties = schemaNamed(resource).properties ?? {};
+  const lines = operation.expand.map((name) => {
+    const property = properties[name] ?? {};
+    // Where a summary stands unless it is expanded, the whole object is the first choice.
+    const [whole = property] = property.anyOf ?? [];
+    const mayBeMissing = properties[`${name}_id`]?.anyOf?.some(({ type }) => type === 'null');
+    return `  ${name}: ${typeOf(whole, 1, used)}${mayBeMissing ? ' | undefined' : ''};\n`;
+  });
+  return `export interface ${resource}Expansions {\n${lines.join('')}}\n`;
+}
+
+/** `created_at[gte]` and its like are one parameter with bounds. */
+function parameters(operation: ApiOperation, used: Set<string>): string {
+  const lines: string[] = [];
+  const bounds = new Map<string, string[]>();
+  for (const { name, description, schema } of operation.query) {
+    const [, group, bound] = /^(\w+)\[(\w+)\]$/.exec(name) ?? [];
+    if (group && bound) {
+      const type = typeOf(schema, 1, used);
+      bounds.set(group, [...(bounds.get(group) ?? []), `${bound}?: ${type} | undefined`]);
+    } else {
+      lines.push(`${comment(description, '  ')}  ${name}?: ${queryType(operation, name, schema, used)} | undefined;\n`);
+    }
+  }
+  for (const [name, types] of bounds) lines.push(`  ${name}?: { ${types.join('; ')} } | undefined;\n`);
+  return `export interface ${parametersName(operation)} {\n${lines.join('')}}\n`;
+}
+
+function queryType({ item }: ApiOperation, name: string, schema: Schema, used: Set<string>): string {
+  if (schema.type !== 'array') return typeOf(schema, 1, used);
+  // The document leaves the values open; they are those of the field of the same name.
+  const property = item ? schemaNamed(item).properties?.[name] : undefined;
+  if (!item || !property?.enum) return 'string | readonly string[]';
+  used.add(item);
+  return `${item}['${name}'] | readonly ${item}['${name}'][]`;
+}
+
+function eventDeclarations(used: Set<string>): string {
+  const { properties = {}, required = [] } = schemaNamed('Event');
+  const { type: _, data: __, ...common } = properties;
+  const objects = eventTypes.map((type) => {
+    const [resource = ''] = String(type).split('.', 1);
+    const name = resource.replace(/(^|_)(\w)/g, (_match, _start, letter: string) => letter.toUpperCase());
+    schemaNamed(name);
+    used.add(name);
+    return `  '${type}': ${name};\n`;
+  });
+  const patterns = eventPatterns.filter((pattern) => !eventTypes.includes(pattern)).map(literal);
+  return [
+    `/** What each event is about. */\nexport interface EventObjects {\n${objects.join('')}}\n`,
+    'export type EventType = keyof EventObjects;\n',
+    `export type EventPattern = ${patterns.join(' | ')} | EventType;\n`,
+    `export interface EventOf<Type extends EventType> {
+${propertiesOf({ properties: common, required }, 1, used, false)}  type: Type;
+  data: {
+    object: EventObjects[Type];
+    /** Of a change: the fields that were different before. */
+    previous?: Partial<EventObjects[Type]>;
+  };
+}\n`,
+    '/** Any event; its `type` tells what `data.object` is. */\nexport type Event = { [Type in EventType]: EventOf<Type> }[EventType];\n',
+  ].join('\n');
+}
+
+const hasParameters = (operation: ApiOperation): boolean => operation.query.length > 0;
+
+function typeFile(tag: string): string {
+  const used = new Set<string>();
+  const own = operations.filter((operation) => operation.tag === tag);
+  const names = Object.keys(schemas).filter((name) => homes.get(name) === tag && isPrinted(name));
+  const expanding = own.filter(({ expand }) => expand.length > 0);
+  const expandable = new Map(expanding.map((operation) => [expandedResource(operation), operation]));
+  const parts = [
+    ...names.map((name) => declaration(name, used)),
+    ...(tag === 'Events' ? [eventDeclarations(used)] : []),
+    ...[...expandable].map(([resource, operation]) => expansions(operation, resource, used)),
+    ...own.filter(hasParameters).map((operation) => parameters(operation, used)),
+  ];
+  return importsOf(used, tag, './') + parts.join('\n');
+}
+
+/** Roles come as a plain list: what is expanded there is an entry of `data`. */
+export function expandedResource({ item, answer }: ApiOperation): string {
+  const name = item ?? referenceOf(answer) ?? '';
+  const entries = schemas[name]?.properties?.data?.items;
+  return referenceOf(entries) ?? name;
+}
+
+export function importsOf(used: ReadonlySet<string>, tag: string | undefined, folder: string): string {
+  const byFile = Map.groupBy([...used].sort(), (name) => homes.get(name) ?? '');
+  const lines = [...byFile]
+    .filter(([home]) => home !== tag)
+    .map(([home, names]) => `import type { ${names.join(', ')} } from '${folder}${fileOf(home)}.ts';\n`);
+  return lines.length === 0 ? '' : `${lines.sort().join('')}\n`;
+}
+
+export function typeFiles(): [string, string][] {
+  const tags = [...new Set(operations.map(({ tag }) => tag))];
+  const index = tags.map((tag) => `export type * from './${fileOf(tag)}.ts';\n`).sort();
+  return [
+    ...tags.map((tag): [string, string] => [`types/${fileOf(tag)}.ts`, typeFile(tag)]),
+    ['types/index.ts', index.join('')],
+  ];
+}

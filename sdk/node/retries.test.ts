@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { type FlakyProxy, startFlakyProxy } from '../../tests/support/flaky-proxy.ts';
+import { approvedOutcome, countOf, startFaultyService } from '../../tests/support/orders.ts';
+import { aCustomer, aProduct, aShop } from '../../tests/support/sdk.ts';
+import { startTestService, type TestService } from '../../tests/support/service.ts';
+import {
+  ConnectionError,
+  IdempotencyError,
+  ProcessingError,
+  RateLimitError,
+  Svc,
+  type SvcError,
+  TimeoutError,
+} from './src/index.ts';
+import { retryAfterSeconds } from './src/errors.ts';
+import { retryDelayMs } from './src/retry.ts';
+
+/** What the SDK does about answers that do not come. */
+
+let service: TestService;
+let proxy: FlakyProxy;
+let svc: Svc;
+
+before(async () => {
+  service = await startTestService();
+  proxy = await startFlakyProxy(service.baseUrl);
+  svc = new Svc(service.key, { baseUrl: proxy.url });
+});
+after(async () => {
+  await proxy.stop();
+  await service.stop();
+});
+beforeEach(() => {
+  proxy.mishaps.length = 0;
+  proxy.seen.length = 0;
+});
+
+const keysSeen = (): (string | undefined)[] => [...new Set(proxy.seen.map(({ key }) => key))];
+const waitedMs = (): number => (proxy.seen[1]?.atMs ?? 0) - (proxy.seen[0]?.atMs ?? 0);
+
+describe('a call whose answer is lost', () => {
+  it('charges an order once, with one key over all attempts', async () => {
+    const { customerId, productId } = await aShop(svc);
+    proxy.seen.length = 0;
+    proxy.mishaps.push('drop_answer', 'cut_answer', 'drop_request');
+    const order = await svc.orders.create({
+      customer_id: customerId,
+      items: [{ product_id: productId, quantity: 1 }],
+    });
+    assert.equal(order.status, 'succeeded');
+    assert.equal(proxy.seen.length, 4);
+    assert.equal(keysSeen().length, 1);
+    assert.match(keysSeen()[0] ?? '', /^[0-9a-f-]{36}$/);
+    assert.equal(await countOf(service, 'orders', 'customer_id = $1', [customerId]), 1);
+    const sales = await svc.transactions.list({ customer_id: customerId, type: 'sale' });
+    assert.equal(sales.data.length, 1);
+  });
+
+  it('refunds once', async () => {
+    const { customerId, productId } = await aShop(svc);
+    const items = [{ product_id: productId, quantity: 1 }];
+    const order = await svc.orders.create({ customer_id: customerId, items });
+    proxy.mishaps.push('drop_answer');
+    assert.equal((await svc.orders.refund(order.id, { amount: 100 })).refunded_amount, 100);
+    assert.equal((await svc.orders.get(order.id)).refunded_amount, 100);
+  });
+
+  it('uploads an image once', async () => {
+    const product = await svc.products.create(aProduct());
+    proxy.mishaps.push('drop_answer');
+    const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+    const image = await svc.products.images.upload(product.id, pixel);
+    const { images } = await svc.products.get(product.id, { expand: ['images'] });
+    assert.deepEqual(
+      images.map(({ id }) => id),
+      [image.id],
+    );
+  });
+
+  it('uses the key it is given, and a new one for each call otherwise', async () => {
+    const idempotencyKey = randomUUID();
+    const fields = aCustomer();
+    const first = await svc.customers.create(fields, { idempotencyKey });
+    const again = await svc.customers.create(fields, { idempotencyKey });
+    assert.equal(again.id, first.id);
+    await svc.customers.create(aCustomer());
+    await svc.customers.update(first.id, { first_name: 'Grace' });
+    assert.equal(keysSeen().length, 3);
+    await svc.customers.get(first.id);
+    assert.equal(proxy.seen.at(-1)?.key, undefined);
+  });
+
+  it('says which key it used when it gives up', async () => {
+    proxy.mishaps.push('drop_answer', 'drop_answer');
+    const fields = aCustomer();
+    const error = await svc.customers.create(fields, { maxRetries: 1 }).catch((caught: unknown) => caught as SvcError);
+    assert.ok(error instanceof ConnectionError);
+    assert.deepEqual([error.code, error.status, proxy.seen.length], ['connection_failed', undefined, 2]);
+    assert.deepEqual(keysSeen(), [error.idempotencyKey]);
+    const continued = await svc.customers.create(fields, { idempotencyKey: error.idempotencyKey });
+    assert.equal(continued.email, fields.email);
+  });
+});
+
+describe('a refused call', () => {
+  it('is tried again after 500, 502, 503, 504 and 429', async () => {
+    for (const status of [500, 502, 503, 504, 429]) {
+      proxy.seen.length = 0;
+      proxy.mishaps.push({ status, body: '<html>' });
+      await svc.customers.create(aCustomer());
+      assert.deepEqual([proxy.seen.length, keysSeen().length], [2, 1], String(status));
+    }
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    proxy.mishaps.push({ status: 503, headers: { 'retry-after': '1' } });
+    await svc.customers.list();
+    assert.ok(waitedMs() >= 1_000 && waitedMs() < 4_000, String(waitedMs()));
+  });
+
+  it('does not wait for long when Retry-After says so', async () => {
+    proxy.mishaps.push({ status: 429, headers: { 'retry-after': '3600' } });
+    const error = await svc.customers.list().catch((caught: unknown) => caught as SvcError);
+    assert.ok(error instanceof ProcessingError);
+    assert.deepEqual([error.retryAfterSeconds, error.code, proxy.seen.length], [3600, 'unreadable_answer', 1]);
+  });
+
+  it('waits for the real limit of the service', async () => {
+    const limited = await startTestService({ settings: { SVC_RATE_LIMIT_READ: '2/1' } });
+    try {
+      const patient = new Svc(limited.key, { baseUrl: limited.baseUrl });
+      for (let count = 0; count < 4; count += 1) await patient.plans.list();
+      const hasty = new Svc(limited.key, { baseUrl: limited.baseUrl, maxRetries: 0 });
+      const calls = Array.from({ length: 8 }, () => hasty.plans.list());
+      const refused = (await Promise.allSettled(calls)).find(({ status }) => status === 'rejected');
+      assert.ok(refused?.status === 'rejected');
+      assert.ok(refused.reason instanceof RateLimitError);
+      assert.equal(refused.reason.code, 'rate_limit_exceeded');
+      assert.ok((refused.reason.retryAfterSeconds ?? 0) >= 1);
+    } finally {
+      await limited.stop();
+    }
+  });
+
+  it('is tried again while the same key is under way', async () => {
+    const { service: slow, faults, stop } = await startFaultyService();
+    try {
+      const client = new Svc(slow.key, { baseUrl: slow.baseUrl });
+      const { customerId, productId } = await aShop(client);
+      const charging = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
+      faults.charge = async () => {
+        charging.resolve();
+        await released.promise;
+        return approvedOutcome();
+      };
+      const idempotencyKey = randomUUID();
+      const body = { customer_id: customerId, items: [{ product_id: productId, quantity: 1 }] };
+      const first = client.orders.create(body, { idempotencyKey });
+      await charging.promise;
+      const refused = await client.orders
+        .create(body, { idempotencyKey, maxRetries: 0 })
+        .catch((caught: unknown) => caught as SvcError);
+      assert.ok(refused instanceof IdempotencyError);
+      assert.equal(refused.code, 'request_in_progress');
+      const patient = client.orders.create(body, { idempotencyKey });
+      setTimeout(released.resolve, 200);
+      assert.equal((await patient).id, (await first).id);
+    } finally {
+      await stop();
+    }
+  });
+
+  it('goes on with the same charge when the answer of the processor was lost', async () => {
+    const { customerId, productId } = await aShop(svc, '4000009999007070');
+    const body = { customer_id: customerId, items: [{ product_id: productId, quantity: 1 }] };
+    const lost = await svc.orders.create(body, { maxRetries: 0 }).catch((caught: unknown) => caught as SvcError);
+    assert.ok(lost instanceof ProcessingError);
+    assert.deepEqual([lost.code, lost.status], ['gateway_error', 502]);
+    const order = await svc.orders.create(body, { idempotencyKey: lost.idempotencyKey });
+    assert.equal(order.status, 'succeeded');
+    assert.equal(await countOf(service, 'orders', 'customer_id = $1', [customerId]), 1);
+    assert.equal((await svc.transactions.list({ customer_id: customerId })).data.length, 1);
+  });
+
+  it('is not tried again when it would be refused again', async () => {
+    const idempotencyKey = randomUUID();
+    await svc.customers.create(aCustomer(), { idempotencyKey });
+    proxy.seen.length = 0;
+    const conflict = await svc.customers.create(aCustomer(), { idempotencyKey }).catch((caught: unknown) => caught);
+    assert.ok(conflict instanceof IdempotencyError);
+    assert.equal(conflict.code, 'idempotency_key_conflict');
+    await assert.rejects(svc.customers.get(randomUUID()));
+    await assert.rejects(svc.subscriptions.pause(randomUUID()));
+    assert.equal(proxy.seen.length, 3);
+  });
+
+  it('is not tried again when that is switched off', async () => {
+    proxy.mishaps.push({ status: 503 });
+    await assert.rejects(svc.customers.list({}, { maxRetries: 0 }), ProcessingError);
+    assert.equal(proxy.seen.length, 1);
+  });
+});
+
+describe('a slow call', () => {
+  it('is ended after its time, and tried again', async () => {
+    proxy.mishaps.push({ delayMs: 5_000 });
+    const startedMs = performance.now();
+    await svc.customers.list({}, { timeoutMs: 300 });
+    assert.ok(performance.now() - startedMs < 4_000);
+    assert.equal(proxy.seen.length, 2);
+  });
+
+  it('tells of a time-out when no attempt is left', async () => {
+    proxy.mishaps.push({ delayMs: 5_000 });
+    const error = await svc.customers
+      .list({}, { timeoutMs: 100, maxRetries: 0 })
+      .catch((caught: unknown) => caught as SvcError);
+    assert.ok(error instanceof TimeoutError);
+    assert.ok(error instanceof ConnectionError);
+    assert.equal(error.code, 'timed_out');
+  });
+
+  it('may take for ever, but not no time', async () => {
+    await svc.customers.list({ limit: 1 }, { timeoutMs: Infinity, maxRetries: 0 });
+    for (const timeoutMs of [0, -1, NaN]) await assert.rejects(svc.customers.list({}, { timeoutMs }), RangeError);
+  });
+
+  it('ends at once when the caller gives up, and is not tried again', async () => {
+    proxy.mishaps.push({ delayMs: 5_000 });
+    const giveUp = new AbortController();
+    const reason = new Error('the shopper left');
+    setTimeout(() => giveUp.abort(reason), 50);
+    await assert.rejects(svc.customers.create(aCustomer(), { signal: giveUp.signal }), reason);
+    assert.equal(proxy.seen.length, 1);
+  });
+
+  it('ends between two attempts as well, and before the first', async () => {
+    proxy.mishaps.push({ status: 503, headers: { 'retry-after': '30' } });
+    const startedMs = performance.now();
+    await assert.rejects(svc.customers.list({}, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
+    assert.ok(performance.now() - startedMs < 4_000);
+    await assert.rejects(svc.customers.list({}, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+    assert.equal(proxy.seen.length, 1);
+  });
+});
+
+describe('an answer that is not from the service', () => {
+  it('is an error, also when it says that all is well', async () => {
+    proxy.mishaps.push({ status: 200, body: '<html>' }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } });
+    for (const status of [200, 302]) {
+      const error = await svc.customers.list().catch((caught: unknown) => caught as SvcError);
+      assert.ok(error instanceof ProcessingError);
+      assert.deepEqual([error.code, error.status], ['unreadable_answer', status]);
+    }
+    assert.equal(proxy.seen.length, 2);
+  });
+});
+
+describe('the wait before another attempt', () => {
+  const [least, most] = [() => 0, () => 0.999_999];
+
+  it('doubles up to eight seconds, and differs by chance', () => {
+    const spans = [1, 2, 3, 10].map((attempt) =>
+      [least, most].map((random) => Math.round(retryDelayMs(attempt, undefined, random) ?? -1)),
+    );
+    assert.deepEqual(spans, [
+      [125, 250],
+      [250, 500],
+      [500, 1000],
+      [4000, 8000],
+    ]);
+  });
+
+  it('is never shorter than asked for', () => {
+    assert.equal(retryDelayMs(1, 2, least), 2_000);
+    assert.ok((retryDelayMs(1, 2, most) ?? 0) > 2_000);
+    assert.equal(retryDelayMs(1, 61, least), undefined);
+  });
+
+  it('reads seconds and dates', () => {
+    const nowMs = Date.parse('2026-02-11T09:30:00Z');
+    assert.equal(retryAfterSeconds('3', nowMs), 3);
+    assert.equal(retryAfterSeconds('Wed, 11 Feb 2026 09:30:05 GMT', nowMs), 5);
+    assert.equal(retryAfterSeconds('Wed, 11 Feb 2026 09:00:00 GMT', nowMs), 0);
+    assert.equal(retryAfterSeconds('soon', nowMs), undefined);
+    assert.equal(retryAfterSeconds(null, nowMs), undefined);
+  });
+});

@@ -1,0 +1,18 @@
+import { Resources } from './generated/resources.ts';
+import { createCall, type SvcOptions } from './request.ts';
+import { webhooks } from './webhooks.ts';
+
+/**
+ * The payments API with a secret key:
+ * `const svc = new Svc('svc_test_sk_…', { baseUrl: 'https://pay.example.com' })`.
+ */
+export class Svc extends Resources {
+  /** Needs no key: the same as the exported `webhooks`. */
+  readonly webhooks = webhooks;
+
+  constructor(apiKey: string, options: SvcOptions) {
+    if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('new Svc() needs an API key');
+    if (typeof options?.baseUrl !== 'string') throw new TypeError('new Svc() needs the baseUrl of the service');
+    super(createCall(apiKey, options));
+  }
+}

@@ -1,0 +1,214 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+export interface CodeBatch {
+  count: number;
+  /** Letters, digits, - and _. */
+  prefix?: string | undefined;
+  /** Random characters after the prefix. Default: 10. */
+  length?: number | undefined;
+}
+
+export interface CouponCreate {
+  /** Of a promo coupon: its code, in upper case. */
+  name: string;
+  description?: string | null | undefined;
+  percentage?: number | null | undefined;
+  amount?: number | null | undefined;
+  max_discount_amount?: number | null | undefined;
+  currency?: string | null | undefined;
+  duration?: 'once' | 'repeating' | 'forever' | undefined;
+  duration_in_cycles?: number | null | undefined;
+  minimum_amount?: number | undefined;
+  max_redemptions?: number | null | undefined;
+  max_redemptions_per_customer?: number | null | undefined;
+  max_redemptions_per_code?: number | null | undefined;
+  /** For customers who have not bought anything yet. */
+  first_time_customer_only?: boolean | undefined;
+  starts_at?: string | null | undefined;
+  expires_at?: string | null | undefined;
+  active?: boolean | undefined;
+  product_scope?: 'none' | 'all' | 'specific' | undefined;
+  plan_scope?: 'none' | 'all' | 'specific' | undefined;
+  product_ids?: readonly string[] | undefined;
+  plan_ids?: readonly string[] | undefined;
+  code_prefix?: string | null | undefined;
+  kind?: 'generated' | 'promo' | undefined;
+  codes?: CodeBatch | undefined;
+}
+
+export interface CouponCode {
+  id: string;
+  coupon_id: string;
+  code: string;
+  /** Whether its coupon is. */
+  active: boolean;
+  redemptions: number;
+  max_redemptions: number | null;
+  created_at: string;
+}
+
+export interface CouponWithCodes {
+  id: string;
+  kind: 'generated' | 'promo';
+  /** Of a promo coupon: its code, in upper case. */
+  name: string;
+  description: string | null;
+  percentage: number | null;
+  amount: number | null;
+  max_discount_amount: number | null;
+  currency: string | null;
+  duration: 'once' | 'repeating' | 'forever';
+  duration_in_cycles: number | null;
+  minimum_amount: number;
+  max_redemptions: number | null;
+  max_redemptions_per_customer: number | null;
+  max_redemptions_per_code: number | null;
+  /** For customers who have not bought anything yet. */
+  first_time_customer_only: boolean;
+  starts_at: string | null;
+  expires_at: string | null;
+  active: boolean;
+  product_scope: 'none' | 'all' | 'specific';
+  plan_scope: 'none' | 'all' | 'specific';
+  product_ids: string[];
+  plan_ids: string[];
+  code_prefix: string | null;
+  archived_at: string | null;
+  /** Redemptions whose charge succeeded. */
+  total_redemptions: number;
+  created_at: string;
+  updated_at: string;
+  /** Those made with it. */
+  codes: CouponCode[];
+}
+
+export interface Coupon {
+  id: string;
+  kind: 'generated' | 'promo';
+  /** Of a promo coupon: its code, in upper case. */
+  name: string;
+  description: string | null;
+  percentage: number | null;
+  amount: number | null;
+  max_discount_amount: number | null;
+  currency: string | null;
+  duration: 'once' | 'repeating' | 'forever';
+  duration_in_cycles: number | null;
+  minimum_amount: number;
+  max_redemptions: number | null;
+  max_redemptions_per_customer: number | null;
+  max_redemptions_per_code: number | null;
+  /** For customers who have not bought anything yet. */
+  first_time_customer_only: boolean;
+  starts_at: string | null;
+  expires_at: string | null;
+  active: boolean;
+  product_scope: 'none' | 'all' | 'specific';
+  plan_scope: 'none' | 'all' | 'specific';
+  product_ids: string[];
+  plan_ids: string[];
+  code_prefix: string | null;
+  archived_at: string | null;
+  /** Redemptions whose charge succeeded. */
+  total_redemptions: number;
+  created_at: string;
+  updated_at: string;
+}
+
+/** One of `amount`, `items` and `plan_id` says what the discount is computed of. */
+export interface CouponValidate {
+  code: string;
+  amount?: number | undefined;
+  currency?: string | undefined;
+  customer_id?: string | null | undefined;
+  plan_id?: string | null | undefined;
+  product_ids?: readonly string[] | undefined;
+  items?: readonly {
+    product_id: string;
+    quantity: number;
+  }[] | undefined;
+}
+
+export type CouponVerdict = {
+  valid: true;
+  code: string;
+  coupon_id: string;
+  name: string;
+  kind: string;
+  percentage: number | null;
+  amount: number | null;
+  currency: string | null;
+  max_discount_amount: number | null;
+  duration: string;
+  duration_in_cycles: number | null;
+  discount_amount: number;
+  total_after_discount: number;
+} | {
+  valid: false;
+  /** Such as `code_not_found` or `coupon_expired`. */
+  reason: string;
+  code: string;
+};
+
+export interface CouponUpdate {
+  /** Of a promo coupon: its code, in upper case. */
+  name?: string | undefined;
+  description?: string | null | undefined;
+  percentage?: number | null | undefined;
+  amount?: number | null | undefined;
+  max_discount_amount?: number | null | undefined;
+  currency?: string | null | undefined;
+  duration?: 'once' | 'repeating' | 'forever' | undefined;
+  duration_in_cycles?: number | null | undefined;
+  minimum_amount?: number | undefined;
+  max_redemptions?: number | null | undefined;
+  max_redemptions_per_customer?: number | null | undefined;
+  max_redemptions_per_code?: number | null | undefined;
+  /** For customers who have not bought anything yet. */
+  first_time_customer_only?: boolean | undefined;
+  starts_at?: string | null | undefined;
+  expires_at?: string | null | undefined;
+  active?: boolean | undefined;
+  product_scope?: 'none' | 'all' | 'specific' | undefined;
+  plan_scope?: 'none' | 'all' | 'specific' | undefined;
+  product_ids?: readonly string[] | undefined;
+  plan_ids?: readonly string[] | undefined;
+  code_prefix?: string | null | undefined;
+}
+
+export interface CouponArchive {
+  archived: boolean;
+}
+
+export interface MintedCodes {
+  data: CouponCode[];
+}
+
+export interface ListCouponsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at or updated_at or name; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | undefined;
+  /** `true` lists those that are active, `false` the others. */
+  active?: boolean | undefined;
+  /** Those of this kind. */
+  kind?: 'generated' | 'promo' | undefined;
+  /** Default: `false`, which hides archived coupons. */
+  archived?: 'true' | 'false' | 'all' | undefined;
+  created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface ListCouponCodesParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+}

@@ -1,0 +1,94 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+import type { BillingDetails } from './customers.ts';
+
+export interface PaymentMethod {
+  id: string;
+  type: 'card';
+  customer_id: string;
+  /** Used for new orders and subscriptions when none is given. */
+  is_default: boolean;
+  card: {
+    brand: string;
+    last4: string;
+    exp_month: number;
+    exp_year: number;
+    /** The same card of the same merchant has the same value. */
+    fingerprint: string;
+  };
+  billing_details: BillingDetails | null;
+  created_at: string;
+}
+
+export interface CardTokenCreate {
+  card: {
+    /** Spaces and hyphens are ignored. */
+    number: string;
+    /** 1 to 12. */
+    exp_month: string | number;
+    /** Two or four digits. */
+    exp_year: string | number;
+    /** Checked and forgotten; it is never stored. */
+    cvc: string;
+  };
+  billing_details?: BillingDetails | null | undefined;
+}
+
+export interface CardToken {
+  /** Single use, valid 15 minutes. */
+  id: string;
+  card: {
+    brand: string;
+    last4: string;
+    exp_month: number;
+    exp_year: number;
+  };
+  expires_at: string;
+}
+
+export interface CardCapture {
+  customer_id: string;
+  card: {
+    /** Spaces and hyphens are ignored. */
+    number: string;
+    /** 1 to 12. */
+    exp_month: string | number;
+    /** Two or four digits. */
+    exp_year: string | number;
+    /** Checked and forgotten; it is never stored. */
+    cvc: string;
+  };
+  set_as_default?: boolean | undefined;
+  /** Repoints the subscriptions of the customer to this card. */
+  update_subscriptions?: boolean | undefined;
+  billing_details?: BillingDetails | null | undefined;
+}
+
+export interface PaymentMethodAttach {
+  card_token: string;
+  set_as_default?: boolean | undefined;
+  /** Repoints the subscriptions of the customer to this card. */
+  update_subscriptions?: boolean | undefined;
+  billing_details?: BillingDetails | null | undefined;
+}
+
+export interface PaymentMethodDelete {
+  replacement_payment_method_id?: string | null | undefined;
+}
+
+export interface DeletedPaymentMethod {
+  id: string;
+  deleted: true;
+  message: string;
+}
+
+export interface ListPaymentMethodsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+}

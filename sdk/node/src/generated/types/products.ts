@@ -1,0 +1,131 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+export interface ProductCreate {
+  /** HTML is not allowed. */
+  name: string;
+  description: string | null;
+  pricing: {
+    /** Price in cents. */
+    amount: number;
+    /** Lowercase ISO 4217 code. */
+    currency: string;
+  };
+  requires_shipping: boolean;
+  /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
+  sku: string;
+  availability?: 'in_stock' | 'out_of_stock' | 'preorder' | undefined;
+  category?: string | null | undefined;
+  brand?: string | null | undefined;
+  material?: string | null | undefined;
+  weight?: string | null | undefined;
+  return_window?: number | null | undefined;
+  inventory_quantity?: number | null | undefined;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+  metadata?: Record<string, unknown> | undefined;
+}
+
+export interface ProductImage {
+  id: string;
+  product_id: string;
+  /** Presigned link, valid 10 minutes from when it was returned. */
+  url: string;
+  /** Display order, 0 is first. */
+  order: number;
+  created_at: string;
+}
+
+export interface Product {
+  id: string;
+  name: string;
+  description: string | null;
+  pricing: {
+    /** Price in cents. */
+    amount: number;
+    /** Lowercase ISO 4217 code. */
+    currency: string;
+  };
+  requires_shipping: boolean;
+  sku: string;
+  availability: 'in_stock' | 'out_of_stock' | 'preorder';
+  category: string | null;
+  brand: string | null;
+  material: string | null;
+  weight: string | null;
+  return_window: number | null;
+  inventory_quantity: number | null;
+  /** With `expand=images`. */
+  images?: ProductImage[];
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+  metadata: Record<string, unknown>;
+  /** `false` means archived. */
+  active: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ProductUpdate {
+  /** HTML is not allowed. */
+  name?: string | undefined;
+  description?: string | null | undefined;
+  pricing?: {
+    /** Price in cents. */
+    amount?: number | undefined;
+    /** Lowercase ISO 4217 code. */
+    currency?: string | undefined;
+  } | undefined;
+  requires_shipping?: boolean | undefined;
+  /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
+  sku?: string | undefined;
+  availability?: 'in_stock' | 'out_of_stock' | 'preorder' | undefined;
+  category?: string | null | undefined;
+  brand?: string | null | undefined;
+  material?: string | null | undefined;
+  weight?: string | null | undefined;
+  return_window?: number | null | undefined;
+  inventory_quantity?: number | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  /** `false` archives the product. */
+  active?: boolean | undefined;
+}
+
+export interface DeletedProduct {
+  id: string;
+  deleted: true;
+  message: string;
+}
+
+export interface DeletedImage {
+  id: string;
+  deleted: true;
+  message: string;
+}
+
+export interface ProductImagesReorder {
+  /** All images of the product; the position in the array is the new `order`. */
+  image_ids: readonly string[];
+}
+
+export interface ProductImageOrders {
+  data: {
+    id: string;
+    order: number;
+  }[];
+}
+
+export interface ProductExpansions {
+  images: ProductImage[];
+}
+
+export interface ListProductsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at or updated_at or name or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
+  /** Only active, or only archived products. */
+  active?: boolean | undefined;
+  created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}

@@ -1,0 +1,46 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+import type { EventType } from './events.ts';
+
+export interface Clock {
+  now: string;
+  /** How far the clock is ahead of real time. */
+  offset_seconds: number;
+}
+
+/** Either `to` or `by`. */
+export interface ClockAdvance {
+  /** Later than the clock shows now. */
+  to?: string | undefined;
+  by?: {
+    months?: number | undefined;
+    days?: number | undefined;
+    hours?: number | undefined;
+    minutes?: number | undefined;
+    seconds?: number | undefined;
+  } | undefined;
+}
+
+export interface ClockAdvanced {
+  now: string;
+  /** How far the clock is ahead of real time. */
+  offset_seconds: number;
+  /** In order of time; the first 10000 of it. All events are in `/v1/events`. */
+  happened: {
+    at: string;
+    /** An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`. */
+    type: string;
+    object_id: string;
+    summary: string;
+  }[];
+}
+
+export interface EventTrigger {
+  type: EventType;
+  /** Fields of the customer or order that is made for it. */
+  overrides?: Record<string, unknown> | undefined;
+}
+
+export interface ChargebackResolve {
+  outcome: 'accepted' | 'dismissed';
+}

@@ -1,0 +1,160 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+import type { BillingCycle, Customer, PlanSummary, Shipping } from './customers.ts';
+import type { Plan } from './plans.ts';
+
+export interface SubscriptionCreate {
+  customer_id: string;
+  plan_id: string;
+  payment_method_id?: string | null | undefined;
+  /** At most 60 months or 365 days. */
+  billing_cycle?: {
+    interval?: 'day' | 'month' | undefined;
+    interval_count?: number | undefined;
+    anchor_day?: number | 'signup_date' | undefined;
+  } | undefined;
+  billing_cycles?: number | null | undefined;
+  start_date?: string | null | undefined;
+  end_date?: string | null | undefined;
+  coupon_code?: string | null | undefined;
+  description?: string | null | undefined;
+  shipping?: {
+    name?: string | null | undefined;
+    line1?: string | null | undefined;
+    line2?: string | null | undefined;
+    city?: string | null | undefined;
+    state?: string | null | undefined;
+    postal_code?: string | null | undefined;
+    country?: string | null | undefined;
+    phone?: string | null | undefined;
+  } | null | undefined;
+  shipping_address_id?: string | null | undefined;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+  metadata?: Record<string, unknown> | undefined;
+}
+
+export interface Subscription {
+  id: string;
+  status: 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
+  customer_id: string;
+  customer?: Customer;
+  plan_id: string;
+  plan: Plan | PlanSummary;
+  payment_method: {
+    id: string;
+    card_last_four: string;
+    card_brand: string;
+  };
+  coupon: {
+    id: string;
+    code: string;
+    name: string | null;
+    kind: string;
+    percentage: number | null;
+    amount: number | null;
+    currency: string | null;
+    duration: string;
+    duration_in_cycles: number | null;
+    max_discount_amount: number | null;
+    discount_amount: number;
+  } | null;
+  description: string | null;
+  shipping: Shipping | null;
+  shipping_address_id: string | null;
+  billing_cycle: BillingCycle;
+  /** How many there are in all; 0 means without end. */
+  billing_cycles: number;
+  /** How many were paid. */
+  completed_cycles: number;
+  /** The cycle that was billed last; 0 before the first. */
+  current_cycle: number;
+  /** The day of the first charge. */
+  start_date: string;
+  end_date: string | null;
+  current_period_start: string | null;
+  current_period_end: string | null;
+  next_billing_at: string | null;
+  last_failure_message: string | null;
+  /** How often the charge of the current cycle was declined. */
+  attempt_count: number;
+  next_retry_at: string | null;
+  latest_order_id: string | null;
+  canceled_at: string | null;
+  completed_at: string | null;
+  livemode: boolean;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+  metadata: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface UpcomingBills {
+  data: {
+    cycle: number;
+    /** When it is billed. */
+    date: string;
+    /** Cents, before the discount. */
+    amount: number;
+    discount_amount: number;
+    /** What will be charged. */
+    total: number;
+    currency: string;
+  }[];
+}
+
+export interface SubscriptionUpdate {
+  payment_method_id?: string | undefined;
+  /** At most 60 months or 365 days. */
+  billing_cycle?: {
+    interval?: 'day' | 'month' | undefined;
+    interval_count?: number | undefined;
+    anchor_day?: number | 'signup_date' | undefined;
+  } | undefined;
+  description?: string | null | undefined;
+  shipping?: {
+    name?: string | null | undefined;
+    line1?: string | null | undefined;
+    line2?: string | null | undefined;
+    city?: string | null | undefined;
+    state?: string | null | undefined;
+    postal_code?: string | null | undefined;
+    country?: string | null | undefined;
+    phone?: string | null | undefined;
+  } | null | undefined;
+  shipping_address_id?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+}
+
+export interface CanceledSubscription {
+  id: string;
+  status: 'canceled';
+  canceled_at: string;
+}
+
+export interface SubscriptionExpansions {
+  customer: Customer;
+  plan: Plan;
+}
+
+export interface ListSubscriptionsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+  /** Those of this customer. */
+  customer_id?: string | undefined;
+  /** Those of this plan. */
+  plan_id?: string | undefined;
+  /** One or more statuses, separated by commas. */
+  status?: Subscription['status'] | readonly Subscription['status'][] | undefined;
+  created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface ListUpcomingBillsParams {
+  /** How many bills. */
+  count?: number | undefined;
+}

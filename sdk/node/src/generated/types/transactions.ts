@@ -1,0 +1,63 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+import type { Customer } from './customers.ts';
+import type { Order } from './orders.ts';
+
+export interface Transaction {
+  id: string;
+  type: 'sale' | 'refund' | 'auth';
+  status: 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
+  /** Cents. */
+  amount: number;
+  currency: string;
+  customer_id: string;
+  customer?: Customer;
+  order_id: string | null;
+  order?: Order;
+  payment_method: {
+    id: string;
+    card_last_four: string;
+    card_brand: string;
+  } | null;
+  processor_response: {
+    transaction_id: string | null;
+    authorization_code: string | null;
+    avs_result: string | null;
+    cvv_result: string | null;
+    response_code: string | null;
+    response_text: string | null;
+  } | null;
+  failure_reason: string | null;
+  failure_code: string | null;
+  description: string | null;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+  metadata: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface TransactionExpansions {
+  customer: Customer;
+  order: Order | undefined;
+}
+
+export interface ListTransactionsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
+  /** Those of this customer. */
+  customer_id?: string | undefined;
+  /** Those of this order. */
+  order_id?: string | undefined;
+  /** One or more statuses, separated by commas. */
+  status?: Transaction['status'] | readonly Transaction['status'][] | undefined;
+  /** One or more types, separated by commas. */
+  type?: Transaction['type'] | readonly Transaction['type'][] | undefined;
+  amount?: { gt?: number | undefined; gte?: number | undefined; lt?: number | undefined; lte?: number | undefined } | undefined;
+  created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}

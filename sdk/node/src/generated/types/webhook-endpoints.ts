@@ -1,0 +1,169 @@
+// Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
+
+import type { EventPattern, EventType } from './events.ts';
+
+export interface WebhookEndpointCreate {
+  /** HTTPS, at a public address. */
+  url: string;
+  description?: string | null | undefined;
+  enabled_events: readonly EventPattern[];
+  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+}
+
+export interface CreatedWebhookEndpoint {
+  id: string;
+  /** HTTPS, at a public address. */
+  url: string;
+  description: string | null;
+  enabled_events: string[];
+  status: 'enabled' | 'disabled';
+  disabled_reason: string | null;
+  /** The version its events are rendered in. */
+  api_version: string;
+  created_at: string;
+  updated_at: string;
+  /** Shown this once. */
+  signing_secret: string;
+}
+
+export interface WebhookEndpoint {
+  id: string;
+  /** HTTPS, at a public address. */
+  url: string;
+  description: string | null;
+  enabled_events: string[];
+  status: 'enabled' | 'disabled';
+  disabled_reason: string | null;
+  /** The version its events are rendered in. */
+  api_version: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface WebhookEndpointUpdate {
+  /** HTTPS, at a public address. */
+  url?: string | undefined;
+  description?: string | null | undefined;
+  enabled_events?: readonly EventPattern[] | undefined;
+  status?: 'enabled' | 'disabled' | undefined;
+  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+}
+
+export interface DeletedWebhookEndpoint {
+  id: string;
+  deleted: true;
+  message: string;
+}
+
+export interface WebhookSecretRotate {
+  /** How long the old secret keeps signing too. */
+  grace_period_hours?: 1 | 24 | 72 | undefined;
+}
+
+export interface RotatedWebhookSecret {
+  id: string;
+  new_signing_secret: string;
+  previous_secret_valid_until: string;
+  message: string;
+}
+
+export interface WebhookEndpointTest {
+  event_type?: EventType | undefined;
+  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+}
+
+export interface WebhookTestResult {
+  id: string;
+  webhook_endpoint_id: string;
+  status: 'success' | 'failed';
+  http_status: number | null;
+  duration_ms: number;
+  error: string | null;
+}
+
+export interface WebhookDelivery {
+  /** Of the event. */
+  id: string;
+  type: string;
+  created_at: string;
+  delivery_status: 'pending' | 'delivered' | 'failed';
+  attempts: number;
+  last_attempt_at: string | null;
+  next_attempt_at: string | null;
+  data: {
+    object: Record<string, unknown>;
+    previous?: Record<string, unknown>;
+  };
+}
+
+export interface WebhookDeliveryLog {
+  id: string;
+  event_id: string;
+  event_type: string;
+  attempt: number;
+  status: 'success' | 'failed';
+  http_status: number | null;
+  duration_ms: number;
+  error: string | null;
+  request_headers: Record<string, string>;
+  response_body: string | null;
+  created_at: string;
+}
+
+export interface WebhookVersionMove {
+  api_version: '2026-02-11' | '2025-11-04';
+  dry_run?: boolean | undefined;
+}
+
+export interface WebhookVersionMoved {
+  id: string;
+  api_version: string;
+  previous_api_version: string;
+  dry_run: boolean;
+  /** The last events of the company, in both versions. */
+  sample: {
+    event_id: string;
+    before: Record<string, unknown>;
+    after: Record<string, unknown>;
+  }[];
+}
+
+export interface WebhookReplay {
+  /** Also when it was already delivered. */
+  force?: boolean | undefined;
+}
+
+export interface ListWebhookEndpointsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+}
+
+export interface ListWebhookEndpointEventsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+  /** Only those in this state. */
+  delivery_status?: 'pending' | 'delivered' | 'failed' | undefined;
+}
+
+export interface ListWebhookEndpointDeliveryLogsParams {
+  /** How many objects a page has. */
+  limit?: number | undefined;
+  /** Gives the page after the object with this id. */
+  starting_after?: string | undefined;
+  /** Gives the page before the object with this id. */
+  ending_before?: string | undefined;
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
+}

@@ -1,0 +1,67 @@
+import type { Call, Operation, RequestOptions } from './request.ts';
+
+/** Lists come in pages. A page shows its own objects, and iterates over all that follow too. */
+
+export interface PageBody<Item> {
+  readonly data: Item[];
+  readonly url: string;
+  /** Whether more objects follow in the direction of the walk. */
+  readonly has_more: boolean;
+  readonly cursors: { readonly next: string | null; readonly previous: string | null };
+}
+
+/**
+ * `for await (const item of page)` goes from this page on to the end of the list. A page that was asked for with
+ * `ending_before` goes the other way: from its last object back to the beginning.
+ */
+export interface Page<Item> extends PageBody<Item>, AsyncIterable<Item> {
+  /** Undefined on the last page. */
+  nextPage(): Promise<Page<Item> | undefined>;
+  /** Undefined on the first page. */
+  previousPage(): Promise<Page<Item> | undefined>;
+}
+
+/** Await it for one page, or iterate over it for all objects. */
+export type PagePromise<Item> = Promise<Page<Item>> & AsyncIterable<Item>;
+
+interface PageParameters {
+  readonly starting_after?: string | undefined;
+  readonly ending_before?: string | undefined;
+}
+
+export function listPages<Item>(
+  call: Call,
+  operation: Operation,
+  ids: readonly string[],
+  parameters: PageParameters = {},
+  options?: RequestOptions,
+): PagePromise<Item> {
+  const fetchPage = async (query: PageParameters): Promise<Page<Item>> => {
+    const body = await call<PageBody<Item>>(operation, ids, { query }, options);
+    const at = (cursor: PageParameters, id: string | null): Promise<Page<Item> | undefined> =>
+      id === null
+        ? Promise.resolve(undefined)
+        : fetchPage({ ...query, starting_after: undefined, ending_before: undefined, ...cursor });
+    const page: Page<Item> = {
+      ...body,
+      nextPage: () => at({ starting_after: body.cursors.next ?? undefined }, body.cursors.next),
+      previousPage: () => at({ ending_before: body.cursors.previous ?? undefined }, body.cursors.previous),
+      [Symbol.asyncIterator]: () => (query.ending_before === undefined ? forwards(page) : backwards(page)),
+    };
+    return page;
+  };
+  const first = fetchPage(parameters);
+  return Object.assign(first, { [Symbol.asyncIterator]: () => walk(first) });
+}
+
+async function* walk<Item>(first: Promise<Page<Item>>): AsyncGenerator<Item, void, undefined> {
+  yield* await first;
+}
+
+async function* forwards<Item>(from: Page<Item>): AsyncGenerator<Item, void, undefined> {
+  for (let page: Page<Item> | undefined = from; page; page = await page.nextPage()) yield* page.data;
+}
+
+async function* backwards<Item>(from: Page<Item>): AsyncGenerator<Item, void, undefined> {
+  for (let page: Page<Item> | undefined = from; page; page = await page.previousPage()) yield* [...page.data].reverse();
+}
