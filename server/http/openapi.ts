@@ -105,8 +105,15 @@ function pathParameters(route: RouteBase): Json[] {
     name: match[1],
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    schema: { type: 'string', ...(isEventId(route, match[1]) ? { examples: [eventIdExample] } : { format: 'uuid' }) },
   }));
+}
+
+const eventIdExample = 'evt_019c4c1f50007c008d223e4f50617283';
+
+/** Events are not named by a bare UUID. */
+function isEventId({ resource }: RouteBase, name: string | undefined): boolean {
+  return name === 'eventId' || (resource === 'event' && name === 'id');
 }
 
 function queryParameters(route: RouteBase, schemas: Json): Json[] {
@@ -155,7 +162,8 @@ function requestBody(route: RouteBase, schemas: Json): Json | undefined {
     schema: reference(route.body, schemas),
     ...(route.bodyExample !== undefined && { example: route.bodyExample }),
   };
-  return { required: true, content: { 'application/json': content } };
+  const { required = [] } = route.body as { required?: readonly string[] };
+  return { required: required.length > 0, content: { 'application/json': content } };
 }
 
 function success(route: RouteBase, schemas: Json): Json {
