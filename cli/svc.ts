@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../server/config.ts';
 import { CommandError } from './command-error.ts';
+import { doctorCommand } from './doctor.ts';
 import { keysCommand } from './keys.ts';
+import { clockCommand, requestCommand, triggerCommand } from './api.ts';
 import { companiesCommand } from './companies.ts';
 import { ordersCommand } from './orders.ts';
 import { plansCommand } from './plans.ts';
@@ -42,6 +44,15 @@ const usage = `Usage: npm run svc -- <command>
   orders void ID --company demo|live          take back a charge that has not settled
   sandbox decline --number DIGITS --code CODE a further test card that declines; --code none ends it
 
+  get | post | patch | delete PATH            ask a running service, such as: get '/v1/customers?limit=3'
+      -d JSON, or -d name=value …             the body
+      --base-url URL --key KEY                default: SVC_BASE_URL and SVC_KEY, or the demo company
+  trigger EVENT                               make an event happen in the sandbox, such as order.failed
+  clock [advance 1 month 2 days]              read the clock of the sandbox, or let time pass and see what happens
+
+  doctor                                      holds the database against what must always be true of it;
+                                              exits with 1 when something is wrong
+
   vault rotate                                new keys for the vault, and every card rewrapped with them
 
   --company also takes the id of a company. --json prints JSON.
@@ -60,6 +71,9 @@ const options = {
   'request-life-ms': { type: 'string' },
   number: { type: 'string' },
   code: { type: 'string' },
+  data: { type: 'string', short: 'd', multiple: true },
+  'base-url': { type: 'string' },
+  key: { type: 'string' },
   days: { type: 'string' },
   then: { type: 'string' },
   json: { type: 'boolean' },
@@ -69,13 +83,20 @@ const options = {
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values'];
 
 const commands: Readonly<Record<string, (words: readonly string[], flags: Flags) => Promise<string>>> = {
+  clock: clockCommand,
   companies: companiesCommand,
+  delete: requestCommand('DELETE'),
+  doctor: doctorCommand,
+  get: requestCommand('GET'),
   keys: keysCommand,
   processors: processorsCommand,
   plans: plansCommand,
   orders: ordersCommand,
+  patch: requestCommand('PATCH'),
+  post: requestCommand('POST'),
   sandbox: sandboxCommand,
   subscriptions: subscriptionsCommand,
+  trigger: triggerCommand,
   vault: vaultCommand,
 };
 

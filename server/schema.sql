@@ -89,11 +89,10 @@ CREATE TABLE coupon_redemptions (
   waits boolean NOT NULL,
   CONSTRAINT coupon_redemptions_check CHECK ((NOT (counted AND waits))),
   CONSTRAINT coupon_redemptions_company_id_coupon_id_code_id_fkey FOREIGN KEY (company_id, coupon_id, code_id) REFERENCES coupon_codes(company_id, coupon_id, id),
-  CONSTRAINT coupon_redemptions_company_id_coupon_id_fkey FOREIGN KEY (company_id, coupon_id) REFERENCES coupons(company_id, id),
   CONSTRAINT coupon_redemptions_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX coupon_redemptions_customer ON public.coupon_redemptions USING btree (company_id, coupon_id, customer_id);
-CREATE INDEX coupon_redemptions_open ON public.coupon_redemptions USING btree (company_id, coupon_id) WHERE (NOT counted);
+CREATE INDEX coupon_redemptions_waiting ON public.coupon_redemptions USING btree (company_id, coupon_id) WHERE waits;
 
 CREATE TABLE coupons (
   company_id uuid NOT NULL,

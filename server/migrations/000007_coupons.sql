@@ -66,8 +66,7 @@ CREATE TABLE coupon_redemptions (
   waits boolean NOT NULL,
   CHECK (NOT (counted AND waits)),
   PRIMARY KEY (company_id, id),
-  FOREIGN KEY (company_id, coupon_id) REFERENCES coupons (company_id, id),
   FOREIGN KEY (company_id, coupon_id, code_id) REFERENCES coupon_codes (company_id, coupon_id, id)
-);
-CREATE INDEX coupon_redemptions_open ON coupon_redemptions (company_id, coupon_id) WHERE NOT counted;
+) WITH (fillfactor = 80);
+CREATE INDEX coupon_redemptions_waiting ON coupon_redemptions (company_id, coupon_id) WHERE waits;
 CREATE INDEX coupon_redemptions_customer ON coupon_redemptions (company_id, coupon_id, customer_id);

@@ -1,4 +1,4 @@
-import type { CouponFacts } from './redemption-queries.ts';
+import type { CouponFacts, LockedFacts } from './redemption-queries.ts';
 
 /** Why a code cannot be used, in the words of the API. The first reason that holds is the one that is told. */
 
@@ -87,7 +87,7 @@ export function whyFull(coupon: Limits, customerUsed: number): Reason | undefine
 }
 
 /** Whether there would be one left if every charge that is under way were declined. */
-export function isOnlyReserved(coupon: CouponFacts): boolean {
+export function isOnlyReserved(coupon: LockedFacts): boolean {
   if (coupon.first_time_customer_only && coupon.customer_has_bought) return false;
   const used = coupon.total_redemptions + coupon.waiting;
   const code_used = coupon.code_redemptions + coupon.code_waiting;

@@ -18,20 +18,50 @@ export interface CouponFacts extends CouponRow {
   readonly customer_has_bought: boolean;
 }
 
-const byCustomer = (customer: string, where = 'true'): string => `(SELECT count(*)::integer FROM coupon_redemptions r
-  WHERE r.company_id = c.company_id AND r.coupon_id = c.id AND r.customer_id = ${customer} AND ${where})`;
+// Counted only where the answer matters: most coupons have no limit for each customer, and are far from used up.
+const byCustomer = (customer: string, where = 'true'): string => `CASE
+  WHEN c.max_redemptions_per_customer IS NOT NULL OR c.first_time_customer_only THEN (
+    SELECT count(*)::integer FROM coupon_redemptions r WHERE r.company_id = c.company_id AND r.coupon_id = c.id
+      AND r.customer_id = ${customer} AND ${where}) ELSE 0 END`;
 
-const waiting = (where: string): string => `(SELECT count(*)::integer FROM coupon_redemptions r
-  WHERE r.company_id = c.company_id AND r.coupon_id = c.id AND NOT r.counted AND r.waits AND ${where})`;
+const waiting = (where: string): string => `CASE
+  WHEN coalesce(c.used >= c.max_redemptions, false) OR coalesce(k.used >= c.max_redemptions_per_code, false) THEN (
+    SELECT count(*)::integer FROM coupon_redemptions r WHERE r.company_id = c.company_id AND r.coupon_id = c.id
+      AND r.waits AND ${where}) ELSE 0 END`;
 
-const facts = (
-  customer: string,
-): string => `${couponColumns.map((name) => `c.${name}`).join(', ')}, k.code, k.id AS code_id,
-  k.used AS code_used, k.redemptions AS code_redemptions, ${byCustomer(customer)} AS customer_used,
-  ${byCustomer(customer, '(r.counted OR r.waits)')} AS customer_firm,
+/** What limits are held against. */
+const limitFacts = (customer: string): string => `k.used AS code_used, k.redemptions AS code_redemptions,
+  ${byCustomer(customer)} AS customer_used, ${byCustomer(customer, '(r.counted OR r.waits)')} AS customer_firm,
   ${waiting('true')} AS waiting, ${waiting('r.code_id = k.id')} AS code_waiting,
   CASE WHEN c.first_time_customer_only THEN EXISTS (SELECT 1 FROM orders o WHERE o.company_id = c.company_id
     AND o.customer_id = ${customer} AND o.status NOT IN ('pending', 'failed')) ELSE false END AS customer_has_bought`;
+
+const facts = (customer: string): string =>
+  `${couponColumns.map((name) => `c.${name}`).join(', ')}, k.code, k.id AS code_id, ${limitFacts(customer)}`;
+
+const lockedColumns = [
+  'total_redemptions',
+  'used',
+  'max_redemptions',
+  'max_redemptions_per_customer',
+  'max_redemptions_per_code',
+  'first_time_customer_only',
+  'active',
+  'archived_at',
+  'updated_at',
+] as const;
+
+export type LockedFacts = Pick<
+  CouponFacts,
+  | (typeof lockedColumns)[number]
+  | 'code_used'
+  | 'code_redemptions'
+  | 'customer_used'
+  | 'customer_firm'
+  | 'waiting'
+  | 'code_waiting'
+  | 'customer_has_bought'
+>;
 
 export async function findByCode(
   db: Queryable,
@@ -79,6 +109,8 @@ export interface Redemption {
   readonly waits: boolean;
   /** When the coupon was changed last, as it was looked at. */
   readonly termsOf: number;
+  /** Far from every limit, as it was looked at. */
+  readonly farFromLimits: boolean;
 }
 
 // First the coupons, then their codes, each in one order: whoever locks several cannot wait for another in a circle.
@@ -97,7 +129,7 @@ const lockStatement = `
   ORDER BY k.company_id, k.id FOR NO KEY UPDATE OF k`;
 
 const lockedFactsStatement = `
-  SELECT w.id AS redemption_id, ${facts('w.customer_id')}
+  SELECT w.id AS redemption_id, ${lockedColumns.map((name) => `c.${name}`).join(', ')}, ${limitFacts('w.customer_id')}
   FROM json_to_recordset($1::json) AS w (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid)
   JOIN coupons c ON c.company_id = w.company_id AND c.id = w.coupon_id
   JOIN coupon_codes k ON k.company_id = w.company_id AND k.coupon_id = w.coupon_id AND k.id = w.code_id`;
@@ -109,33 +141,43 @@ const lockedFactsStatement = `
 export async function lockForRedemption(
   db: Queryable,
   redemptions: readonly Redemption[],
-): Promise<Map<string, CouponFacts>> {
+): Promise<Map<string, LockedFacts>> {
   const wanted = JSON.stringify(redemptions);
   const locked = db.query(lockStatement, [wanted]);
   const [, rows] = await Promise.all([
     locked,
-    db.query<CouponFacts & { redemption_id: string }>(lockedFactsStatement, [wanted]),
+    db.query<LockedFacts & { redemption_id: string }>(lockedFactsStatement, [wanted]),
   ]);
   return new Map(rows.map((row) => [row.redemption_id, row]));
 }
 
-const reserveStatement = `
-  WITH made AS (
+/**
+ * Parts of a statement that writes redemptions down, from a parameter and as far as a condition allows. Whoever uses them
+ * holds the locks, and has looked at the limits.
+ */
+export const redeemingParts = (parameter: string, condition: string): string => `
+  redeemed AS (
     INSERT INTO coupon_redemptions (company_id, id, coupon_id, code_id, customer_id, counted, waits)
     SELECT company_id, id, coupon_id, code_id, customer_id, counted, waits
-    FROM json_to_recordset($1::json) AS r (company_id uuid, id uuid, coupon_id uuid, code_id uuid, customer_id uuid,
-      counted boolean, waits boolean)
+    FROM json_to_recordset(${parameter}::json) AS r (company_id uuid, id uuid, coupon_id uuid, code_id uuid,
+      customer_id uuid, counted boolean, waits boolean)
+    WHERE ${condition}
     RETURNING company_id, coupon_id, code_id, counted
-  ), coupon AS (
+  ), of_coupon AS (
     UPDATE coupons c SET used = c.used + m.used, total_redemptions = c.total_redemptions + m.counted
     FROM (SELECT company_id, coupon_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
-          FROM made GROUP BY company_id, coupon_id) m
-    WHERE c.company_id = m.company_id AND c.id = m.coupon_id
-  )
-  UPDATE coupon_codes k SET used = k.used + m.used, redemptions = k.redemptions + m.counted
-  FROM (SELECT company_id, coupon_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
-        FROM made GROUP BY company_id, coupon_id, code_id) m
-  WHERE k.company_id = m.company_id AND k.coupon_id = m.coupon_id AND k.id = m.code_id`;
+          FROM redeemed GROUP BY company_id, coupon_id) m
+    WHERE c.company_id = m.company_id AND c.id = m.coupon_id RETURNING 1
+  ), of_code AS (
+    UPDATE coupon_codes k SET used = k.used + m.used, redemptions = k.redemptions + m.counted
+    FROM (SELECT company_id, coupon_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
+          FROM redeemed GROUP BY company_id, coupon_id, code_id) m
+    -- The coupon before its codes, as everywhere.
+    WHERE k.company_id = m.company_id AND k.coupon_id = m.coupon_id AND k.id = m.code_id
+      AND (SELECT count(*) FROM of_coupon) > 0
+  )`;
+
+const reserveStatement = `WITH ${redeemingParts('$1', 'true')} SELECT 1 FROM redeemed`;
 
 /** Whoever calls this holds the locks, and has looked at the limits. */
 export async function insertRedemptions(db: Queryable, redemptions: readonly Redemption[]): Promise<void> {
@@ -146,14 +188,17 @@ export interface RedemptionEnd {
   readonly company_id: string;
   readonly id: string;
   readonly redeemed: boolean;
+  /** Whose charge it was. */
+  readonly order_id?: string;
 }
 
-const concludeStatement = `
-  WITH ending AS MATERIALIZED (
+/** Parts of a statement that counts redemptions or gives them back, from a parameter and as far as a condition allows. */
+export const concludingParts = (parameter: string, condition: string): string => `
+  ending AS MATERIALIZED (
     SELECT r.company_id, r.id, r.coupon_id, r.code_id, e.redeemed
-    FROM json_to_recordset($1::json) AS e (company_id uuid, id uuid, redeemed boolean)
+    FROM json_to_recordset(${parameter}::json) AS e (company_id uuid, id uuid, redeemed boolean, order_id uuid)
     JOIN coupon_redemptions r ON r.company_id = e.company_id AND r.id = e.id
-    WHERE NOT r.counted
+    WHERE NOT r.counted AND ${condition}
   ), coupon AS MATERIALIZED (
     SELECT c.company_id, c.id FROM coupons c
     JOIN (SELECT DISTINCT company_id, coupon_id FROM ending) e ON e.company_id = c.company_id AND e.coupon_id = c.id
@@ -176,12 +221,15 @@ const concludeStatement = `
             count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, coupon_id) e
     JOIN coupon h ON h.company_id = e.company_id AND h.id = e.coupon_id
     WHERE c.company_id = e.company_id AND c.id = e.coupon_id
-  )
-  UPDATE coupon_codes k SET used = k.used - e.given_back, redemptions = k.redemptions + e.redeemed
-  FROM (SELECT company_id, coupon_id, code_id, count(*) FILTER (WHERE redeemed) AS redeemed,
-          count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, coupon_id, code_id) e
-  JOIN code h ON h.company_id = e.company_id AND h.id = e.code_id
-  WHERE k.company_id = e.company_id AND k.coupon_id = e.coupon_id AND k.id = e.code_id`;
+  ), of_code AS (
+    UPDATE coupon_codes k SET used = k.used - e.given_back, redemptions = k.redemptions + e.redeemed
+    FROM (SELECT company_id, coupon_id, code_id, count(*) FILTER (WHERE redeemed) AS redeemed,
+            count(*) FILTER (WHERE NOT redeemed) AS given_back FROM ending GROUP BY company_id, coupon_id, code_id) e
+    JOIN code h ON h.company_id = e.company_id AND h.id = e.code_id
+    WHERE k.company_id = e.company_id AND k.coupon_id = e.coupon_id AND k.id = e.code_id
+  )`;
+
+const concludeStatement = `WITH ${concludingParts('$1', 'true')} SELECT 1 FROM ending`;
 
 /** The charges are decided: each redemption counts, or is given back. */
 export async function concludeRedemptions(db: Queryable, ends: readonly RedemptionEnd[]): Promise<void> {

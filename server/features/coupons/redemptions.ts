@@ -95,7 +95,27 @@ export function redemptionOf(
   const { company_id, id: coupon_id, code_id, updated_at } = facts;
   const seen = updated_at.getTime();
   const [counted, waits] = [decided === 'now', decided === 'later'];
-  return { company_id, id, coupon_id, code_id, customer_id: customerId, counted, waits, termsOf: seen };
+  return {
+    company_id,
+    id,
+    coupon_id,
+    code_id,
+    customer_id: customerId,
+    counted,
+    waits,
+    termsOf: seen,
+    farFromLimits: isFarFromLimits(facts),
+  };
+}
+
+/** More than can be under way at once. */
+const marginOfLimits = 10_000;
+
+function isFarFromLimits(coupon: CouponFacts): boolean {
+  const { max_redemptions, max_redemptions_per_customer, max_redemptions_per_code, first_time_customer_only } = coupon;
+  const limitless = max_redemptions_per_customer === null && max_redemptions_per_code === null;
+  if (!limitless || first_time_customer_only) return false;
+  return max_redemptions === null || coupon.used + marginOfLimits < max_redemptions;
 }
 
 /**

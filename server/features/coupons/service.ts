@@ -27,6 +27,8 @@ export {
   type CouponFacts,
   couponFactsJson,
   factsFromJson,
+  concludingParts,
+  redeemingParts,
   type Redemption,
   type RedemptionEnd,
 } from './redemption-queries.ts';

@@ -6,8 +6,10 @@ import {
   type CouponFacts,
   couponFactsJson,
   factsFromJson,
-  insertRedemptions,
+  concludingParts,
   type Redemption,
+  type RedemptionEnd,
+  redeemingParts,
 } from '../coupons/service.ts';
 import { type NewOpenTransaction, undecided } from '../transactions/service.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
@@ -149,7 +151,7 @@ const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uu
 const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
   card_last4, request_id, updated_at, locked_until, next_check_at`;
 
-const recordIntentsStatement = `
+const recordStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text,
       field_hashes jsonb, api_version text, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
@@ -172,12 +174,16 @@ const recordIntentsStatement = `
     INSERT INTO events (${eventColumns})
     SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
     WHERE object_id IN (SELECT operation_id FROM claimed)
-  )
+  )${more}
   SELECT operation_id AS id FROM claimed`;
+
+const recordPlain = recordStatement('');
+const recordRedeeming = recordStatement(`, ${redeemingParts('$3', 'id IN (SELECT operation_id FROM claimed)')}`);
 
 /** Says for each intent whether it was recorded; it was not where another request has the key. */
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<boolean[]> {
-  const rows = await db.query<{ id: string }>(recordIntentsStatement, [
+  const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
+  const rows = await db.query<{ id: string }>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
     JSON.stringify(
       intents.map(({ order, claim, sale, answerEventId }) => ({
         ...order,
@@ -188,6 +194,7 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
       })),
     ),
     JSON.stringify(intents.flatMap(({ events }) => events)),
+    ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
   ]);
   const recorded = new Set(rows.map(({ id }) => id));
   return intents.map(({ order }) => recorded.has(order.id));
@@ -195,6 +202,11 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
 
 /** The same where some of them use a coupon: those that its limits do not allow are not recorded. */
 export async function recordRedeemingIntents(db: Database, intents: readonly Intent[]): Promise<boolean[]> {
+  const all = intents.flatMap(({ redemption }) => redemption ?? []);
+  // Nobody has to look before the counters are moved, and with one coupon nobody waits in a circle. A coupon that all the
+  // world uses at once would otherwise be locked for as long as a commit takes.
+  const coupons = new Set(all.map(({ coupon_id }) => coupon_id));
+  if (coupons.size === 1 && all.every(({ farFromLimits }) => farFromLimits)) return recordIntents(db, intents);
   return db.transaction(async (transaction) => {
     const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
     const refused = await admitRedemptions(transaction, redemptions);
@@ -202,10 +214,8 @@ export async function recordRedeemingIntents(db: Database, intents: readonly Int
     const admitted = intents.filter(({ order }) => !full.has(order.id));
     if (admitted.length === 0) return intents.map(() => false);
     const recorded = await recordIntents(transaction, admitted);
-    const placed = admitted.filter((_, index) => recorded[index]);
-    const used = placed.flatMap(({ redemption }) => redemption ?? []);
-    if (used.length > 0) await insertRedemptions(transaction, used);
-    return intents.map((intent) => placed.includes(intent));
+    const placed = new Set(admitted.filter((_, index) => recorded[index]));
+    return intents.map((intent) => placed.has(intent));
   });
 }
 
@@ -254,7 +264,7 @@ export interface Settlement {
   readonly chargebackAt: Date | null;
 }
 
-const settleStatement = `
+const settlingStatement = (more: string): string => `
   WITH change AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS c (company_id uuid, order_id uuid, from_status text,
       from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
@@ -294,11 +304,18 @@ const settleStatement = `
     INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
     SELECT c.company_id, c.order_id, c.chargeback_at FROM change c JOIN moved m ON m.id = c.order_id
     WHERE c.chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
-  )
+  )${more}
   SELECT id FROM moved`;
 
+const settlePlain = settlingStatement('');
+const settleRedeeming = settlingStatement(`, ${concludingParts('$3', 'e.order_id IN (SELECT id FROM moved)')}`);
+
 /** Says for each whether it took effect; it did not where the order has moved on meanwhile. */
-export async function settle(db: Queryable, settlements: readonly Settlement[]): Promise<boolean[]> {
+export async function settle(
+  db: Queryable,
+  settlements: readonly Settlement[],
+  redemptions: readonly RedemptionEnd[] = [],
+): Promise<boolean[]> {
   // Of several about one order, the first wins, as if they had come one after the other.
   const firsts = new Map(settlements.toReversed().map((one) => [one.order.id, one]));
   const taken = [...firsts.values()];
@@ -327,9 +344,11 @@ export async function settle(db: Queryable, settlements: readonly Settlement[]):
     processor_response: response,
     chargeback_at: chargebackAt,
   }));
-  const rows = await db.query<{ id: string }>(settleStatement, [
+  const redeeming = redemptions.length > 0;
+  const rows = await db.query<{ id: string }>(redeeming ? settleRedeeming : settlePlain, [
     JSON.stringify(changes),
     JSON.stringify(taken.map(({ event }) => event)),
+    ...(redeeming ? [JSON.stringify(redemptions)] : []),
   ]);
   const moved = new Set(rows.map(({ id }) => id));
   return settlements.map((one) => firsts.get(one.order.id) === one && moved.has(one.order.id));

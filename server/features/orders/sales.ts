@@ -2,7 +2,7 @@ import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
-import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
+import type { RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
 import { findOpenOf, markInDoubt, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, firstCheckMs, gatewayError, insist, type MoneyDependencies } from './dependencies.ts';
@@ -63,15 +63,21 @@ export async function endCharges(
   { lanesDb, billing }: Pick<MoneyDependencies, 'lanesDb' | 'billing'>,
   endings: readonly Ending[],
 ): Promise<(Order | undefined)[]> {
+  const billed = endings.filter(({ state }) => state.order.subscription_id !== null);
+  const redemptions = endings.flatMap((ending) => redemptionEndOf(ending) ?? []);
+  if (billed.length === 0) {
+    return ended(
+      lanesDb,
+      endings.map((ending) => settlementOf(ending)),
+      redemptions,
+    );
+  }
   return lanesDb.transaction(async (transaction) => {
-    const billed = endings.filter(({ state }) => state.order.subscription_id !== null);
-    const conclusion = billed.length > 0 ? await billing.conclude(transaction, billed) : undefined;
-    const changes = new Map(billed.map((ending, index) => [ending, conclusion?.orders[index]]));
+    const conclusion = await billing.conclude(transaction, billed);
+    const changes = new Map(billed.map((ending, index) => [ending, conclusion.orders[index]]));
     const settlements = endings.map((ending) => settlementOf(ending, changes.get(ending)));
-    const orders = await ended(transaction, settlements);
-    await conclusion?.record(billed.map((ending) => orders[endings.indexOf(ending)] !== undefined));
-    const redemptions = endings.filter((_, index) => orders[index]).flatMap((ending) => redemptionEndOf(ending) ?? []);
-    if (redemptions.length > 0) await concludeRedemptions(transaction, redemptions);
+    const orders = await ended(transaction, settlements, redemptions);
+    await conclusion.record(billed.map((ending) => orders[endings.indexOf(ending)] !== undefined));
     return orders;
   });
 }
@@ -85,11 +91,16 @@ export function redemptionIdOf({ id, coupon, subscription_id, subscription_cycle
 
 function redemptionEndOf({ state: { order }, decided }: Ending): RedemptionEnd | undefined {
   const id = redemptionIdOf(order);
-  return id === undefined ? undefined : { company_id: order.company_id, id, redeemed: decided.outcome === 'approved' };
+  if (id === undefined) return undefined;
+  return { company_id: order.company_id, id, order_id: order.id, redeemed: decided.outcome === 'approved' };
 }
 
-async function ended(db: Queryable, settlements: readonly Settlement[]): Promise<(Order | undefined)[]> {
-  const moved = await settle(db, settlements);
+async function ended(
+  db: Queryable,
+  settlements: readonly Settlement[],
+  redemptions: readonly RedemptionEnd[] = [],
+): Promise<(Order | undefined)[]> {
+  const moved = await settle(db, settlements, redemptions);
   return settlements.map(({ event }, index) => (moved[index] ? (event.object as Order) : undefined));
 }
 

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CommandError } from './command-error.ts';
+import type { Flags } from './svc.ts';
+
+/** Commands that ask a running service over HTTP, as a merchant's own program would. */
+
+interface Target {
+  readonly baseUrl: string;
+  readonly key: string;
+}
+
+/** What was named, or the demo company of the service on this machine. */
+async function chosenTarget(flags: Flags): Promise<Target> {
+  const demo = await demoTarget();
+  const baseUrl = flags['base-url'] ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
+  const key = flags.key ?? process.env.SVC_KEY ?? demo?.key;
+  if (baseUrl && key) return { baseUrl: baseUrl.replace(/\/$/, ''), key };
+  throw new CommandError(
+    'Name the service with --base-url and a secret key with --key (or SVC_BASE_URL and SVC_KEY). Without them the ' +
+      'demo company is used, which the service writes to demo.json in SVC_DATA_DIR when it starts.',
+  );
+}
+
+async function demoTarget(): Promise<Target | undefined> {
+  try {
+    const text = await readFile(join(process.env.SVC_DATA_DIR ?? '.svc', 'demo.json'), 'utf8');
+    const { base_url, secret_key } = JSON.parse(text) as { base_url: string; secret_key: string };
+    return { baseUrl: base_url, key: secret_key };
+  } catch {
+    return undefined;
+  }
+}
+
+async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
+  const { baseUrl, key } = await chosenTarget(flags);
+  const headers = {
+    authorization: `Bearer ${key}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(method !== 'GET' && { 'x-svc-idempotency-key': randomUUID() }),
+  };
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  let response: Response;
+  try {
+    response = await fetch(baseUrl + path, { method, headers, ...(payload !== undefined && { body: payload }) });
+  } catch {
+    throw new CommandError(`Nothing answers at ${baseUrl}. Is the service running?`);
+  }
+  const text = await response.text();
+  const answer = parsed(text);
+  if (response.ok) return answer;
+  throw new CommandError(flags.json ? text : explained(response.status, answer, text));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface ErrorBody {
+  readonly error?: {
+    readonly code: string;
+    readonly message: string;
+    readonly request_id: string;
+    readonly field_errors: readonly { readonly field: string; readonly message: string }[];
+  };
+}
+
+function explained(status: number, answer: unknown, text: string): string {
+  const { error } = (answer ?? {}) as ErrorBody;
+  if (!error) return `${status}: ${text.slice(0, 500)}`;
+  const fields = error.field_errors.map(({ field, message }) => `  ${field} ${message}`);
+  return [`${status} ${error.code}: ${error.message}`, ...fields, `(${error.request_id})`].join('\n');
+}
+
+const shown = (answer: unknown, flags: Flags): string => `${JSON.stringify(answer, null, flags.json ? 0 : 2)}\n`;
+
+/** `-d '{"a": 1}'`, or `-d a=x -d b=y` for text fields. */
+function bodyOf(data: readonly string[] | undefined): unknown {
+  if (!data) return undefined;
+  const [only = ''] = data;
+  if (data.length === 1 && /^\s*[{[]/.test(only)) {
+    const body = parsed(only);
+    if (body === undefined) throw new CommandError('What follows -d is not JSON.');
+    return body;
+  }
+  return Object.fromEntries(
+    data.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new CommandError(`-d takes JSON or name=value, not ${pair}.`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
+/** `get /v1/customers?limit=3`, `post /v1/customers -d email=ada@example.com …`. */
+export const requestCommand =
+  (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') =>
+  async ([path = '']: readonly string[], flags: Flags): Promise<string> => {
+    if (!path.startsWith('/')) throw new CommandError('Name a path, such as /v1/customers.');
+    return shown(await ask(flags, method, path, bodyOf(flags.data)), flags);
+  };
+
+/** `trigger order.failed`. */
+export async function triggerCommand([type]: readonly string[], flags: Flags): Promise<string> {
+  if (!type) throw new CommandError('Name an event, such as order.failed.');
+  const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type })) as { id: string; type: string };
+  return flags.json ? shown(event, flags) : `${event.type} happened: ${event.id}\n`;
+}
+
+const units: Readonly<Record<string, string>> = {
+  month: 'months',
+  day: 'days',
+  hour: 'hours',
+  minute: 'minutes',
+  second: 'seconds',
+};
+
+interface Advanced {
+  readonly now: string;
+  readonly happened?: readonly { readonly at: string; readonly type: string; readonly summary: string }[];
+}
+
+/** `clock`, `clock advance 1 month 2 days`, `clock advance 2027-01-31T09:00:00Z`. */
+export async function clockCommand([action, ...words]: readonly string[], flags: Flags): Promise<string> {
+  if (action !== undefined && action !== 'advance') throw new CommandError('Say: clock, or clock advance 1 month.');
+  const answer = (await (action
+    ? ask(flags, 'POST', '/v1/sandbox/clock/advance', advanceBy(words))
+    : ask(flags, 'GET', '/v1/sandbox/clock', undefined))) as Advanced;
+  if (flags.json) return shown(answer, flags);
+  const lines = (answer.happened ?? []).map(({ at, type, summary }) => `${at}  ${type.padEnd(24)}  ${summary}`);
+  return `${[...lines, `It is ${answer.now} now.`].join('\n')}\n`;
+}
+
+function advanceBy(words: readonly string[]): object {
+  const [first = ''] = words;
+  if (words.length === 1 && Number.isFinite(Date.parse(first)) && first.includes('-')) {
+    return { to: new Date(first).toISOString() };
+  }
+  const by: Record<string, number> = {};
+  for (let at = 0; at < words.length; at += 2) {
+    const unit = units[(words[at + 1] ?? '').replace(/s$/, '')];
+    const count = Number(words[at]);
+    if (!unit || !Number.isInteger(count))
+      throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
+    by[unit] = count;
+  }
+  if (words.length === 0) throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
+  return { by };
+}

@@ -1,0 +1,110 @@
+/** What must be true of every database. Each check gives the objects of which it is not, as `company_id` and `id`. */
+export interface Check {
+  readonly name: string;
+  /** For people. */
+  readonly means: string;
+  readonly sql: string;
+}
+
+export const checks: readonly Check[] = [
+  {
+    name: 'refunded_beyond_captured',
+    means: 'order whose refunds add up to more than was charged',
+    sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
+          WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total HAVING sum(t.amount) > o.total`,
+  },
+  {
+    name: 'refunded_amount_differs',
+    means: 'order that says another refunded amount than its refunds add up to',
+    sql: `SELECT o.company_id, o.id FROM orders o
+          LEFT JOIN all_transactions t ON t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'refund'
+            AND (t.status = 'succeeded' OR (t.status = 'in_progress' AND EXISTS (SELECT 1 FROM open_transactions u
+              WHERE u.company_id = t.company_id AND u.order_id = t.order_id AND u.slot = u.id AND u.id = t.id)))
+          GROUP BY o.company_id, o.id, o.refunded_amount HAVING o.refunded_amount <> coalesce(sum(t.amount), 0)`,
+  },
+  {
+    name: 'charged_twice',
+    means: 'order that was charged more than once',
+    sql: `SELECT company_id, order_id AS id FROM transactions WHERE type = 'sale' AND status <> 'failed'
+          GROUP BY company_id, order_id HAVING count(*) > 1`,
+  },
+  {
+    name: 'paid_without_charge',
+    means: 'order that is paid without a charge, or was charged and is not paid',
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > 0 AND (o.status NOT IN ('pending', 'failed')) <> EXISTS (
+            SELECT 1 FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale'
+              AND t.status <> 'failed')`,
+  },
+  {
+    name: 'charged_other_amount',
+    means: 'order that was charged another amount than its total',
+    sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
+          WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> o.total`,
+  },
+  {
+    name: 'pending_without_charge_under_way',
+    means: 'order that is pending although no charge of it is under way',
+    sql: `SELECT o.company_id, o.id FROM orders o WHERE o.status = 'pending' AND NOT EXISTS (
+            SELECT 1 FROM open_transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale')`,
+  },
+  {
+    name: 'long_in_doubt',
+    means: 'operation of which nothing is known for more than a day',
+    sql: `SELECT company_id, id FROM open_transactions WHERE slot <> id AND opened_at < now() - interval '1 day'`,
+  },
+  {
+    name: 'cycle_charged_twice',
+    means: 'subscription with two orders for one cycle',
+    sql: `SELECT company_id, subscription_id AS id FROM orders WHERE subscription_cycle IS NOT NULL
+          GROUP BY company_id, subscription_id, subscription_cycle HAVING count(*) > 1`,
+  },
+  {
+    name: 'cycles_miscounted',
+    means: 'subscription that counts other cycles than were paid',
+    sql: `SELECT s.company_id, s.id FROM subscriptions s WHERE s.completed_cycles <> (
+            SELECT count(*) FROM orders o WHERE o.company_id = s.company_id AND o.subscription_id = s.id
+              AND o.subscription_cycle IS NOT NULL AND o.status NOT IN ('pending', 'failed'))`,
+  },
+  {
+    name: 'overdue_renewal',
+    means: 'subscription that has been due for more than an hour',
+    sql: `SELECT s.company_id, s.id FROM subscriptions s JOIN companies c ON c.id = s.company_id
+          WHERE s.due_at < now() + c.clock_offset_ms * interval '1 ms' - interval '1 hour' AND c.processor IS NOT NULL`,
+  },
+  {
+    name: 'forgotten_subscription',
+    means: 'subscription that is active or past due, is due to nobody and has no charge under way',
+    sql: `SELECT s.company_id, s.id FROM subscriptions s
+          WHERE s.status IN ('active', 'past_due') AND s.due_at IS NULL AND NOT EXISTS (SELECT 1 FROM open_transactions t
+            WHERE t.company_id = s.company_id AND t.order_id = s.latest_order_id AND t.type = 'sale')`,
+  },
+  {
+    name: 'coupon_miscounted',
+    means: 'coupon whose counters differ from its redemptions',
+    sql: `SELECT c.company_id, c.id FROM coupons c LEFT JOIN coupon_redemptions r ON r.company_id = c.company_id AND r.coupon_id = c.id
+          GROUP BY c.company_id, c.id, c.used, c.total_redemptions
+          HAVING c.used <> count(r.id) OR c.total_redemptions <> count(r.id) FILTER (WHERE r.counted)`,
+  },
+  {
+    name: 'coupon_reserved_for_nothing',
+    means: 'redemption that is reserved although no charge is under way',
+    sql: `SELECT r.company_id, r.id FROM coupon_redemptions r WHERE NOT r.counted AND NOT r.waits AND NOT EXISTS (
+            SELECT 1 FROM open_transactions t WHERE t.company_id = r.company_id AND t.type = 'sale' AND t.order_id IN (
+              SELECT r.id UNION ALL SELECT s.latest_order_id FROM subscriptions s
+              WHERE s.company_id = r.company_id AND s.id = r.id))`,
+  },
+  {
+    name: 'customer_without_default_card',
+    means: 'customer whose default card was deleted or belongs to another',
+    sql: `SELECT c.company_id, c.id FROM customers c WHERE c.default_payment_method_id IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM payment_methods m WHERE m.company_id = c.company_id AND m.customer_id = c.id
+              AND m.id = c.default_payment_method_id AND m.deleted_at IS NULL)`,
+  },
+  {
+    name: 'stuck_delivery',
+    means: 'webhook that should have been delivered more than an hour ago and was not tried',
+    sql: `SELECT d.company_id, d.event_id AS id FROM webhook_deliveries d JOIN companies c ON c.id = d.company_id
+          JOIN webhook_endpoints w ON w.company_id = d.company_id AND w.id = d.endpoint_id AND w.status = 'enabled'
+          WHERE d.status = 'pending' AND d.next_attempt_at < now() - interval '1 hour'`,
+  },
+];

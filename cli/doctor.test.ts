@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import type { Queryable } from '../server/platform/database.ts';
+import { openShop, order, refund, checkAllOpen } from '../tests/support/orders.ts';
+import { startTestService, type TestService } from '../tests/support/service.ts';
+import { advance, somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
+import { examine } from './doctor.ts';
+import { checks } from './doctor-queries.ts';
+
+const run = promisify(execFile);
+let service: TestService;
+
+/** A company that has lived: everything that can happen has happened to it. */
+before(async () => {
+  service = await startTestService();
+  const shop = await openShop(service);
+  const declined = await openShop(service, '4000000000000002');
+  const coupon = { kind: 'promo', name: 'TEA', percentage: 25, duration: 'forever' };
+  await service.call('POST', '/v1/coupons', { body: coupon, idempotencyKey: randomUUID() });
+  const { body: paid } = await order(service, shop, { coupon_code: 'TEA' });
+  await refund(service, paid.id, 100);
+  await order(service, shop);
+  await order(service, declined, { coupon_code: 'TEA' });
+  await order(service, await openShop(service, '4000000000000259'));
+  const plan = await somePlan(service);
+  for (const card of [undefined, '4000009999000341', '4000009999003220', '4000009999007070']) {
+    const customer_id = await someSubscriber(service, card);
+    await subscribe(service, { customer_id, plan_id: plan.id, coupon_code: 'TEA' });
+  }
+  const later = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10);
+  const customer_id = await someSubscriber(service);
+  await subscribe(service, { customer_id, plan_id: plan.id, start_date: later, coupon_code: 'TEA' });
+  await checkAllOpen(service);
+  await advance(service, { by: { months: 1, days: 2 } });
+  await checkAllOpen(service);
+});
+after(() => service.stop());
+
+class Undone extends Error {}
+
+/** What the doctor finds when something is wrong; afterwards nothing is. */
+async function findingsAfter(corrupt: (db: Queryable) => Promise<unknown>): Promise<string[]> {
+  let found: string[] = [];
+  await service.db
+    .transaction(async (transaction) => {
+      await corrupt(transaction);
+      found = (await examine(transaction)).map(({ check }) => check);
+      throw new Undone();
+    })
+    .catch((error: unknown) => assert.ok(error instanceof Undone, String(error)));
+  return found;
+}
+
+/** The database itself refuses most of this: its guard is taken away first, as a broken restore might. */
+const corruptions: Readonly<Record<string, readonly string[]>> = {
+  refunded_beyond_captured: [
+    `UPDATE transactions SET amount = amount * 1000 WHERE id = (SELECT id FROM transactions WHERE type = 'refund' LIMIT 1)`,
+  ],
+  refunded_amount_differs: [`UPDATE orders SET refunded_amount = refunded_amount + 1 WHERE refunded_amount > 0`],
+  charged_twice: [
+    `DROP INDEX transactions_one_successful_sale`,
+    `INSERT INTO transactions SELECT (t).* FROM (SELECT jsonb_populate_record(NULL::transactions,
+       to_jsonb(t) || jsonb_build_object('id', gen_random_uuid())) AS t FROM transactions t
+       WHERE type = 'sale' AND status = 'succeeded' LIMIT 1) copies`,
+  ],
+  paid_without_charge: [
+    `DELETE FROM transactions WHERE id = (SELECT sale_id FROM orders WHERE sale_id IS NOT NULL LIMIT 1)`,
+  ],
+  charged_other_amount: [
+    `UPDATE transactions SET amount = amount + 1 WHERE id = (SELECT sale_id FROM orders WHERE sale_id IS NOT NULL LIMIT 1)`,
+  ],
+  pending_without_charge_under_way: [
+    `UPDATE orders SET status = 'pending', failure_code = NULL WHERE id = (SELECT id FROM orders WHERE status = 'failed' LIMIT 1)`,
+  ],
+  long_in_doubt: [
+    `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
+       card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at)
+     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+       total, currency, card_brand, card_last4, now(), now() - interval '2 days', now(), now()
+     FROM orders WHERE status = 'failed' LIMIT 1`,
+  ],
+  cycle_charged_twice: [
+    `DROP INDEX orders_cycle`,
+    `DROP INDEX orders_first_charge`,
+    `UPDATE orders SET subscription_cycle = 1 WHERE subscription_cycle = 2`,
+  ],
+  cycles_miscounted: [
+    `UPDATE subscriptions SET completed_cycles = completed_cycles - 1 WHERE completed_cycles > 1 AND status = 'active'`,
+  ],
+  overdue_renewal: [`UPDATE subscriptions SET due_at = now() - interval '1 day' WHERE status = 'active'`],
+  forgotten_subscription: [`UPDATE subscriptions SET due_at = NULL WHERE status = 'active'`],
+  coupon_miscounted: [`UPDATE coupons SET used = used + 1`],
+  coupon_reserved_for_nothing: [`UPDATE coupon_redemptions SET counted = false WHERE counted`],
+  customer_without_default_card: [
+    `UPDATE payment_methods SET deleted_at = now() WHERE id = (SELECT default_payment_method_id FROM customers
+       WHERE default_payment_method_id IS NOT NULL LIMIT 1)`,
+  ],
+  stuck_delivery: [
+    `INSERT INTO webhook_endpoints (company_id, id, url, enabled_events, status, api_version, secret, updated_at)
+     SELECT id, gen_random_uuid(), 'https://receiver.invalid/', '{*}', 'enabled', '2026-02-11', '\\x00', now() FROM companies LIMIT 1`,
+    `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
+     SELECT w.company_id, w.id, gen_random_uuid(), now(), now() - interval '2 hours' FROM webhook_endpoints w`,
+  ],
+};
+
+describe('the doctor', () => {
+  it('finds nothing wrong with a company that has lived', async () => {
+    assert.deepEqual(await examine(service.db), []);
+  });
+
+  it('has a corruption for each of its checks', () => {
+    assert.deepEqual(Object.keys(corruptions).sort(), checks.map(({ name }) => name).sort());
+  });
+
+  for (const [check, statements] of Object.entries(corruptions)) {
+    it(`finds ${check}`, async () => {
+      const found = await findingsAfter(async (db) => {
+        for (const statement of statements) await db.query(statement);
+      });
+      assert.ok(found.includes(check), `it found ${found.join() || 'nothing'}`);
+    });
+  }
+
+  it('says so on the command line, and exits with 1 only when something is wrong', async () => {
+    const env = {
+      ...process.env,
+      DATABASE_URL: service.database.connectionString,
+      SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
+    };
+    const healthy = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env });
+    assert.match(healthy.stdout, /Nothing is wrong: 15 checks/);
+    await service.db.query('UPDATE coupons SET used = used + 1');
+    const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
+    await service.db.query('UPDATE coupons SET used = used - 1');
+    const { code, stderr } = sick as { code: number; stderr: string };
+    assert.equal(code, 1);
+    assert.match(stderr, /1 × coupon whose counters differ/);
+  });
+});
