@@ -23,8 +23,11 @@ const everything = ['server/**/*.test.ts', 'cli/**/*.test.ts', 'sdk/**/*.test.ts
 const slowest = [
   'tests/chaos/chaos.test.ts',
   'tests/failpoints.test.ts',
+  'tests/renewals.test.ts',
   'tests/start.test.ts',
   'tests/browser/card-fields.test.ts',
+  'server/features/coupons/race.test.ts',
+  'server/features/sandbox/clock.test.ts',
   'server/features/orders/in-doubt.test.ts',
   'server/vault/vault.test.ts',
   'server/platform/embedded-postgres/embedded-postgres.test.ts',
@@ -32,6 +35,7 @@ const slowest = [
   'server/vault/processors/acquirer/acquirer.test.ts',
   'server/http/lists.test.ts',
   'tests/card-numbers.test.ts',
+  'sdk/node/retries.test.ts',
 ];
 // One more than there are processors: many a test waits for a process to start or for a time to pass.
 const concurrency = availableParallelism() + 1;

@@ -7,7 +7,7 @@ import { describeReport, verdict } from './report.ts';
 test('killed processes and a lying acquirer neither charge twice nor lose an order', async (t) => {
   const seed = Date.now() % 1_000_000;
   const report = await runChaos({
-    seconds: 26,
+    seconds: 18,
     clients: 10,
     seed,
     faultRate: 0.15,
