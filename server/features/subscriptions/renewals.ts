@@ -104,8 +104,7 @@ async function begin(
   due: readonly DueSubscription[],
   at: (subscription: DueSubscription) => number,
 ): Promise<Charge[]> {
-  const steps: Step[] = [];
-  for (const subscription of due) steps.push(await stepOf(transaction, subscription, at(subscription)));
+  const steps = await Promise.all(due.map((subscription) => stepOf(transaction, subscription, at(subscription))));
   await recordChanges(
     transaction,
     steps.map(({ change }) => change),
