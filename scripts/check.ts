@@ -32,6 +32,7 @@ const results = [
   run('types', join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
   run('types in the browser', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/browser']),
   run('types on the edge', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/node']),
+  run('types in the dashboard', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'dashboard']),
   run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),
   run('format', join(toolsPath, 'biome'), ['format', '.']),
 ];

@@ -1,0 +1,142 @@
+import { askStepUp } from './step-up.ts';
+
+/** Every call to the service. The cookie is the browser's business; this adds what a call of a company needs. */
+
+const apiVersion = '2026-02-11';
+
+export interface FieldError {
+  readonly field: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+  readonly fieldErrors: readonly FieldError[];
+
+  constructor(status: number, body: ErrorBody, fallback: string) {
+    super(body.message ?? fallback);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = body.code ?? 'no_answer';
+    this.requestId = body.request_id ?? null;
+    this.fieldErrors = body.field_errors ?? [];
+  }
+
+  /** Nobody knows whether it was done: to be repeated with the same idempotency key. */
+  get undecided(): boolean {
+    return this.status === 0 || this.status >= 500 || this.code === 'request_in_progress';
+  }
+}
+
+interface ErrorBody {
+  readonly code?: string;
+  readonly message?: string;
+  readonly request_id?: string;
+  readonly field_errors?: readonly FieldError[];
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly query?: Query;
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+}
+
+let companyId: string | null = null;
+
+/** The company that calls are about. */
+export function setCompanyOfCalls(id: string | null): void {
+  companyId = id;
+}
+
+export function urlOf(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+export function callHeaders(path: string, key?: string): Record<string, string> {
+  return {
+    accept: 'application/json',
+    ...(companyId ? { 'svc-company': companyId } : {}),
+    ...(path.startsWith('/v1/') ? { 'svc-version': apiVersion } : {}),
+    ...(key ? { 'x-svc-idempotency-key': key } : {}),
+  };
+}
+
+export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
+  const key = method === 'GET' ? undefined : (options.key ?? crypto.randomUUID());
+  const send = () => sendOnce<T>(method, path, { ...options, ...(key ? { key } : {}) });
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === 'session_expired' || error.code === 'missing_session') leaveForLogin();
+    if (error.code !== 'step_up_required' || !(await askStepUp())) throw error;
+    return send();
+  }
+}
+
+async function sendOnce<T>(method: Method, path: string, options: CallOptions): Promise<T> {
+  const headers = callHeaders(path, options.key);
+  const hasBody = options.body !== undefined;
+  const response = await fetch(urlOf(path, options.query), {
+    method,
+    headers: hasBody ? { ...headers, 'content-type': 'application/json' } : headers,
+    credentials: 'same-origin',
+    ...(hasBody ? { body: JSON.stringify(options.body) } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+  }).catch((cause: unknown) => {
+    if (options.signal?.aborted) throw cause;
+    throw new ApiError(0, {}, 'The service did not answer. Check the connection and try again.');
+  });
+  const body = (await response.json().catch(() => ({}))) as { readonly error?: ErrorBody };
+  if (response.ok) return body as T;
+  throw new ApiError(response.status, body.error ?? {}, `The service answered with ${response.status}.`);
+}
+
+const openPages = ['/login', '/sign-up', '/forgot-password', '/reset-password', '/invitations/'];
+
+function leaveForLogin(): void {
+  const { pathname, search } = location;
+  if (openPages.some((page) => pathname.startsWith(page))) return;
+  location.assign(`/login?next=${encodeURIComponent(pathname + search)}`);
+}
+
+/** An upload with progress, which `fetch` cannot tell. */
+export function upload<T>(path: string, file: File, onProgress: (share: number) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const form = new FormData();
+    form.append('file', file);
+    request.open('POST', path);
+    for (const [name, value] of Object.entries(callHeaders(path, crypto.randomUUID()))) {
+      request.setRequestHeader(name, value);
+    }
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(loaded / Math.max(total, 1)));
+    request.addEventListener('error', () => reject(new ApiError(0, {}, 'The upload was interrupted. Try again.')));
+    request.addEventListener('load', () => {
+      const body = jsonOf(request.responseText) as { readonly error?: ErrorBody };
+      if (request.status < 300) resolve(body as T);
+      else reject(new ApiError(request.status, body.error ?? {}, `The service answered with ${request.status}.`));
+    });
+    request.send(form);
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

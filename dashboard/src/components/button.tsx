@@ -1,0 +1,113 @@
+import type { ComponentProps, ReactNode } from 'react';
+import { Link } from '@tanstack/react-router';
+import { Icon, type IconName } from './icons.tsx';
+
+export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
+
+const looks: Readonly<Record<ButtonKind, string>> = {
+  primary: 'bg-accent text-on-accent hover:brightness-110',
+  plain: 'border border-line-strong bg-surface hover:bg-sunken',
+  quiet: 'hover:bg-sunken',
+  danger: 'bg-bad-fill text-white hover:brightness-110',
+};
+
+export function buttonClass(kind: ButtonKind, small = false): string {
+  const size = small ? 'min-h-8 px-2.5 text-sm' : 'min-h-9.5 px-3.5';
+  return `inline-flex items-center justify-center gap-2 rounded-[8px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-60 ${size} ${looks[kind]}`;
+}
+
+interface ButtonProps extends ComponentProps<'button'> {
+  readonly kind?: ButtonKind;
+  readonly small?: boolean;
+  readonly icon?: IconName;
+  readonly busy?: boolean;
+  /** Why it cannot be used now. It stays focusable, so that everybody can learn the reason. */
+  readonly reason?: string | undefined;
+}
+
+export function Button(props: ButtonProps) {
+  const {
+    kind = 'plain',
+    small = false,
+    icon,
+    busy = false,
+    reason,
+    children,
+    className = '',
+    onClick,
+    ...rest
+  } = props;
+  const refused = reason !== undefined;
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={`${buttonClass(kind, small)} ${refused ? 'cursor-not-allowed opacity-60' : ''} ${className}`}
+      disabled={rest.disabled || busy}
+      aria-busy={busy || undefined}
+      aria-disabled={refused || undefined}
+      title={reason ?? rest.title}
+      onClick={refused ? (event) => event.preventDefault() : onClick}
+    >
+      {busy ? <Spinner /> : icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+export function Spinner() {
+  return (
+    <span
+      aria-hidden="true"
+      className="size-4 animate-spin rounded-full border-2 border-current border-t-transparent"
+    />
+  );
+}
+
+export function IconButton({ label, icon, ...rest }: ComponentProps<'button'> & { label: string; icon: IconName }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      title={label}
+      className={`inline-flex size-9 items-center justify-center rounded-[8px] text-muted hover:bg-sunken hover:text-ink ${rest.className ?? ''}`}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface LinkButtonProps {
+  readonly to: string;
+  readonly kind?: ButtonKind;
+  readonly small?: boolean;
+  readonly icon?: IconName;
+  readonly search?: Record<string, string>;
+  readonly children: ReactNode;
+}
+
+export function LinkButton({ to, kind = 'plain', small = false, icon, search, children }: LinkButtonProps) {
+  return (
+    <Link to={to} {...(search ? { search } : {})} className={buttonClass(kind, small)}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </Link>
+  );
+}
+
+export function TextLink({
+  to,
+  search,
+  children,
+}: {
+  to: string;
+  search?: Record<string, string>;
+  children: ReactNode;
+}) {
+  return (
+    <Link to={to} {...(search ? { search } : {})} className="link">
+      {children}
+    </Link>
+  );
+}

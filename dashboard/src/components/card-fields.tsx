@@ -1,0 +1,63 @@
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { useSignedIn } from '../session.ts';
+import { useTheme } from '../theme.ts';
+import { customers } from '../texts/customers.ts';
+
+/** Our own card fields: what is typed goes to the vault in a frame, never through this page. */
+
+export interface MountedFields {
+  mount(target: Element): MountedFields;
+  unmount(): void;
+  createToken(): Promise<{ readonly id: string }>;
+}
+
+type SvcStart = (options: { readonly session: string }) => {
+  cardFields(options: { readonly theme: { readonly mode: 'light' | 'dark' } }): MountedFields;
+};
+
+let loading: Promise<SvcStart> | undefined;
+
+function loadScript(): Promise<SvcStart> {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement('script');
+    script.src = '/svc.js';
+    script.addEventListener('load', () => resolve((window as unknown as { readonly Svc: SvcStart }).Svc));
+    script.addEventListener('error', () => {
+      loading = undefined;
+      reject(new Error(customers.fieldsNotLoaded));
+    });
+    document.head.append(script);
+  });
+  return loading;
+}
+
+export function CardFields({ fields }: { fields: RefObject<MountedFields | null> }) {
+  const { company } = useSignedIn();
+  const { dark } = useTheme();
+  const place = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    let gone = false;
+    let mounted: MountedFields | undefined;
+    loadScript().then(
+      (Svc) => {
+        if (gone || !place.current) return;
+        mounted = Svc({ session: company.id }).cardFields({ theme: { mode: dark ? 'dark' : 'light' } });
+        mounted.mount(place.current);
+        fields.current = mounted;
+      },
+      (error: Error) => setProblem(error.message),
+    );
+    return () => {
+      gone = true;
+      mounted?.unmount();
+      fields.current = null;
+    };
+  }, [company.id, dark, fields]);
+  return (
+    <>
+      <div ref={place} data-testid="card-fields" className="min-h-24" />
+      {problem && <p className="text-bad">{problem}</p>}
+    </>
+  );
+}

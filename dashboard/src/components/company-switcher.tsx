@@ -1,0 +1,100 @@
+import { useNavigate } from '@tanstack/react-router';
+import { counterpartOf, useSignedIn } from '../session.ts';
+import { shell } from '../texts/common.ts';
+import type { Company } from '../types.ts';
+import { Badge } from './badge.tsx';
+import { Icon } from './icons.tsx';
+import { Menu, MenuItem, MenuLabel } from './menu.tsx';
+
+interface SwitchProps {
+  readonly onChoose: (company: Company) => void;
+}
+
+/** Another company has other objects: a page about one of them gives way to its list. */
+function useSwitch(onChoose: SwitchProps['onChoose']): (company: Company) => void {
+  const navigate = useNavigate();
+  return (company) => {
+    onChoose(company);
+    const [, first = 'home'] = location.pathname.split('/');
+    void navigate({ to: first === 'sandbox' ? '/home' : `/${first}`, search: {} });
+  };
+}
+
+function ModeBadge({ mode }: { mode: Company['mode'] }) {
+  return mode === 'live' ? (
+    <Badge status="live" label={shell.live} tone="good" />
+  ) : (
+    <span className="rounded-full bg-sandbox px-2 py-0.5 text-xs font-semibold text-on-sandbox">{shell.sandbox}</span>
+  );
+}
+
+export function CompanySwitcher({ onChoose }: SwitchProps) {
+  const { session, company } = useSignedIn();
+  const change = useSwitch(onChoose);
+  return (
+    <Menu
+      align="start"
+      trigger={
+        <button
+          type="button"
+          title={shell.switchCompany}
+          className="flex min-w-0 grow items-center gap-2.5 rounded-[8px] px-2 py-1.5 text-left hover:bg-sunken"
+        >
+          <span
+            aria-hidden="true"
+            className="flex size-8 shrink-0 items-center justify-center rounded-[8px] bg-accent font-semibold text-on-accent"
+          >
+            {company.name.slice(0, 1).toUpperCase()}
+          </span>
+          <span className="min-w-0 grow">
+            <span className="block truncate font-semibold">{company.name}</span>
+            <span className="block truncate text-sm text-muted">{company.role.name}</span>
+          </span>
+          <Icon name="down" />
+        </button>
+      }
+    >
+      <MenuLabel>{shell.companies}</MenuLabel>
+      {session.companies.map((other) => (
+        <MenuItem key={other.id} onSelect={() => change(other)}>
+          <span className="grow truncate">{other.name}</span>
+          <ModeBadge mode={other.mode} />
+          {other.id === company.id && <Icon name="check" size={16} />}
+        </MenuItem>
+      ))}
+    </Menu>
+  );
+}
+
+/** Between the two companies of a merchant. */
+export function ModeSwitch({ onChoose }: SwitchProps) {
+  const { session, company } = useSignedIn();
+  const change = useSwitch(onChoose);
+  const counterpart = counterpartOf(session, company);
+  const looks = {
+    sandbox: 'bg-sandbox text-on-sandbox',
+    live: 'bg-good-soft text-good',
+  } as const;
+  return (
+    <div
+      role="group"
+      aria-label={shell.mode}
+      className="flex shrink-0 rounded-[8px] border border-line bg-surface p-0.5"
+    >
+      {(['sandbox', 'live'] as const).map((mode) => (
+        <button
+          key={mode}
+          type="button"
+          aria-pressed={company.mode === mode}
+          disabled={company.mode !== mode && !counterpart}
+          onClick={() => {
+            if (company.mode !== mode && counterpart) change(counterpart);
+          }}
+          className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink max-[420px]:hidden'}`}
+        >
+          {shell[mode]}
+        </button>
+      ))}
+    </div>
+  );
+}

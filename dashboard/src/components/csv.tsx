@@ -1,0 +1,67 @@
+import { useState } from 'react';
+import { ApiError, call, type Query } from '../api.ts';
+import { common } from '../texts/common.ts';
+import type { List } from '../types.ts';
+import { Button } from './button.tsx';
+import { toast } from './toasts.tsx';
+
+export interface CsvColumn<T> {
+  readonly header: string;
+  readonly value: (row: T) => string | number | boolean | null | undefined;
+}
+
+/** A cell that begins like a formula is made text, so that a spreadsheet does not run what a customer typed. */
+function cell(value: string | number | boolean | null | undefined): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function csvOf<T>(rows: readonly T[], columns: readonly CsvColumn<T>[]): string {
+  const lines = rows.map((row) => columns.map(({ value }) => cell(value(row))).join(','));
+  return [columns.map(({ header }) => cell(header)).join(','), ...lines, ''].join('\r\n');
+}
+
+export function download(name: string, text: string, type = 'text/csv'): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+interface ExportProps<T> {
+  readonly path: string;
+  readonly query: Query;
+  readonly columns: readonly CsvColumn<T>[];
+  readonly name: string;
+}
+
+/** Walks through all pages of what is shown. */
+export function CsvExport<T>({ path, query, columns, name }: ExportProps<T>) {
+  const [count, setCount] = useState<number>();
+  async function run(): Promise<void> {
+    const rows: T[] = [];
+    let after: string | null = null;
+    setCount(0);
+    try {
+      do {
+        const page: List<T> = await call('GET', path, { query: { ...query, limit: 100, starting_after: after } });
+        rows.push(...page.data);
+        after = page.has_more ? page.cursors.next : null;
+        setCount(rows.length);
+      } while (after);
+      download(`${name}.csv`, csvOf(rows, columns));
+      toast(common.exported(rows.length));
+    } catch (error) {
+      toast(error instanceof ApiError ? error.message : String(error), true);
+    } finally {
+      setCount(undefined);
+    }
+  }
+  return (
+    <Button icon="download" busy={count !== undefined} onClick={() => void run()}>
+      <span aria-live="polite">{count === undefined ? common.exportCsv : common.exporting(count)}</span>
+    </Button>
+  );
+}

@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'react';
+import { AddCard, cardText } from '../pages/customers/cards.tsx';
+import { useFilters, useGet, useList } from '../data.ts';
+import { personName } from '../format.ts';
+import { orders } from '../texts/orders.ts';
+import { customers } from '../texts/customers.ts';
+import type { Customer, PaymentMethod } from '../types.ts';
+import { Button } from './button.tsx';
+import { Field, Select } from './fields.tsx';
+import { Picker } from './picker.tsx';
+
+export interface Payer {
+  readonly customer: Customer | undefined;
+  readonly card: PaymentMethod | undefined;
+}
+
+/** Who pays, and with which of their cards. The address may name the customer. */
+export function CustomerAndCard({
+  onChange,
+  errors,
+}: {
+  onChange: (payer: Payer) => void;
+  errors: { customer?: string | undefined; card?: string | undefined };
+}) {
+  const [{ customer: given }] = useFilters();
+  const [customer, setCustomer] = useState<Customer>();
+  const [cardId, setCardId] = useState<string>();
+  const [adding, setAdding] = useState(false);
+  const first = useGet<Customer>(`/v1/customers/${given}`, {}, { enabled: given !== undefined && !customer });
+  const chosen = customer ?? first.data;
+  const path = `/v1/customers/${chosen?.id}/payment_methods`;
+  const cards = useList<PaymentMethod>(path, { limit: 100 }, { enabled: chosen !== undefined });
+  const methods = chosen ? (cards.data?.data ?? []) : [];
+  const card = methods.find(({ id }) => id === cardId) ?? methods.find(({ is_default }) => is_default) ?? methods[0];
+  // The form around it wants to know whoever is chosen, however that came about.
+  useEffect(() => onChange({ customer: chosen, card }), [chosen?.id, card?.id]);
+  return (
+    <>
+      <Picker<Customer>
+        label={orders.customer}
+        hint={orders.customerHint}
+        error={errors.customer}
+        path="/v1/customers"
+        searchBy="q"
+        textOf={personName}
+        detailOf={({ email }) => email}
+        value={chosen}
+        onChange={(next) => {
+          setCustomer(next);
+          setCardId(undefined);
+        }}
+      />
+      {chosen && (
+        <Field
+          label={orders.card}
+          error={errors.card ?? (cards.data && methods.length === 0 ? orders.noCard : undefined)}
+          aside={
+            <Button small kind="quiet" icon="plus" onClick={() => setAdding(true)}>
+              {customers.addCard}
+            </Button>
+          }
+        >
+          {(attributes) => (
+            <Select
+              {...attributes}
+              disabled={methods.length === 0}
+              value={card?.id ?? ''}
+              onChange={(event) => setCardId(event.target.value)}
+              choices={methods.map((method) => ({ value: method.id, label: cardText(method) }))}
+            />
+          )}
+        </Field>
+      )}
+      {adding && <AddCard path={path} onClose={() => setAdding(false)} onDone={({ id }) => setCardId(id)} />}
+    </>
+  );
+}

@@ -1,0 +1,53 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { IconButton } from './button.tsx';
+import { common } from '../texts/common.ts';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** A drawer comes from the right and is for reading; a dialog is for one decision. */
+  readonly drawer?: boolean;
+  readonly wide?: boolean;
+}
+
+/** The browser's own dialog: it keeps the focus inside, closes on Escape and makes the page behind it inert. */
+export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  const width = wide ? 'sm:max-w-3xl' : drawer ? 'sm:max-w-2xl' : 'sm:max-w-lg';
+  const place = drawer
+    ? 'drawer ml-auto h-dvh max-h-dvh rounded-none sm:rounded-l-[12px]'
+    : 'm-auto max-h-[calc(100dvh-2rem)] rounded-[12px]';
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        // A file input inside fires a cancel of its own, which bubbles.
+        if (event.target !== element.current) return;
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === element.current) onClose();
+      }}
+      className={`w-[calc(100vw-1rem)] overflow-y-auto border border-line bg-raised p-0 shadow-pop ${width} ${place}`}
+    >
+      <div className="flex min-h-full flex-col">
+        <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-raised py-3 pr-3 pl-5">
+          <h2 id={heading} className="text-lg font-semibold">
+            {title}
+          </h2>
+          <IconButton label={common.close} icon="close" onClick={onClose} />
+        </header>
+        <div className="grow p-5">{children}</div>
+      </div>
+    </dialog>
+  );
+}

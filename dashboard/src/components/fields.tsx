@@ -1,0 +1,234 @@
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import type { FormState } from './form.tsx';
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: ReactNode;
+  readonly error?: string | undefined;
+  readonly children: (attributes: {
+    id: string;
+    'aria-invalid': boolean;
+    'aria-describedby': string | undefined;
+  }) => ReactNode;
+  readonly aside?: ReactNode;
+}
+
+/** Label, control, hint and error, tied together for those who cannot see that they belong together. */
+export function Field({ label, hint, error, children, aside }: FieldProps) {
+  const id = useId();
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div>
+      <div className="mb-1 flex items-baseline justify-between gap-3">
+        <label htmlFor={id} className="text-sm font-medium">
+          {label}
+        </label>
+        {aside}
+      </div>
+      {children({ id, 'aria-invalid': error !== undefined, 'aria-describedby': described || undefined })}
+      {hint && (
+        <p id={`${id}-hint`} className="mt-1 text-sm text-muted">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className="mt-1 text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type NamesOf<Draft, Value> = { [Name in keyof Draft]: Draft[Name] extends Value ? Name : never }[keyof Draft] & string;
+
+interface BoundProps<Draft extends object, Value> {
+  readonly form: FormState<Draft>;
+  readonly name: NamesOf<Draft, Value>;
+  readonly label: string;
+  readonly hint?: ReactNode;
+  /** Where the service speaks of it, when that is not its name. */
+  readonly path?: string;
+}
+
+type InputProps = Omit<ComponentProps<'input'>, 'form' | 'name' | 'value' | 'onChange'>;
+
+export function TextField<Draft extends object>(props: BoundProps<Draft, string> & InputProps & { aside?: ReactNode }) {
+  const { form, name, label, hint, path, aside, className = '', ...rest } = props;
+  return (
+    <Field label={label} hint={hint} error={form.errorOf(path ?? name)} aside={aside}>
+      {(attributes) => (
+        <input
+          {...rest}
+          {...attributes}
+          name={name}
+          className={`control ${className}`}
+          value={String(form.draft[name])}
+          onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function AreaField<Draft extends object>({
+  form,
+  name,
+  label,
+  hint,
+  path,
+  rows = 3,
+}: BoundProps<Draft, string> & { rows?: number }) {
+  return (
+    <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          name={name}
+          rows={rows}
+          className="control"
+          value={String(form.draft[name])}
+          onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Typed as people write money; the form turns it into cents. */
+export function MoneyField<Draft extends object>(
+  props: BoundProps<Draft, string> & { currency: string; autoFocus?: boolean },
+) {
+  const { currency, ...rest } = props;
+  const { form, name, label, hint, path } = rest;
+  return (
+    <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
+      {(attributes) => (
+        <div className="relative">
+          <input
+            {...attributes}
+            name={name}
+            inputMode="decimal"
+            placeholder="0.00"
+            autoComplete="off"
+            className="control pr-14 tabular-nums"
+            value={String(form.draft[name])}
+            onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
+          />
+          <span className="pointer-events-none absolute inset-y-0 right-3 flex items-center text-sm text-muted uppercase">
+            {currency}
+          </span>
+        </div>
+      )}
+    </Field>
+  );
+}
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+export function SelectField<Draft extends object>(props: BoundProps<Draft, string> & { choices: readonly Choice[] }) {
+  const { form, name, label, hint, path, choices } = props;
+  return (
+    <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
+      {(attributes) => (
+        <Select
+          {...attributes}
+          name={name}
+          choices={choices}
+          value={String(form.draft[name])}
+          onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function Select({
+  choices,
+  className = '',
+  ...rest
+}: ComponentProps<'select'> & { choices: readonly Choice[] }) {
+  return (
+    <select {...rest} className={`control ${className}`}>
+      {choices.map(({ value, label }) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function CheckField<Draft extends object>({ form, name, label, hint }: BoundProps<Draft, boolean>) {
+  const id = useId();
+  return (
+    <div className="flex items-start gap-2.5">
+      <input
+        id={id}
+        type="checkbox"
+        name={name}
+        className="mt-1 size-4 accent-accent"
+        checked={Boolean(form.draft[name])}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => form.set(name, event.target.checked as Draft[typeof name])}
+      />
+      <div>
+        <label htmlFor={id}>{label}</label>
+        {hint && (
+          <p id={`${id}-hint`} className="text-sm text-muted">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+export function FieldRow({ children }: { children: ReactNode }) {
+  return <div className="grid gap-4 sm:grid-cols-2">{children}</div>;
+}
+
+/** A group of checkboxes, such as permissions or kinds of event. */
+export function CheckGroup(props: {
+  label: string;
+  hint?: ReactNode;
+  choices: readonly (Choice & { hint?: string })[];
+  chosen: readonly string[];
+  onChange: (chosen: string[]) => void;
+  error?: string | undefined;
+}) {
+  const { label, hint, choices, chosen, onChange, error } = props;
+  const id = useId();
+  const toggle = (value: string, on: boolean) =>
+    onChange(on ? [...chosen, value] : chosen.filter((other) => other !== value));
+  return (
+    <fieldset aria-describedby={error ? `${id}-error` : undefined}>
+      <legend className="mb-1 text-sm font-medium">{label}</legend>
+      {hint && <p className="mb-2 text-sm text-muted">{hint}</p>}
+      <div className="grid max-h-72 gap-x-4 gap-y-1.5 overflow-y-auto rounded-[8px] border border-line p-3 sm:grid-cols-2">
+        {choices.map((choice) => (
+          <label key={choice.value} className="flex items-start gap-2 text-sm">
+            <input
+              type="checkbox"
+              className="mt-0.5 size-4 shrink-0 accent-accent"
+              checked={chosen.includes(choice.value)}
+              onChange={(event) => toggle(choice.value, event.target.checked)}
+            />
+            <span>
+              <span className="font-mono text-[13px]">{choice.label}</span>
+              {choice.hint && <span className="block text-xs text-muted">{choice.hint}</span>}
+            </span>
+          </label>
+        ))}
+      </div>
+      {error && (
+        <p id={`${id}-error`} className="mt-1 text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,133 @@
+import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { ApiError } from '../api.ts';
+import { common } from '../texts/common.ts';
+import { Button } from './button.tsx';
+
+export interface Action<Input, Result> {
+  readonly run: (input: Input) => Promise<Result | undefined>;
+  readonly busy: boolean;
+  readonly error: ApiError | undefined;
+  readonly clear: () => void;
+}
+
+interface ActionOptions<Input, Result> {
+  readonly send: (input: Input, key: string) => Promise<Result>;
+  readonly onDone?: (result: Result, input: Input) => void;
+}
+
+/**
+ * Something the person does that changes data. The idempotency key lives as long as the intent: it is kept while nobody
+ * knows the outcome and the input is the same, so that trying again never does it twice.
+ */
+export function useAction<Input, Result>({ send, onDone }: ActionOptions<Input, Result>): Action<Input, Result> {
+  const client = useQueryClient();
+  const intent = useRef<{ key: string; input: string } | undefined>(undefined);
+  const running = useRef(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<ApiError>();
+  async function run(input: Input): Promise<Result | undefined> {
+    if (running.current) return undefined;
+    running.current = true;
+    setBusy(true);
+    setError(undefined);
+    const text = JSON.stringify(input) ?? '';
+    if (intent.current?.input !== text) intent.current = { key: crypto.randomUUID(), input: text };
+    try {
+      const result = await send(input, intent.current.key);
+      intent.current = undefined;
+      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+      onDone?.(result, input);
+      return result;
+    } catch (caught) {
+      const shown = caught instanceof ApiError ? caught : new ApiError(0, { message: String(caught) }, '');
+      if (!shown.undecided) intent.current = undefined;
+      setError(shown);
+      return undefined;
+    } finally {
+      running.current = false;
+      setBusy(false);
+    }
+  }
+  return { run, busy, error, clear: () => setError(undefined) };
+}
+
+export interface FormState<Draft extends object> {
+  readonly draft: Draft;
+  readonly set: <Name extends keyof Draft>(name: Name, value: Draft[Name]) => void;
+  readonly errorOf: (path: string) => string | undefined;
+  readonly submit: () => Promise<void>;
+  readonly busy: boolean;
+  readonly error: ApiError | undefined;
+}
+
+interface FormOptions<Draft extends object, Result> {
+  readonly initial: Draft;
+  readonly send: (draft: Draft, key: string) => Promise<Result>;
+  readonly onDone?: (result: Result, draft: Draft) => void;
+  /** What can be said without asking the service, by field. */
+  readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
+}
+
+export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
+  const [draft, setDraft] = useState(options.initial);
+  const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
+  const { send, onDone } = options;
+  const action = useAction<Draft, Result>({ send, ...(onDone ? { onDone } : {}) });
+  return {
+    draft,
+    set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
+    errorOf: (path) => found[path] ?? action.error?.fieldErrors.find(({ field }) => field === path)?.message,
+    async submit() {
+      const problems = options.check?.(draft) ?? {};
+      setFound(problems);
+      if (Object.values(problems).every((problem) => problem === undefined)) await action.run(draft);
+    },
+    busy: action.busy,
+    error: action.error,
+  };
+}
+
+interface FormProps<Draft extends object> {
+  readonly form: FormState<Draft>;
+  readonly submit: string;
+  readonly children: ReactNode;
+  readonly onCancel?: () => void;
+  readonly danger?: boolean;
+  readonly wide?: boolean;
+}
+
+export function Form<Draft extends object>({ form, submit, children, onCancel, danger, wide }: FormProps<Draft>) {
+  function onSubmit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    // A dialog may stand inside the page of another form.
+    event.stopPropagation();
+    const element = event.currentTarget;
+    void form.submit().then(() =>
+      // After the errors are drawn.
+      setTimeout(() => element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()),
+    );
+  }
+  return (
+    <form onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
+      {children}
+      {form.error && <ErrorNote error={form.error} />}
+      <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
+        {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
+        <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
+          {submit}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+export function ErrorNote({ error }: { error: ApiError | Error }) {
+  const requestId = error instanceof ApiError ? error.requestId : null;
+  return (
+    <div role="alert" className="rounded-[8px] bg-bad-soft px-3.5 py-2.5 text-bad">
+      <p>{error.message}</p>
+      {requestId && <p className="mt-0.5 font-mono text-xs">{requestId}</p>}
+    </div>
+  );
+}

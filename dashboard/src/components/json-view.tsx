@@ -1,0 +1,25 @@
+import { CopyButton } from './copy.tsx';
+
+export function Code({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="overflow-hidden rounded-[8px] border border-line">
+      <div className="flex items-center justify-between gap-3 border-b border-line bg-sunken py-1 pr-1.5 pl-3">
+        <span className="text-sm font-medium">{label}</span>
+        <CopyButton text={text} />
+      </div>
+      <pre
+        // A region that scrolls has to be reachable by keyboard.
+        tabIndex={0}
+        aria-label={label}
+        role="region"
+        className="max-h-112 overflow-auto bg-surface p-3 font-mono text-[13px] leading-relaxed whitespace-pre-wrap break-words"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+export function JsonView({ value, label }: { value: unknown; label: string }) {
+  return <Code label={label} text={typeof value === 'string' ? value : JSON.stringify(value ?? null, null, 2)} />;
+}

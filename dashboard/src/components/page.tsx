@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { ApiError } from '../api.ts';
+import { common } from '../texts/common.ts';
+import { Button } from './button.tsx';
+import { ErrorNote } from './form.tsx';
+import { Icon } from './icons.tsx';
+
+interface PageProps {
+  readonly title: string;
+  readonly lead?: ReactNode;
+  readonly badge?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly back?: { readonly to: string; readonly label: string };
+  readonly children: ReactNode;
+}
+
+export function Page({ title, lead, badge, actions, back, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Svc`;
+  }, [title]);
+  return (
+    <div className="mx-auto max-w-6xl px-4 py-6 sm:px-8 sm:py-8">
+      {back && (
+        <Link to={back.to} className="link mb-2 inline-flex items-center gap-1 text-sm">
+          <Icon name="left" size={14} />
+          {back.label}
+        </Link>
+      )}
+      <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 className="text-2xl font-semibold tracking-tight break-words">{title}</h1>
+            {badge}
+          </div>
+          {lead && <div className="mt-1 max-w-2xl text-muted">{lead}</div>}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export function Panel({
+  title,
+  actions,
+  children,
+  flush = false,
+}: {
+  title?: string;
+  actions?: ReactNode;
+  children: ReactNode;
+  flush?: boolean;
+}) {
+  return (
+    <section className="panel mb-5">
+      {title && (
+        <header className="flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-3">
+          <h2 className="font-semibold">{title}</h2>
+          {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+        </header>
+      )}
+      <div className={flush ? '' : 'p-5'}>{children}</div>
+    </section>
+  );
+}
+
+/** What is known of one thing: names and values. */
+export function Facts({
+  facts,
+}: {
+  facts: readonly (readonly [label: string, value: ReactNode] | false | null | undefined)[];
+}) {
+  return (
+    <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[minmax(9rem,auto)_1fr]">
+      {facts
+        .filter((fact) => fact !== false && fact !== null && fact !== undefined)
+        .map(([label, value]) => (
+          <div key={label} className="contents">
+            <dt className="text-muted">{label}</dt>
+            <dd className="min-w-0 break-words max-sm:-mt-2.5">{value ?? '—'}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function Skeleton({ lines = 4 }: { lines?: number }) {
+  return (
+    <div role="status" aria-label={common.loading} className="flex flex-col gap-3">
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} className={`skeleton ${['w-2/3', 'w-full', 'w-1/2', 'w-5/6'][index % 4]}`} />
+      ))}
+    </div>
+  );
+}
+
+export interface Loaded<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
+  readonly refetch: () => unknown;
+}
+
+/** A page about one thing: while it loads, when it cannot be had, and when it is there. */
+export function Load<T>({
+  query,
+  children,
+  lines = 8,
+}: {
+  query: Loaded<T>;
+  children: (data: T) => ReactNode;
+  lines?: number;
+}) {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} />;
+  return (
+    <div className="mx-auto max-w-6xl p-8">
+      <Skeleton lines={lines} />
+    </div>
+  );
+}
+
+export function Failure({ error, retry }: { error: Error; retry?: () => void }) {
+  const refused = error instanceof ApiError && error.status === 403;
+  const missing = error instanceof ApiError && error.status === 404;
+  if (refused || missing) {
+    return (
+      <div className="mx-auto max-w-xl px-6 py-16 text-center">
+        <h2 className="text-lg font-semibold">{refused ? common.refusedTitle : common.missingTitle}</h2>
+        <p className="mt-2 text-muted">{refused ? `${error.message} ${common.refusedHint}` : common.missingHint}</p>
+      </div>
+    );
+  }
+  return (
+    <div className="mx-auto flex max-w-xl flex-col items-start gap-3 p-6">
+      <ErrorNote error={error} />
+      {retry && <Button onClick={retry}>{common.tryAgain}</Button>}
+    </div>
+  );
+}
+
+export function Empty({ title, children, actions }: { title: string; children?: ReactNode; actions?: ReactNode }) {
+  return (
+    <div className="mx-auto flex max-w-2xl flex-col items-center gap-3 px-5 py-12 text-center">
+      <h2 className="text-lg font-semibold">{title}</h2>
+      {children && <div className="flex w-full flex-col gap-3 text-muted [&_pre]:text-left">{children}</div>}
+      {actions && <div className="mt-1 flex flex-wrap justify-center gap-2">{actions}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,92 @@
+import { words } from '../format.ts';
+import { developers } from '../texts/developers.ts';
+import { Button } from './button.tsx';
+
+interface MatrixProps {
+  readonly all: readonly { readonly key: string; readonly description?: string }[];
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: string[]) => void;
+  readonly error?: string | undefined;
+  readonly hint?: string;
+  readonly locked?: boolean;
+}
+
+/** One row per resource, one column for reading and one for writing. */
+export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = false }: MatrixProps) {
+  const keys = all.map(({ key }) => key);
+  const resources = [...new Set(keys.map((key) => key.split(':')[0] ?? ''))];
+  const toggle = (key: string, on: boolean) =>
+    onChange(on ? [...chosen, key] : chosen.filter((other) => other !== key));
+  const presets = [
+    { label: developers.everything, keys },
+    { label: developers.readOnly, keys: keys.filter((key) => key.endsWith(':read')) },
+    { label: developers.nothing, keys: [] },
+  ];
+  return (
+    <fieldset>
+      <legend className="mb-1 text-sm font-medium">{developers.permissions}</legend>
+      {hint && <p className="mb-2 text-sm text-muted">{hint}</p>}
+      {!locked && (
+        <div className="mb-2 flex flex-wrap gap-2">
+          {presets.map((preset) => (
+            <Button key={preset.label} small onClick={() => onChange([...preset.keys])}>
+              {preset.label}
+            </Button>
+          ))}
+        </div>
+      )}
+      <div className="rounded-[8px] border border-line">
+        <ul className="divide-y divide-line">
+          {resources.map((resource) => (
+            <li key={resource} className="flex items-center gap-4 px-3 py-1.5">
+              <span className="grow">{words(resource)}</span>
+              {['read', 'write'].map((verb) => {
+                const key = `${resource}:${verb}`;
+                const entry = all.find((candidate) => candidate.key === key);
+                return entry ? (
+                  <label key={verb} className="flex w-20 items-center gap-2 text-sm" title={entry.description}>
+                    <input
+                      type="checkbox"
+                      aria-label={key}
+                      className="size-4 accent-accent"
+                      checked={chosen.includes(key)}
+                      disabled={locked}
+                      onChange={(event) => toggle(key, event.target.checked)}
+                    />
+                    {words(verb)}
+                  </label>
+                ) : (
+                  <span key={verb} className="w-20" />
+                );
+              })}
+            </li>
+          ))}
+        </ul>
+      </div>
+      {error && <p className="mt-1 text-sm text-bad">{error}</p>}
+    </fieldset>
+  );
+}
+
+/** What keys can be allowed, for those who may not read the list of permissions. */
+export const keyPermissions = [
+  'customers:read',
+  'customers:write',
+  'payment_methods:read',
+  'payment_methods:write',
+  'products:read',
+  'products:write',
+  'orders:read',
+  'orders:write',
+  'transactions:read',
+  'plans:read',
+  'subscriptions:read',
+  'subscriptions:write',
+  'coupons:read',
+  'coupons:write',
+  'team_members:read',
+  'team_members:write',
+  'webhook_endpoints:read',
+  'webhook_endpoints:write',
+  'events:read',
+].map((key) => ({ key }));

@@ -1,0 +1,54 @@
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { useTheme } from '../theme.ts';
+import type { ChartProps } from './chart.tsx';
+
+const heightPx = 224;
+
+export default function Plot({ days, series, format, bars = false }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const { dark } = useTheme();
+  useEffect(() => {
+    const target = place.current;
+    if (!target) return undefined;
+    const style = getComputedStyle(target);
+    const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+    const colors = { accent: color('accent-ink'), bad: color('bad') };
+    const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
+    const paths = bars ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined;
+    const options: UPlot.Options = {
+      width: target.clientWidth,
+      height: heightPx,
+      cursor: { points: { size: 7 }, drag: { x: false, y: false } },
+      legend: { live: true },
+      tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), 'UTC'),
+      scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 1) * 1.1] } },
+      axes: [
+        { ...axis, grid: { show: false }, values: '{MMM} {D}' },
+        { ...axis, size: 72, values: (_plot, values) => values.map((value) => format(value)) },
+      ],
+      series: [
+        { value: '{YYYY}-{MM}-{DD}' },
+        ...series.map(({ name, tone }) => ({
+          label: name,
+          stroke: colors[tone],
+          fill: `${colors[tone]}22`,
+          width: 2,
+          points: { show: false },
+          value: (_plot: UPlot, value: number | null) => (value === null ? '—' : format(value)),
+          ...(paths ? { paths } : {}),
+        })),
+      ],
+    };
+    const times = days.map((day) => Date.parse(day) / 1000);
+    const plot = new UPlot(options, [times, ...series.map(({ values }) => [...values])], target);
+    const observer = new ResizeObserver(() => plot.setSize({ width: target.clientWidth, height: heightPx }));
+    observer.observe(target);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [days, series, format, bars, dark]);
+  return <div ref={place} aria-hidden="true" className="min-h-64 overflow-hidden text-sm" />;
+}

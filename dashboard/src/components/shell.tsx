@@ -1,0 +1,162 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
+import { useEffect, useMemo, useState } from 'react';
+import { placesOf } from '../navigation.ts';
+import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
+import { common, shell } from '../texts/common.ts';
+import type { Company, Session } from '../types.ts';
+import { IconButton } from './button.tsx';
+import { CommandPalette } from './command-palette.tsx';
+import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
+import { Icon } from './icons.tsx';
+import { Empty, Failure, Skeleton } from './page.tsx';
+import { StepUp } from './step-up-dialog.tsx';
+import { UserMenu } from './user-menu.tsx';
+
+/** The frame around every page of somebody who is signed in. */
+export function Shell() {
+  const query = useSessionQuery();
+  if (query.data) return <ShellOf session={query.data} />;
+  if (query.error && !('status' in query.error && query.error.status === 401)) {
+    return <Failure error={query.error} retry={() => void query.refetch()} />;
+  }
+  return (
+    <div className="p-10">
+      <Skeleton />
+    </div>
+  );
+}
+
+function ShellOf({ session }: { session: Session }) {
+  const client = useQueryClient();
+  const [company, setCompany] = useState<Company | undefined>(() => {
+    const first = companyOf(session);
+    if (first) rememberCompany(first.id);
+    return first;
+  });
+  // The role may have changed since it was chosen.
+  const current = session.companies.find(({ id }) => id === company?.id) ?? company;
+  const signedIn = useMemo(() => current && { session, company: current }, [session, current]);
+  function choose(next: Company): void {
+    rememberCompany(next.id);
+    setCompany(next);
+    void client.cancelQueries();
+  }
+  if (!signedIn) return <Empty title={shell.noCompany}>{shell.noCompanyHint}</Empty>;
+  return (
+    <SignedInContext value={signedIn}>
+      <Frame onChoose={choose} key={signedIn.company.id} />
+      <StepUp />
+    </SignedInContext>
+  );
+}
+
+function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
+  const { company } = useSignedIn();
+  const [drawer, setDrawer] = useState(false);
+  const [palette, setPalette] = useState(false);
+  const { pathname } = useLocation();
+  useEffect(() => setDrawer(false), [pathname]);
+  useEffect(() => {
+    function onKey(event: KeyboardEvent): void {
+      if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        setPalette((open) => !open);
+      } else if (event.key === 'Escape') setDrawer(false);
+    }
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <a
+        href="#content"
+        className="sr-only z-50 rounded-[8px] bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        {common.skip}
+      </a>
+      {company.mode === 'sandbox' && (
+        <p
+          data-testid="sandbox-bar"
+          className="sticky top-0 z-30 bg-sandbox py-0.5 text-center text-sm font-semibold text-on-sandbox"
+        >
+          {shell.sandboxBar}
+        </p>
+      )}
+      <div className="flex">
+        <aside
+          className={`fixed inset-y-0 left-0 z-40 flex w-64 flex-col overflow-y-auto border-r border-line bg-surface lg:sticky lg:top-0 lg:h-dvh ${drawer ? '' : 'max-lg:hidden'} ${company.mode === 'sandbox' ? 'lg:pt-6' : ''}`}
+        >
+          <div className="flex items-center gap-1 p-3 pb-1">
+            <CompanySwitcher onChoose={onChoose} />
+            <IconButton className="lg:hidden" label={common.close} icon="close" onClick={() => setDrawer(false)} />
+          </div>
+          <Navigation company={company} />
+        </aside>
+        {drawer && (
+          <div
+            aria-hidden="true"
+            className="fixed inset-0 z-30 bg-black/40 lg:hidden"
+            onClick={() => setDrawer(false)}
+          />
+        )}
+        <div className="min-w-0 grow">
+          <header
+            className={`sticky z-20 flex items-center gap-2 border-b border-line bg-canvas px-3 py-2 sm:px-6 ${company.mode === 'sandbox' ? 'top-6' : 'top-0'}`}
+          >
+            <IconButton
+              className="lg:hidden"
+              label={shell.openNavigation}
+              icon="menu"
+              aria-expanded={drawer}
+              onClick={() => setDrawer(true)}
+            />
+            <button
+              type="button"
+              aria-label={shell.searchTitle}
+              aria-keyshortcuts="Control+K"
+              onClick={() => setPalette(true)}
+              className="flex min-h-9 grow items-center gap-2 rounded-[8px] border border-line bg-surface px-3 text-muted hover:border-line-strong sm:max-w-md"
+            >
+              <Icon name="search" />
+              <span className="grow truncate text-left">{shell.search}</span>
+              <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
+            </button>
+            <div className="grow max-sm:hidden" />
+            <ModeSwitch onChoose={onChoose} />
+            <UserMenu />
+          </header>
+          <main id="content" tabIndex={-1} className="outline-none">
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      {palette && <CommandPalette onClose={() => setPalette(false)} />}
+    </>
+  );
+}
+
+function Navigation({ company }: { company: Company }) {
+  return (
+    <nav aria-label={shell.navigation} className="flex flex-col gap-4 px-3 pt-2 pb-6">
+      {placesOf(company).map((group) => (
+        <div key={group.label ?? ''}>
+          {group.label && <p className="px-2.5 pb-1 text-xs font-semibold text-muted">{group.label}</p>}
+          <ul className="flex flex-col gap-0.5">
+            {group.places.map((place) => (
+              <li key={place.to}>
+                <Link
+                  to={place.to}
+                  className="flex items-center gap-2.5 rounded-[8px] px-2.5 py-1.5 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
+                >
+                  <Icon name={place.icon} />
+                  {place.label}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,71 @@
+import { useEffect, useState } from 'react';
+import { call } from '../api.ts';
+import { useKeepSession, useSignedIn } from '../session.ts';
+import { answerStepUps } from '../step-up.ts';
+import { auth } from '../texts/auth.ts';
+import { shell } from '../texts/common.ts';
+import type { Session } from '../types.ts';
+import { Dialog } from './dialog.tsx';
+import { TextField } from './fields.tsx';
+import { Form, useForm } from './form.tsx';
+
+/** Waits for a call that needs the password once more, and asks for it. */
+export function StepUp() {
+  const [answer, setAnswer] = useState<(confirmed: boolean) => void>();
+  useEffect(
+    () =>
+      answerStepUps(
+        () =>
+          new Promise<boolean>((resolve) => {
+            setAnswer(() => (confirmed: boolean) => {
+              setAnswer(undefined);
+              resolve(confirmed);
+            });
+          }),
+      ),
+    [],
+  );
+  return answer ? <StepUpDialog onAnswer={answer} /> : null;
+}
+
+function StepUpDialog({ onAnswer }: { onAnswer: (confirmed: boolean) => void }) {
+  const { user } = useSignedIn().session;
+  const keep = useKeepSession();
+  const form = useForm({
+    initial: { password: '', totp_code: '' },
+    send: ({ password, totp_code }, key) =>
+      call<Session>('POST', '/dashboard/session/step_up', {
+        body: { password, ...(totp_code ? { totp_code: totp_code.trim() } : {}) },
+        key,
+      }),
+    onDone: (session) => {
+      keep(session);
+      onAnswer(true);
+    },
+  });
+  return (
+    <Dialog title={shell.stepUp} onClose={() => onAnswer(false)}>
+      <p className="mb-4 text-muted">{shell.stepUpLead}</p>
+      <Form form={form} submit={auth.confirm} onCancel={() => onAnswer(false)}>
+        <TextField
+          form={form}
+          name="password"
+          label={auth.password}
+          type="password"
+          autoComplete="current-password"
+          autoFocus
+        />
+        {user.totp_enabled && (
+          <TextField
+            form={form}
+            name="totp_code"
+            label={auth.totpCode}
+            hint={auth.totpHint}
+            inputMode="numeric"
+            autoComplete="one-time-code"
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}

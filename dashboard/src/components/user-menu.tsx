@@ -1,0 +1,54 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { call } from '../api.ts';
+import { personName } from '../format.ts';
+import { useSignedIn } from '../session.ts';
+import { shell } from '../texts/common.ts';
+import { chooseTheme, useTheme } from '../theme.ts';
+import { Icon } from './icons.tsx';
+import { Menu, MenuItem, MenuLabel, MenuLine } from './menu.tsx';
+
+export function UserMenu() {
+  const { user } = useSignedIn().session;
+  const { choice } = useTheme();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  async function signOut(): Promise<void> {
+    await call('DELETE', '/dashboard/session').catch(() => undefined);
+    client.clear();
+    location.assign('/login');
+  }
+  const initials = `${user.first_name.slice(0, 1)}${user.last_name.slice(0, 1)}`.toUpperCase();
+  return (
+    <Menu
+      trigger={
+        <button
+          type="button"
+          aria-label={shell.userMenu}
+          className="flex size-9 shrink-0 items-center justify-center rounded-full bg-sunken text-sm font-semibold hover:bg-line"
+        >
+          {initials || <Icon name="team" />}
+        </button>
+      }
+    >
+      <div className="px-2.5 py-1.5">
+        <p className="font-medium">{personName(user)}</p>
+        <p className="text-sm text-muted">{user.email}</p>
+      </div>
+      <MenuLine />
+      <MenuItem icon="settings" onSelect={() => void navigate({ to: '/account' })}>
+        {shell.account}
+      </MenuItem>
+      <MenuLine />
+      <MenuLabel>{shell.theme}</MenuLabel>
+      {(['light', 'dark', 'system'] as const).map((theme) => (
+        <MenuItem key={theme} onSelect={() => chooseTheme(theme)}>
+          <span className="grow">{shell.themes[theme]}</span>
+          {choice === theme && <Icon name="check" size={16} />}
+        </MenuItem>
+      ))}
+      <MenuLine />
+      <MenuItem onSelect={() => void signOut()}>{shell.signOut}</MenuItem>
+    </Menu>
+  );
+}

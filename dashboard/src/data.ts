@@ -1,0 +1,47 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { call, type Query } from './api.ts';
+import { useSignedIn } from './session.ts';
+import type { List } from './types.ts';
+
+/** Reading from the service. What was read belongs to a company, so that switching never shows the other one's data. */
+
+interface ReadOptions {
+  readonly enabled?: boolean;
+  readonly keep?: boolean;
+  readonly everyMs?: number;
+}
+
+export function useGet<T>(
+  path: string,
+  query: Query = {},
+  { enabled = true, keep = false, everyMs }: ReadOptions = {},
+) {
+  const { company } = useSignedIn();
+  return useQuery({
+    queryKey: [company.id, path, query],
+    queryFn: ({ signal }) => call<T>('GET', path, { query, signal }),
+    enabled,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    ...(everyMs ? { refetchInterval: everyMs } : {}),
+  });
+}
+
+export function useList<T>(path: string, query: Query = {}, options: ReadOptions = {}) {
+  return useGet<List<T>>(path, query, options);
+}
+
+export type Filters = Readonly<Record<string, string>>;
+
+/** What a list shows is part of its address: it can be shared, bookmarked and gone back to. */
+export function useFilters(): [Filters, (changes: Readonly<Record<string, string | undefined>>) => void] {
+  const filters = useSearch({ strict: false }) as Filters;
+  const navigate = useNavigate();
+  function change(changes: Readonly<Record<string, string | undefined>>): void {
+    const next = Object.fromEntries(
+      Object.entries({ ...filters, ...changes }).filter(([, value]) => value !== undefined && value !== ''),
+    ) as Record<string, string>;
+    void navigate({ to: '.', search: next, replace: !('starting_after' in changes || 'ending_before' in changes) });
+  }
+  return [filters, change];
+}

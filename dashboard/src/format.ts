@@ -1,0 +1,65 @@
+/** How values are written for people. All times are UTC, the zone the service bills in. */
+
+export function money(amount: number, currency: string | null | undefined): string {
+  const code = (currency ?? 'usd').toUpperCase();
+  try {
+    const format = { style: 'currency', currency: code, minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
+    return new Intl.NumberFormat('en-US', format).format(amount / 100);
+  } catch {
+    return `${(amount / 100).toFixed(2)} ${code}`;
+  }
+}
+
+const dateTimeFormat = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+const dateFormat = new Intl.DateTimeFormat('en-US', {
+  timeZone: 'UTC',
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+});
+
+export const dateTime = (iso: string): string => dateTimeFormat.format(new Date(iso));
+export const dateOnly = (iso: string): string => dateFormat.format(new Date(iso));
+export const isoDay = (date: Date): string => date.toISOString().slice(0, 10);
+
+/** `requires_action` → `Requires action` */
+export function words(code: string): string {
+  const text = code.replaceAll('_', ' ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function shortId(id: string): string {
+  return id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
+}
+
+export const personName = (person: { first_name: string; last_name: string }): string =>
+  `${person.first_name} ${person.last_name}`;
+
+export function cycleText(cycle: { interval: string; interval_count: number }): string {
+  return cycle.interval_count === 1 ? `every ${cycle.interval}` : `every ${cycle.interval_count} ${cycle.interval}s`;
+}
+
+/** Text of a money field to cents; undefined when it is not an amount. */
+export function centsOf(text: string): number | undefined {
+  const clean = text.replaceAll(',', '').trim();
+  if (!/^\d+(\.\d{1,2})?$/.test(clean)) return undefined;
+  const [whole = '0', part = ''] = clean.split('.');
+  return Number(whole) * 100 + Number(part.padEnd(2, '0'));
+}
+
+export const amountText = (cents: number): string => (cents / 100).toFixed(2);

@@ -1,0 +1,100 @@
+import type { IconName } from './components/icons.tsx';
+import { shell } from './texts/common.ts';
+import type { Company } from './types.ts';
+
+export interface Place {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** What one needs to be allowed to see it. */
+  readonly permission?: string;
+  readonly sandboxOnly?: boolean;
+}
+
+export interface PlaceGroup {
+  readonly label: string | null;
+  readonly places: readonly Place[];
+}
+
+const { places, groups } = shell;
+
+/** Every place of the side navigation and the command palette. */
+const allGroups: readonly PlaceGroup[] = [
+  {
+    label: null,
+    places: [{ to: '/home', label: places.home, icon: 'home' }],
+  },
+  {
+    label: groups.payments,
+    places: [
+      { to: '/orders', label: places.orders, icon: 'orders', permission: 'orders:read' },
+      { to: '/subscriptions', label: places.subscriptions, icon: 'subscriptions', permission: 'subscriptions:read' },
+      { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
+      { to: '/transactions', label: places.transactions, icon: 'transactions', permission: 'transactions:read' },
+      { to: '/in-doubt', label: places.inDoubt, icon: 'warning', permission: 'transactions:read' },
+    ],
+  },
+  {
+    label: groups.catalog,
+    places: [
+      { to: '/products', label: places.products, icon: 'products', permission: 'products:read' },
+      { to: '/plans', label: places.plans, icon: 'plans', permission: 'plans:read' },
+      { to: '/coupons', label: places.coupons, icon: 'coupons', permission: 'coupons:read' },
+    ],
+  },
+  {
+    label: groups.developers,
+    places: [
+      { to: '/developers', label: places.developers, icon: 'developers' },
+      { to: '/api-keys', label: places.apiKeys, icon: 'developers', permission: 'api_keys:read' },
+      { to: '/webhooks', label: places.webhooks, icon: 'developers', permission: 'webhook_endpoints:read' },
+      { to: '/events', label: places.events, icon: 'developers', permission: 'events:read' },
+      { to: '/requests', label: places.requests, icon: 'developers', permission: 'requests:read' },
+    ],
+  },
+  {
+    label: groups.sandbox,
+    places: [
+      {
+        to: '/sandbox/clock',
+        label: places.clock,
+        icon: 'sandbox',
+        permission: 'subscriptions:read',
+        sandboxOnly: true,
+      },
+      { to: '/sandbox/test-cards', label: places.testCards, icon: 'card', sandboxOnly: true },
+    ],
+  },
+  {
+    label: groups.company,
+    places: [
+      { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
+      { to: '/roles', label: places.roles, icon: 'team', permission: 'team_members:read' },
+      { to: '/audit-log', label: places.auditLog, icon: 'team', permission: 'audit_log:read' },
+      { to: '/settings', label: places.settings, icon: 'settings', permission: 'company:read' },
+    ],
+  },
+];
+
+export function placesOf(company: Company): PlaceGroup[] {
+  return allGroups
+    .map(({ label, places: list }) => ({
+      label,
+      places: list.filter(
+        ({ permission, sandboxOnly }) =>
+          (!permission || company.permissions.includes(permission)) && (!sandboxOnly || company.mode === 'sandbox'),
+      ),
+    }))
+    .filter(({ places: list }) => list.length > 0);
+}
+
+export const pageOfFound = {
+  customer: (id: string) => `/customers/${id}`,
+  order: (id: string) => `/orders/${id}`,
+  product: (id: string) => `/products/${id}`,
+  subscription: (id: string) => `/subscriptions/${id}`,
+  plan: (id: string) => `/plans/${id}`,
+  coupon: (id: string) => `/coupons/${id}`,
+  event: (id: string) => `/events/${id}`,
+  transaction: (id: string) => `/transactions/${id}`,
+} as const;

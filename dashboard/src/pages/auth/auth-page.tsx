@@ -1,0 +1,33 @@
+import { type ReactNode, useEffect } from 'react';
+import { common } from '../../texts/common.ts';
+
+/** The frame of the pages before one is signed in. */
+export function AuthPage({
+  title,
+  lead,
+  children,
+  foot,
+}: {
+  title: string;
+  lead?: ReactNode;
+  children: ReactNode;
+  foot?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · ${common.product}`;
+  }, [title]);
+  return (
+    <main className="flex min-h-dvh flex-col items-center justify-center px-4 py-10">
+      <p className="mb-6 flex items-center gap-2.5 text-xl font-semibold tracking-tight">
+        <span aria-hidden="true" className="size-7 rounded-[8px] bg-accent" />
+        {common.product}
+      </p>
+      <div className="panel w-full max-w-md p-6 shadow-pop sm:p-8">
+        <h1 className="text-xl font-semibold">{title}</h1>
+        {lead && <p className="mt-1.5 text-muted">{lead}</p>}
+        <div className="mt-5">{children}</div>
+      </div>
+      {foot && <p className="mt-5 text-muted">{foot}</p>}
+    </main>
+  );
+}

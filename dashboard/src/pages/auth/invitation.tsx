@@ -1,0 +1,103 @@
+import { useState } from 'react';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { ApiError, call } from '../../api.ts';
+import { TextLink } from '../../components/button.tsx';
+import { TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { Skeleton } from '../../components/page.tsx';
+import { personName } from '../../format.ts';
+import { keepSession } from '../../session.ts';
+import { auth } from '../../texts/auth.ts';
+import { common } from '../../texts/common.ts';
+import type { Invitation, Session } from '../../types.ts';
+import { AuthPage } from './auth-page.tsx';
+
+export function InvitationPage() {
+  const { token = '' } = useParams({ strict: false }) as { token?: string };
+  const query = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => call<Invitation>('GET', `/dashboard/invitations/${encodeURIComponent(token)}`),
+    retry: false,
+  });
+  if (query.data) return <Accept invitation={query.data} token={token} />;
+  return (
+    <AuthPage
+      title={query.error ? common.missingTitle : common.loading}
+      foot={<TextLink to="/login">{auth.backToLogin}</TextLink>}
+    >
+      {query.error ? (
+        <p>
+          {query.error instanceof ApiError && query.error.status === 404 ? auth.invitationMissing : query.error.message}
+        </p>
+      ) : (
+        <Skeleton />
+      )}
+    </AuthPage>
+  );
+}
+
+function Accept({ invitation, token }: { invitation: Invitation; token: string }) {
+  const [second, setSecond] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const form = useForm({
+    initial: { password: '', totp_code: '' },
+    send: async ({ password, totp_code }, key) => {
+      const body = { password, ...(totp_code ? { totp_code: totp_code.trim() } : {}) };
+      try {
+        return await call<Session>('POST', `/dashboard/invitations/${encodeURIComponent(token)}/accept`, { body, key });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'totp_required') setSecond(true);
+        throw error;
+      }
+    },
+    onDone: (session) => {
+      client.clear();
+      keepSession(client, session);
+      void navigate({ to: '/start' });
+    },
+  });
+  const obstacle =
+    invitation.status === 'blocked'
+      ? auth.invitationBlocked
+      : invitation.status === 'active'
+        ? auth.invitationUsed
+        : invitation.expired
+          ? auth.invitationExpired
+          : undefined;
+  return (
+    <AuthPage
+      title={auth.invitationTitle(invitation.company_name)}
+      lead={auth.invitationLead(personName(invitation), invitation.role_name)}
+      foot={<TextLink to="/login">{auth.backToLogin}</TextLink>}
+    >
+      {obstacle ? (
+        <p>{obstacle}</p>
+      ) : (
+        <Form form={form} submit={auth.accept} wide>
+          <p className="text-muted">{invitation.has_account ? auth.invitationKnown : auth.invitationNew}</p>
+          <p className="font-medium">{invitation.email}</p>
+          <TextField
+            form={form}
+            name="password"
+            label={auth.password}
+            hint={invitation.has_account ? undefined : auth.passwordHint}
+            type="password"
+            autoComplete={invitation.has_account ? 'current-password' : 'new-password'}
+            autoFocus
+          />
+          {second && (
+            <TextField
+              form={form}
+              name="totp_code"
+              label={auth.totpCode}
+              hint={auth.totpHint}
+              autoComplete="one-time-code"
+            />
+          )}
+        </Form>
+      )}
+    </AuthPage>
+  );
+}

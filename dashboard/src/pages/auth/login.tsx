@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { ApiError, call } from '../../api.ts';
+import { TextLink } from '../../components/button.tsx';
+import { TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { useFilters } from '../../data.ts';
+import { keepSession } from '../../session.ts';
+import { auth } from '../../texts/auth.ts';
+import type { Session } from '../../types.ts';
+import { AuthPage } from './auth-page.tsx';
+
+/** Only a page of our own: an address that leads elsewhere is not followed. */
+const ownPage = (next: string | undefined): string => (next && /^\/[^/\\]/.test(next) ? next : '/start');
+
+export function LoginPage() {
+  const [{ next, changed }] = useFilters();
+  const [second, setSecond] = useState(false);
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const form = useForm({
+    initial: { email: '', password: '', totp_code: '' },
+    send: async ({ email, password, totp_code }, key) => {
+      const body = { email: email.trim(), password, ...(totp_code ? { totp_code: totp_code.trim() } : {}) };
+      try {
+        return await call<Session>('POST', '/dashboard/session', { body, key });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'totp_required') {
+          setSecond(true);
+          if (!totp_code) return null;
+        }
+        throw error;
+      }
+    },
+    onDone: (session) => {
+      if (!session) return;
+      client.clear();
+      keepSession(client, session);
+      void navigate({ href: ownPage(next) });
+    },
+  });
+  return (
+    <AuthPage
+      title={auth.signInTitle}
+      foot={
+        <>
+          {auth.noAccount} <TextLink to="/sign-up">{auth.signUp}</TextLink>
+        </>
+      }
+    >
+      {changed && (
+        <p role="status" className="mb-4 rounded-[8px] bg-good-soft px-3.5 py-2.5 text-good">
+          {auth.passwordChanged}
+        </p>
+      )}
+      <Form form={form} submit={auth.signIn} wide>
+        <TextField form={form} name="email" label={auth.email} type="email" autoComplete="username" autoFocus />
+        <TextField
+          form={form}
+          name="password"
+          label={auth.password}
+          type="password"
+          autoComplete="current-password"
+          aside={
+            <span className="text-sm">
+              <TextLink to="/forgot-password">{auth.forgot}</TextLink>
+            </span>
+          }
+        />
+        {second && (
+          <>
+            <p role="status">{auth.totpAsked}</p>
+            <TextField
+              form={form}
+              name="totp_code"
+              label={auth.totpCode}
+              hint={auth.totpHint}
+              autoComplete="one-time-code"
+              autoFocus
+            />
+          </>
+        )}
+      </Form>
+    </AuthPage>
+  );
+}

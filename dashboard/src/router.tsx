@@ -1,0 +1,108 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { Toasts } from './components/toasts.tsx';
+import { Crash, NotFound } from './components/not-found.tsx';
+import { Shell } from './components/shell.tsx';
+
+/** Which address shows which page. Every page is a file of its own that is loaded when it is first opened. */
+
+type Loader = () => Promise<Record<string, unknown>>;
+type PageEntry = readonly [path: string, load: Loader, component: string];
+
+const openPages: readonly PageEntry[] = [
+  ['/login', () => import('./pages/auth/login.tsx'), 'LoginPage'],
+  ['/sign-up', () => import('./pages/auth/sign-up.tsx'), 'SignUpPage'],
+  ['/forgot-password', () => import('./pages/auth/forgot-password.tsx'), 'ForgotPasswordPage'],
+  ['/reset-password', () => import('./pages/auth/reset-password.tsx'), 'ResetPasswordPage'],
+  ['/invitations/$token', () => import('./pages/auth/invitation.tsx'), 'InvitationPage'],
+];
+
+const companyPages: readonly PageEntry[] = [
+  ['/home', () => import('./pages/home/home.tsx'), 'HomePage'],
+  ['/account', () => import('./pages/account/account.tsx'), 'AccountPage'],
+  ['/customers', () => import('./pages/customers/customers.tsx'), 'CustomersPage'],
+  ['/customers/$id', () => import('./pages/customers/customer.tsx'), 'CustomerPage'],
+  ['/orders', () => import('./pages/orders/orders.tsx'), 'OrdersPage'],
+  ['/orders/new', () => import('./pages/orders/new-order.tsx'), 'NewOrderPage'],
+  ['/orders/$id', () => import('./pages/orders/order.tsx'), 'OrderPage'],
+  ['/subscriptions', () => import('./pages/subscriptions/subscriptions.tsx'), 'SubscriptionsPage'],
+  ['/subscriptions/new', () => import('./pages/subscriptions/new-subscription.tsx'), 'NewSubscriptionPage'],
+  ['/subscriptions/$id', () => import('./pages/subscriptions/subscription.tsx'), 'SubscriptionPage'],
+  ['/transactions', () => import('./pages/transactions/transactions.tsx'), 'TransactionsPage'],
+  ['/transactions/$id', () => import('./pages/transactions/transaction.tsx'), 'TransactionPage'],
+  ['/in-doubt', () => import('./pages/transactions/in-doubt.tsx'), 'InDoubtPage'],
+  ['/products', () => import('./pages/products/products.tsx'), 'ProductsPage'],
+  ['/products/$id', () => import('./pages/products/product.tsx'), 'ProductPage'],
+  ['/plans', () => import('./pages/plans/plans.tsx'), 'PlansPage'],
+  ['/plans/new', () => import('./pages/plans/new-plan.tsx'), 'NewPlanPage'],
+  ['/plans/$id', () => import('./pages/plans/plan.tsx'), 'PlanPage'],
+  ['/coupons', () => import('./pages/coupons/coupons.tsx'), 'CouponsPage'],
+  ['/coupons/new', () => import('./pages/coupons/new-coupon.tsx'), 'NewCouponPage'],
+  ['/coupons/$id', () => import('./pages/coupons/coupon.tsx'), 'CouponPage'],
+  ['/developers', () => import('./pages/developers/developers.tsx'), 'DevelopersPage'],
+  ['/api-keys', () => import('./pages/developers/api-keys.tsx'), 'ApiKeysPage'],
+  ['/events', () => import('./pages/developers/events.tsx'), 'EventsPage'],
+  ['/events/$id', () => import('./pages/developers/event.tsx'), 'EventPage'],
+  ['/requests', () => import('./pages/developers/requests.tsx'), 'RequestsPage'],
+  ['/webhooks', () => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'],
+  ['/webhooks/$id', () => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'],
+  ['/team', () => import('./pages/team/team.tsx'), 'TeamPage'],
+  ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
+  ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
+  ['/settings', () => import('./pages/settings/settings.tsx'), 'SettingsPage'],
+  ['/sandbox/clock', () => import('./pages/sandbox/clock.tsx'), 'ClockPage'],
+  ['/sandbox/test-cards', () => import('./pages/sandbox/test-cards.tsx'), 'TestCardsPage'],
+];
+
+const rootRoute = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <Toasts />
+    </>
+  ),
+  notFoundComponent: NotFound,
+  errorComponent: Crash,
+});
+
+const shellRoute = createRoute({ getParentRoute: () => rootRoute, id: 'shell', component: Shell });
+const startRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/start' });
+  },
+});
+/** Each role opens somewhere else. */
+const startPage = createRoute({
+  getParentRoute: () => shellRoute,
+  path: '/start',
+  component: lazyRouteComponent(() => import('./pages/start.tsx'), 'StartPage'),
+});
+
+const open = openPages.map(([path, load, component]) =>
+  createRoute({ getParentRoute: () => rootRoute, path, component: lazyRouteComponent(load, component) }),
+);
+const inShell = companyPages.map(([path, load, component]) =>
+  createRoute({ getParentRoute: () => shellRoute, path, component: lazyRouteComponent(load, component) }),
+);
+
+export function makeRouter() {
+  return createRouter({
+    routeTree: rootRoute.addChildren([startRoute, ...open, shellRoute.addChildren([startPage, ...inShell])]),
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    // Filters are plain text, so the address shows them as people would write them.
+    parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+    stringifySearch: (search) => {
+      const text = new URLSearchParams(search as Record<string, string>).toString();
+      return text === '' ? '' : `?${text}`;
+    },
+  });
+}

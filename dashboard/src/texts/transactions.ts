@@ -1,0 +1,25 @@
+export const transactions = {
+  title: 'Transactions',
+  lead: 'Every movement of money, as the processor saw it.',
+  emptyTitle: 'No transactions yet',
+  empty: 'Orders and refunds make transactions. To read them from your server:',
+  types: { sale: 'Sale', refund: 'Refund', auth: 'Authorization' },
+  order: 'Order',
+  reference: 'Processor reference',
+  failure: 'Failure',
+  processor: 'Answer of the processor',
+  authorization: 'Authorization code',
+  avs: 'Address check',
+  cvv: 'CVC check',
+  response: 'Response',
+  inDoubtTitle: 'In-doubt payments',
+  inDoubtLead:
+    'The processor has not said yet what became of these. They are never guessed: we ask again until we know.',
+  inDoubtEmpty: 'Nothing is in doubt',
+  inDoubtEmptyText:
+    'Every payment has a known outcome. When the answer of a processor is lost, the payment waits here until it is found out. In the sandbox the card 4000 0099 9900 7070 loses its answer.',
+  since: 'Since',
+  age: 'Age',
+  lastChecked: 'Last asked',
+  nextCheck: 'Asked again',
+};
