@@ -1,0 +1,158 @@
+import { useRef, useState } from 'react';
+import { ApiError, call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { CardFields, type MountedFields } from '../../components/card-fields.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { CheckField, SelectField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { Icon } from '../../components/icons.tsx';
+import { Load, Panel } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useList } from '../../data.ts';
+import { words } from '../../format.ts';
+import { useCan, useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
+import type { PaymentMethod } from '../../types.ts';
+
+export const cardText = ({ card }: PaymentMethod): string => `${words(card.brand)} •••• ${card.last4}`;
+
+export function Cards({ customerId, deleted }: { customerId: string; deleted: boolean }) {
+  const path = `/v1/customers/${customerId}/payment_methods`;
+  const query = useList<PaymentMethod>(path, { limit: 100 });
+  const [adding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<PaymentMethod>();
+  const reason = useCan('payment_methods:write') ? undefined : common.notAllowed;
+  return (
+    <Panel
+      title={customers.cards}
+      actions={
+        !deleted && (
+          <Button small icon="plus" reason={reason} onClick={() => setAdding(true)}>
+            {customers.addCard}
+          </Button>
+        )
+      }
+    >
+      <Load query={query} lines={2}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="text-muted">{customers.noCards}</p>
+          ) : (
+            <ul className="flex flex-col divide-y divide-line">
+              {data.map((method) => (
+                <li key={method.id} className="flex flex-wrap items-center gap-3 py-2.5 first:pt-0 last:pb-0">
+                  <Icon name="card" />
+                  <span className="font-medium">{cardText(method)}</span>
+                  <span className="text-sm text-muted">
+                    {customers.expires(method.card.exp_month, method.card.exp_year)}
+                  </span>
+                  {method.is_default && <Badge status="default" label={customers.default} tone="info" />}
+                  <span className="grow" />
+                  <Button
+                    small
+                    kind="quiet"
+                    reason={reason}
+                    onClick={() => setRemoving(method)}
+                    aria-label={`${customers.removeCard} ${cardText(method)}`}
+                  >
+                    {common.remove}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Load>
+      {adding && <AddCard path={path} onClose={() => setAdding(false)} />}
+      {removing && (
+        <RemoveCard
+          path={path}
+          method={removing}
+          others={(query.data?.data ?? []).filter(({ id }) => id !== removing.id)}
+          onClose={() => setRemoving(undefined)}
+        />
+      )}
+    </Panel>
+  );
+}
+
+interface AddCardProps {
+  readonly path: string;
+  readonly onClose: () => void;
+  readonly onDone?: (method: PaymentMethod) => void;
+}
+
+export function AddCard({ path, onClose, onDone }: AddCardProps) {
+  const { company } = useSignedIn();
+  const fields = useRef<MountedFields>(null);
+  const form = useForm({
+    initial: { set_as_default: true, update_subscriptions: false },
+    send: async (options, key) => {
+      const token = await fields.current?.createToken().catch((error: Error) => {
+        throw new ApiError(400, { message: error.message, code: 'card_fields' }, '');
+      });
+      if (!token) throw new ApiError(400, { message: customers.fieldsNotLoaded, code: 'card_fields' }, '');
+      return call<PaymentMethod>('POST', path, { body: { card_token: token.id, ...options }, key });
+    },
+    onDone: (method) => {
+      toast(customers.cardAdded);
+      onClose();
+      onDone?.(method);
+    },
+  });
+  return (
+    <Dialog title={customers.addCard} onClose={onClose}>
+      <Form form={form} submit={customers.saveCard} onCancel={onClose}>
+        <p className="text-sm text-muted">
+          {customers.cardLead} {company.mode === 'sandbox' && customers.cardTest}
+        </p>
+        <CardFields fields={fields} />
+        <CheckField form={form} name="set_as_default" label={customers.setDefault} />
+        <CheckField form={form} name="update_subscriptions" label={customers.updateSubscriptions} />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface RemoveCardProps {
+  readonly path: string;
+  readonly method: PaymentMethod;
+  readonly others: readonly PaymentMethod[];
+  readonly onClose: () => void;
+}
+
+function RemoveCard({ path, method, others, onClose }: RemoveCardProps) {
+  const form = useForm({
+    initial: { replacement: others[0]?.id ?? '' },
+    send: ({ replacement }, key) =>
+      call('DELETE', `${path}/${method.id}`, {
+        body: replacement ? { replacement_payment_method_id: replacement } : {},
+        key,
+      }),
+    onDone: () => {
+      toast(customers.cardRemoved);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={customers.removeCard} onClose={onClose}>
+      <Form form={form} submit={common.remove} danger onCancel={onClose}>
+        <p>{customers.removeCardText(method.card.last4)}</p>
+        {others.length > 0 && (
+          <SelectField
+            form={form}
+            name="replacement"
+            path="replacement_payment_method_id"
+            label={customers.replacement}
+            choices={[
+              ...others.map((other) => ({ value: other.id, label: cardText(other) })),
+              { value: '', label: common.none },
+            ]}
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,159 @@
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Metadata } from '../../components/metadata.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { Timeline } from '../../components/timeline.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet, useList } from '../../data.ts';
+import { money, personName } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
+import type { Customer, Order, Subscription } from '../../types.ts';
+import { Cards } from './cards.tsx';
+import { CustomerForm } from './customer-form.tsx';
+
+export function CustomerPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<Customer>(`/v1/customers/${id}`);
+  return <Load query={query}>{(customer) => <Details customer={customer} />}</Load>;
+}
+
+function Details({ customer }: { customer: Customer }) {
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const navigate = useNavigate();
+  const reason = useCan('customers:write') ? undefined : common.notAllowed;
+  const close = () => setOpen(undefined);
+  const address = customer.shipping_address;
+  return (
+    <Page
+      title={personName(customer)}
+      badge={customer.deleted && <Badge status="deleted" label={customers.deleted} tone="bad" />}
+      lead={customer.email}
+      back={{ to: '/customers', label: customers.title }}
+      actions={
+        !customer.deleted && (
+          <>
+            <LinkButton to="/orders/new" search={{ customer: customer.id }} kind="primary" icon="plus">
+              {customers.newOrder}
+            </LinkButton>
+            <LinkButton to="/subscriptions/new" search={{ customer: customer.id }}>
+              {customers.newSubscription}
+            </LinkButton>
+            <Button reason={reason} onClick={() => setOpen('edit')}>
+              {common.edit}
+            </Button>
+            <Button reason={reason} onClick={() => setOpen('delete')}>
+              {common.delete}
+            </Button>
+          </>
+        )
+      }
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+        <div className="min-w-0">
+          <Cards customerId={customer.id} deleted={customer.deleted} />
+          <OrdersOf customerId={customer.id} />
+          <SubscriptionsOf customerId={customer.id} />
+        </div>
+        <div className="min-w-0">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                [common.id, <CopyId key="id" id={customer.id} />],
+                [customers.phone, customer.phone],
+                [customers.company, customer.company],
+                [customers.tags, customer.tags.join(', ') || '—'],
+                address && [
+                  customers.shippingAddress,
+                  [
+                    address.name,
+                    address.line1,
+                    address.line2,
+                    address.city,
+                    address.state,
+                    address.postal_code,
+                    address.country,
+                  ]
+                    .filter(Boolean)
+                    .join(', '),
+                ],
+                [common.created, <DateTime key="created" at={customer.created_at} />],
+                [common.updated, <DateTime key="updated" at={customer.updated_at} />],
+              ]}
+            />
+          </Panel>
+          <Metadata metadata={customer.metadata} />
+          <Timeline objectId={customer.id} />
+        </div>
+      </div>
+      {open === 'edit' && <CustomerForm customer={customer} onClose={close} onDone={() => toast(common.saved)} />}
+      {open === 'delete' && (
+        <Confirm
+          title={customers.delete}
+          confirm={common.delete}
+          danger
+          done={customers.deletedToast}
+          send={(key) => call('DELETE', `/v1/customers/${customer.id}`, { key })}
+          onDone={() => void navigate({ to: '/customers' })}
+          onClose={close}
+        >
+          {customers.deleteText}
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function OrdersOf({ customerId }: { customerId: string }) {
+  const orders = useList<Order>('/v1/orders', { customer_id: customerId, limit: 10 });
+  return (
+    <Panel title={customers.orders} flush>
+      {orders.data?.data.length === 0 ? (
+        <p className="p-5 text-muted">{customers.noOrders}</p>
+      ) : (
+        <Table
+          label={customers.orders}
+          rows={orders.data?.data}
+          keyOf={({ id }) => id}
+          link={({ id }) => `/orders/${id}`}
+          columns={[
+            { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
+            { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+            { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function SubscriptionsOf({ customerId }: { customerId: string }) {
+  const subscriptions = useList<Subscription>('/v1/subscriptions', { customer_id: customerId, limit: 10 });
+  return (
+    <Panel title={customers.subscriptions} flush>
+      {subscriptions.data?.data.length === 0 ? (
+        <p className="p-5 text-muted">{customers.noSubscriptions}</p>
+      ) : (
+        <Table
+          label={customers.subscriptions}
+          rows={subscriptions.data?.data}
+          keyOf={({ id }) => id}
+          link={({ id }) => `/subscriptions/${id}`}
+          columns={[
+            { header: common.name, cell: ({ plan }) => plan.name },
+            { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+            { header: common.amount, cell: ({ plan }) => money(plan.amount, plan.currency), end: true },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}

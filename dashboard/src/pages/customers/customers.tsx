@@ -1,0 +1,103 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useFilters } from '../../data.ts';
+import { personName } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
+import type { Customer } from '../../types.ts';
+import { CustomerForm } from './customer-form.tsx';
+
+const example = { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: '+15551234567' };
+
+export function CustomersPage() {
+  const [{ q, tags, deleted, add }] = useFilters();
+  const [adding, setAdding] = useState(add !== undefined);
+  const navigate = useNavigate();
+  const reason = useCan('customers:write') ? undefined : common.notAllowed;
+  const button = (
+    <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
+      {customers.add}
+    </Button>
+  );
+  return (
+    <Page title={customers.title} lead={customers.lead} actions={button}>
+      <ResourceTable<Customer>
+        path="/v1/customers"
+        query={{ q, tags, deleted }}
+        filtered={Boolean(q ?? tags ?? deleted)}
+        label={customers.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/customers/${id}`}
+        filters={
+          <>
+            <TextFilter name="q" label={common.search} placeholder={customers.search} />
+            <TextFilter name="tags" label={customers.tag} />
+            <SelectFilter
+              name="deleted"
+              label={customers.showDeleted}
+              choices={[
+                { value: '', label: customers.withoutDeleted },
+                { value: 'true', label: customers.withDeleted },
+              ]}
+            />
+          </>
+        }
+        csv={{
+          name: 'customers',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'email', value: ({ email }) => email },
+            { header: 'first_name', value: ({ first_name }) => first_name },
+            { header: 'last_name', value: ({ last_name }) => last_name },
+            { header: 'phone', value: ({ phone }) => phone },
+            { header: 'company', value: ({ company }) => company },
+            { header: 'tags', value: (customer) => customer.tags.join(' ') },
+            { header: 'created_at', value: ({ created_at }) => created_at },
+          ],
+        }}
+        columns={[
+          { header: common.name, cell: (customer) => personName(customer) },
+          { header: customers.email, cell: ({ email }) => <span className="break-all">{email}</span> },
+          { header: customers.company, cell: ({ company }) => company ?? '—', wide: true },
+          {
+            header: customers.tags,
+            wide: true,
+            cell: (customer) => (
+              <span className="flex flex-wrap gap-1">
+                {customer.deleted && <Badge status="deleted" label={customers.deleted} tone="bad" />}
+                {customer.tags.map((tag) => (
+                  <Badge key={tag} status={tag} label={tag} tone="calm" />
+                ))}
+              </span>
+            ),
+          },
+          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true, end: true },
+        ]}
+        empty={
+          <Empty title={customers.emptyTitle} actions={button}>
+            <p>{customers.empty}</p>
+            <Curl path="/v1/customers" body={example} />
+          </Empty>
+        }
+      />
+      {adding && (
+        <CustomerForm
+          onClose={() => setAdding(false)}
+          onDone={({ id }) => {
+            toast(customers.added);
+            void navigate({ to: `/customers/${id}` });
+          }}
+        />
+      )}
+    </Page>
+  );
+}

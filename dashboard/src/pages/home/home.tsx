@@ -1,0 +1,161 @@
+import { useMemo } from 'react';
+import { Chart } from '../../components/chart.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { useFilters, useGet } from '../../data.ts';
+import { isoDay, money, words } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { home } from '../../texts/home.ts';
+import type { Statistics } from '../../types.ts';
+import { GettingStarted } from './getting-started.tsx';
+import { LatestOrders } from './latest-orders.tsx';
+
+const dayMs = 86_400_000;
+
+function usePeriod(): { from: string; to: string; days: string } {
+  const [{ days = '30', from, to }] = useFilters();
+  const today = isoDay(new Date());
+  if (days === 'custom') return { days, from: from ?? isoDay(new Date(Date.now() - 29 * dayMs)), to: to ?? today };
+  return { days, from: isoDay(new Date(Date.now() - (Number(days) - 1) * dayMs)), to: today };
+}
+
+export function HomePage() {
+  const [{ currency }] = useFilters();
+  const { from, to, days } = usePeriod();
+  const canOrders = useCan('orders:read');
+  const query = useGet<Statistics>('/dashboard/statistics', { from, to, currency }, { keep: true, enabled: canOrders });
+  const currencies = query.data?.currencies ?? [];
+  if (!canOrders) {
+    return (
+      <Page title={home.title}>
+        <GettingStarted />
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={home.title}
+      actions={
+        <>
+          <SelectFilter
+            name="days"
+            label={home.period}
+            choices={Object.entries(home.periods).map(([value, label]) => ({
+              value: value === '30' ? '' : value,
+              label,
+            }))}
+          />
+          {days === 'custom' && (
+            <>
+              <TextFilter name="from" label={home.from} type="date" />
+              <TextFilter name="to" label={home.to} type="date" />
+            </>
+          )}
+          {currencies.length > 1 && (
+            <SelectFilter
+              name="currency"
+              label={home.currency}
+              choices={currencies.map((code) => ({ value: code, label: code.toUpperCase() }))}
+            />
+          )}
+        </>
+      }
+    >
+      <GettingStarted />
+      <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>
+      <LatestOrders />
+    </Page>
+  );
+}
+
+function Figures({ statistics }: { statistics: Statistics }) {
+  const { totals, currency, days, declines } = statistics;
+  const charges = totals.succeeded_count + totals.failed_count;
+  const formatMoney = useMemo(() => (value: number) => money(Math.round(value), currency), [currency]);
+  const shown = useMemo(() => days.map(({ date }) => date), [days]);
+  const volume = useMemo(
+    () => [{ name: home.volume, tone: 'accent' as const, values: days.map((day) => day.volume) }],
+    [days],
+  );
+  const counts = useMemo(
+    () => [
+      { name: home.succeeded, tone: 'accent' as const, values: days.map((day) => day.succeeded_count) },
+      { name: home.declined, tone: 'bad' as const, values: days.map((day) => day.failed_count) },
+    ],
+    [days],
+  );
+  return (
+    <>
+      <dl className="mb-5 grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
+        <Figure
+          label={home.volume}
+          value={money(totals.volume, currency)}
+          hint={home.volumeHint(money(totals.refunded, currency))}
+        />
+        <Figure
+          label={home.successRate}
+          value={charges === 0 ? '—' : `${((100 * totals.succeeded_count) / charges).toFixed(1)} %`}
+          hint={charges === 0 ? home.noCharges : home.successHint(totals.succeeded_count, charges)}
+        />
+        <Figure
+          label={home.activeSubscriptions}
+          value={String(totals.active_subscriptions)}
+          hint={home.pastDue(totals.past_due_subscriptions)}
+        />
+        <Figure label={home.newCustomers} value={String(totals.new_customers)} hint="" />
+      </dl>
+      <div className="grid items-start gap-x-5 xl:grid-cols-2">
+        <Panel title={home.volumeOverTime}>
+          <Chart label={home.volumeOverTime} days={shown} series={volume} format={formatMoney} />
+        </Panel>
+        <Panel title={home.chargesOverTime}>
+          <Chart label={home.chargesOverTime} days={shown} series={counts} format={String} />
+        </Panel>
+      </div>
+      <Panel title={home.declinesByReason} flush>
+        {declines.length === 0 ? (
+          <p className="p-5 text-muted">{home.noDeclines}</p>
+        ) : (
+          <Table
+            label={home.declinesByReason}
+            rows={declines}
+            keyOf={({ failure_code }) => failure_code}
+            columns={[
+              { header: home.reason, cell: ({ failure_code }) => words(failure_code) },
+              {
+                header: home.count,
+                end: true,
+                cell: ({ count }) => (
+                  <span className="flex items-center justify-end gap-3">
+                    <meter
+                      aria-label={home.count}
+                      className="w-32 max-sm:hidden"
+                      min={0}
+                      max={Math.max(totals.failed_count, count)}
+                      value={count}
+                    />
+                    <TextLink to="/orders" search={{ status: 'failed' }}>
+                      {count}
+                    </TextLink>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Figure({ label, value, hint }: { label: string; value: string; hint: string }) {
+  return (
+    <div className="panel px-5 py-4">
+      <dt className="text-sm text-muted">{label}</dt>
+      <dd className="mt-0.5 text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
+      <dd className="text-sm text-muted">{hint}</dd>
+    </div>
+  );
+}

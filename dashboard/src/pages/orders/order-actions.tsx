@@ -1,0 +1,173 @@
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Amount, Confirm } from '../../components/confirm.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { MoneyField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { amountText, centsOf, money } from '../../format.ts';
+import { useCan, useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
+import type { Order } from '../../types.ts';
+
+const refundable: readonly Order['status'][] = ['succeeded', 'partially_refunded'];
+const retryable: readonly Order['status'][] = ['failed', 'refund_failed'];
+
+interface Move {
+  readonly label: string;
+  readonly title: string;
+  readonly text: string;
+  readonly done: string;
+  readonly amount: number;
+  readonly danger?: boolean;
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** What may be done with an order, by its status. The service has the last word. */
+export function OrderActions({ order }: { order: Order }) {
+  const { company } = useSignedIn();
+  const reason = useCan('orders:write') ? undefined : common.notAllowed;
+  const [refunding, setRefunding] = useState(false);
+  const [move, setMove] = useState<Move>();
+  const left = order.total - order.refunded_amount;
+  const resolve = `/dashboard/orders/${order.id}/chargeback/resolve`;
+  const moves: Move[] = [
+    ...(retryable.includes(order.status)
+      ? [
+          {
+            label: orders.retry,
+            title: orders.retryTitle,
+            text: order.status === 'failed' ? orders.retryCharge : orders.retryRefund,
+            done: orders.retryDone,
+            amount: order.status === 'failed' ? order.total : left,
+            path: `/v1/orders/${order.id}/retry`,
+          },
+        ]
+      : []),
+    ...(order.status === 'succeeded'
+      ? [
+          {
+            label: orders.void,
+            title: orders.voidTitle,
+            text: orders.voidText,
+            done: orders.voidDone,
+            amount: order.total,
+            danger: true,
+            path: `/dashboard/orders/${order.id}/void`,
+            body: {},
+          },
+        ]
+      : []),
+    ...(refundable.includes(order.status) && company.mode === 'sandbox'
+      ? [
+          {
+            label: orders.raise,
+            title: orders.raise,
+            text: orders.raiseText,
+            done: orders.raiseDone,
+            amount: left,
+            danger: true,
+            path: `/v1/sandbox/orders/${order.id}/chargeback`,
+          },
+        ]
+      : []),
+    ...(order.status === 'chargeback'
+      ? [
+          {
+            label: orders.dismissDispute,
+            title: orders.dismissDispute,
+            text: orders.dismissText,
+            done: orders.resolved,
+            amount: left,
+            path: resolve,
+            body: { outcome: 'dismissed' },
+          },
+          {
+            label: orders.acceptDispute,
+            title: orders.acceptDispute,
+            text: orders.acceptText,
+            done: orders.resolved,
+            amount: left,
+            danger: true,
+            path: resolve,
+            body: { outcome: 'accepted' },
+          },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      {refundable.includes(order.status) && left > 0 && (
+        <Button kind="primary" reason={reason} onClick={() => setRefunding(true)}>
+          {orders.refund}
+        </Button>
+      )}
+      {moves.map((entry) => (
+        <Button key={entry.label} reason={reason} onClick={() => setMove(entry)}>
+          {entry.label}
+        </Button>
+      ))}
+      {refunding && <Refund order={order} left={left} onClose={() => setRefunding(false)} />}
+      {move && (
+        <Confirm<Order>
+          title={move.title}
+          amount={money(move.amount, order.currency)}
+          confirm={move.label}
+          danger={move.danger ?? false}
+          done={move.done}
+          send={(key) => call('POST', move.path, { key, ...(move.body ? { body: move.body } : {}) })}
+          onClose={() => setMove(undefined)}
+        >
+          {move.text}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Two steps: how much, and then a look at exactly that amount. */
+function Refund({ order, left, onClose }: { order: Order; left: number; onClose: () => void }) {
+  const [amount, setAmount] = useState<number>();
+  const leftText = money(left, order.currency);
+  const form = useForm({
+    initial: { amount: amountText(left) },
+    check: (draft) => {
+      const cents = centsOf(draft.amount);
+      if (cents === undefined || cents === 0) return { amount: common.invalidAmount };
+      return { amount: cents > left ? orders.refundTooMuch(leftText) : undefined };
+    },
+    send: async (draft) => setAmount(centsOf(draft.amount)),
+  });
+  if (amount === undefined) {
+    return (
+      <Dialog title={orders.refundTitle} onClose={onClose}>
+        <Form form={form} submit={common.next} onCancel={onClose}>
+          <MoneyField
+            form={form}
+            name="amount"
+            label={orders.refundAmount}
+            hint={orders.refundHint(leftText)}
+            currency={order.currency}
+          />
+        </Form>
+      </Dialog>
+    );
+  }
+  const text = money(amount, order.currency);
+  return (
+    <Confirm<Order>
+      title={orders.refundTitle}
+      confirm={orders.refundButton(text)}
+      danger
+      send={(key) => call('POST', `/v1/orders/${order.id}/refund`, { body: { amount }, key })}
+      onDone={() => toast(orders.refundDone)}
+      onClose={onClose}
+    >
+      <Amount text={text} label={orders.refund} />
+      <p className="mt-3">{orders.refundText}</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,152 @@
+import { useParams } from '@tanstack/react-router';
+import { Badge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Metadata } from '../../components/metadata.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { Timeline } from '../../components/timeline.tsx';
+import { useGet } from '../../data.ts';
+import { money, personName, words } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
+import type { Order } from '../../types.ts';
+import { OrderActions } from './order-actions.tsx';
+
+const settlingMs = 2_000;
+
+export function OrderPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const path = `/v1/orders/${id}`;
+  const query = useGet<Order>(path, { expand: 'customer' });
+  const settles = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
+  // While something is under way at the processor, its end should be seen without a reload.
+  useGet<Order>(path, { expand: 'customer' }, { enabled: settles ?? false, everyMs: settlingMs });
+  return <Load query={query}>{(order) => <Details order={order} />}</Load>;
+}
+
+function Details({ order }: { order: Order }) {
+  const { customer, payment_method: card, currency } = order;
+  return (
+    <Page
+      title={money(order.total, currency)}
+      badge={<Badge status={order.status} />}
+      lead={<span className="font-mono">{order.order_number}</span>}
+      back={{ to: '/orders', label: orders.title }}
+      actions={<OrderActions order={order} />}
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+        <div className="min-w-0">
+          <Panel title={orders.items} flush>
+            <Table
+              label={orders.items}
+              rows={order.items}
+              keyOf={({ product_id }) => product_id}
+              link={({ product_id }) => `/products/${product_id}`}
+              columns={[
+                { header: orders.product, cell: ({ name }) => name },
+                { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
+                {
+                  header: orders.unitPrice,
+                  cell: ({ unit_price }) => (unit_price === null ? '—' : money(unit_price, currency)),
+                  end: true,
+                  wide: true,
+                },
+                {
+                  header: orders.total,
+                  cell: ({ total }) => (total === null ? '—' : money(total, currency)),
+                  end: true,
+                },
+              ]}
+            />
+            <Sums order={order} />
+          </Panel>
+          <Panel title={orders.transactions} flush>
+            <Table
+              label={orders.transactions}
+              rows={order.transactions}
+              keyOf={({ id }) => id}
+              link={({ id }) => `/transactions/${id}`}
+              columns={[
+                { header: common.type, cell: ({ type }) => words(type) },
+                { header: common.amount, cell: ({ amount }) => money(amount, currency), end: true },
+                { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+                { header: orders.failure, cell: ({ failure_reason }) => failure_reason ?? '—', wide: true },
+                { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+              ]}
+            />
+          </Panel>
+        </div>
+        <div className="min-w-0">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                [common.id, <CopyId key="id" id={order.id} />],
+                [
+                  common.customer,
+                  <TextLink key="customer" to={`/customers/${order.customer_id}`}>
+                    {customer ? personName(customer) : order.customer_id}
+                  </TextLink>,
+                ],
+                [common.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+                order.failure_code !== null && [
+                  orders.failure,
+                  `${order.failure_reason ?? ''} (${order.failure_code})`,
+                ],
+                order.attempt_count > 0 && [orders.attempts, order.attempt_count],
+                order.next_retry_at !== null && [orders.nextRetry, <DateTime key="retry" at={order.next_retry_at} />],
+                order.subscription_id !== null && [
+                  orders.subscription,
+                  <TextLink key="subscription" to={`/subscriptions/${order.subscription_id}`}>
+                    {orders.cycle(order.subscription_cycle ?? 1)}
+                  </TextLink>,
+                ],
+                order.coupon !== null && [
+                  orders.coupon,
+                  <TextLink key="coupon" to={`/coupons/${order.coupon.id}`}>
+                    {order.coupon.code}
+                  </TextLink>,
+                ],
+                order.description !== null && [common.description, order.description],
+                order.request_id !== null && [
+                  orders.request,
+                  <TextLink key="request" to="/requests" search={{ request_id: order.request_id }}>
+                    {order.request_id}
+                  </TextLink>,
+                ],
+                [common.created, <DateTime key="created" at={order.created_at} />],
+              ]}
+            />
+          </Panel>
+          <Timeline objectId={order.id} />
+          <Metadata metadata={order.metadata} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Sums({ order }: { order: Order }) {
+  const { currency } = order;
+  const sums: readonly (readonly [string, string])[] = [
+    ...(order.discount_amount > 0
+      ? ([
+          [orders.subtotal, money(order.subtotal, currency)],
+          [orders.discount, `−${money(order.discount_amount, currency)}`],
+        ] as const)
+      : []),
+    [orders.total, money(order.total, currency)],
+    ...(order.refunded_amount > 0 ? ([[orders.refunded, `−${money(order.refunded_amount, currency)}`]] as const) : []),
+  ];
+  return (
+    <dl className="flex flex-col gap-1 border-t border-line px-4 py-3 tabular-nums">
+      {sums.map(([label, value]) => (
+        <div key={label} className="flex justify-between gap-4">
+          <dt className="text-muted">{label}</dt>
+          <dd className="font-medium">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

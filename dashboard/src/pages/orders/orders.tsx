@@ -1,0 +1,98 @@
+import { Badge } from '../../components/badge.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { amountText, money, words } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
+import type { Order } from '../../types.ts';
+
+const statuses: readonly Order['status'][] = [
+  'succeeded',
+  'failed',
+  'pending',
+  'partially_refunded',
+  'refunded',
+  'refund_failed',
+  'voided',
+  'chargeback',
+  'chargeback_accepted',
+  'chargeback_dismissed',
+];
+
+const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };
+
+export function OrdersPage() {
+  const [{ status, from, to }] = useFilters();
+  const canWrite = useCan('orders:write');
+  const button = canWrite && (
+    <LinkButton to="/orders/new" kind="primary" icon="plus">
+      {orders.add}
+    </LinkButton>
+  );
+  return (
+    <Page title={orders.title} lead={orders.lead} actions={button}>
+      <ResourceTable<Order>
+        path="/v1/orders"
+        query={{ status, expand: 'customer', 'created_at[gte]': from, 'created_at[lt]': to }}
+        filtered={Boolean(status ?? from ?? to)}
+        label={orders.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/orders/${id}`}
+        filters={
+          <>
+            <SelectFilter
+              name="status"
+              label={common.status}
+              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
+            />
+            <TextFilter name="from" label={orders.from} type="date" />
+            <TextFilter name="to" label={orders.to} type="date" />
+          </>
+        }
+        csv={{
+          name: 'orders',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'order_number', value: ({ order_number }) => order_number },
+            { header: 'status', value: (order) => order.status },
+            { header: 'total', value: ({ total }) => amountText(total) },
+            { header: 'refunded_amount', value: ({ refunded_amount }) => amountText(refunded_amount) },
+            { header: 'currency', value: ({ currency }) => currency },
+            { header: 'customer_id', value: ({ customer_id }) => customer_id },
+            { header: 'customer_email', value: ({ customer }) => customer?.email },
+            { header: 'failure_code', value: ({ failure_code }) => failure_code },
+            { header: 'created_at', value: ({ created_at }) => created_at },
+          ],
+        }}
+        columns={[
+          { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
+          { header: common.status, cell: (order) => <Badge status={order.status} /> },
+          {
+            header: orders.number,
+            cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
+            wide: true,
+          },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
+          {
+            header: common.card,
+            cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
+            wide: true,
+          },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+        ]}
+        empty={
+          <Empty title={orders.emptyTitle} actions={button}>
+            <p>{orders.empty}</p>
+            <Curl path="/v1/orders" body={example} keyed />
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

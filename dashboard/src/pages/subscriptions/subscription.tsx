@@ -1,0 +1,222 @@
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, TextLink } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Metadata } from '../../components/metadata.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { Timeline } from '../../components/timeline.tsx';
+import { useGet, useList } from '../../data.ts';
+import { cycleText, money, personName, words } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
+import { subscriptions } from '../../texts/subscriptions.ts';
+import type { Order, Subscription, UpcomingBills } from '../../types.ts';
+import { ChangeSubscription } from './change-subscription.tsx';
+
+export function SubscriptionPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<Subscription>(`/v1/subscriptions/${id}`, { expand: 'customer' });
+  return <Load query={query}>{(subscription) => <Details subscription={subscription} />}</Load>;
+}
+
+const changeable: readonly Subscription['status'][] = ['active', 'paused'];
+const ended: readonly Subscription['status'][] = ['canceled', 'completed'];
+
+function Details({ subscription }: { subscription: Subscription }) {
+  const { plan, customer, payment_method: card } = subscription;
+  return (
+    <Page
+      title={plan.name}
+      badge={<Badge status={subscription.status} />}
+      lead={`${money(plan.amount, plan.currency)} ${cycleText(subscription.billing_cycle)}`}
+      back={{ to: '/subscriptions', label: subscriptions.title }}
+      actions={<Actions subscription={subscription} />}
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+        <div className="min-w-0">
+          <Upcoming subscription={subscription} />
+          <OrdersOf subscriptionId={subscription.id} />
+        </div>
+        <div className="min-w-0">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                [common.id, <CopyId key="id" id={subscription.id} />],
+                [
+                  common.customer,
+                  <TextLink key="customer" to={`/customers/${subscription.customer_id}`}>
+                    {customer ? personName(customer) : subscription.customer_id}
+                  </TextLink>,
+                ],
+                [
+                  subscriptions.plan,
+                  <TextLink key="plan" to={`/plans/${subscription.plan_id}`}>
+                    {plan.name}
+                  </TextLink>,
+                ],
+                [subscriptions.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+                [
+                  subscriptions.cycles,
+                  subscriptions.cyclesOf(subscription.completed_cycles, subscription.billing_cycles),
+                ],
+                [subscriptions.nextBill, <DateTime key="next" at={subscription.next_billing_at} />],
+                [
+                  subscriptions.period,
+                  <span key="period">
+                    <DateTime at={subscription.current_period_start} day /> –{' '}
+                    <DateTime at={subscription.current_period_end} day />
+                  </span>,
+                ],
+                subscription.last_failure_message !== null && [
+                  subscriptions.lastFailure,
+                  subscription.last_failure_message,
+                ],
+                subscription.next_retry_at !== null && [
+                  subscriptions.nextRetry,
+                  <DateTime key="retry" at={subscription.next_retry_at} />,
+                ],
+                subscription.coupon !== null && [
+                  subscriptions.coupon,
+                  <TextLink key="coupon" to={`/coupons/${subscription.coupon.id}`}>
+                    {subscription.coupon.code}
+                  </TextLink>,
+                ],
+                subscription.description !== null && [common.description, subscription.description],
+                subscription.canceled_at !== null && [
+                  subscriptions.canceledAt,
+                  <DateTime key="canceled" at={subscription.canceled_at} />,
+                ],
+                subscription.completed_at !== null && [
+                  subscriptions.completedAt,
+                  <DateTime key="completed" at={subscription.completed_at} />,
+                ],
+                [common.created, <DateTime key="created" at={subscription.created_at} />],
+              ]}
+            />
+          </Panel>
+          <Timeline objectId={subscription.id} />
+          <Metadata metadata={subscription.metadata} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function Actions({ subscription: { id, status }, subscription }: { subscription: Subscription }) {
+  const [open, setOpen] = useState<'change' | 'pause' | 'resume' | 'cancel'>();
+  const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      {changeable.includes(status) && (
+        <Button reason={reason} onClick={() => setOpen('change')}>
+          {subscriptions.edit}
+        </Button>
+      )}
+      {status === 'active' && (
+        <Button reason={reason} onClick={() => setOpen('pause')}>
+          {subscriptions.pause}
+        </Button>
+      )}
+      {status === 'paused' && (
+        <Button kind="primary" reason={reason} onClick={() => setOpen('resume')}>
+          {subscriptions.resume}
+        </Button>
+      )}
+      {!ended.includes(status) && (
+        <Button reason={reason} onClick={() => setOpen('cancel')}>
+          {common.cancel}
+        </Button>
+      )}
+      {open === 'change' && <ChangeSubscription subscription={subscription} onClose={close} />}
+      {open === 'pause' && (
+        <Confirm
+          title={subscriptions.pause}
+          confirm={subscriptions.pause}
+          done={subscriptions.paused}
+          send={(key) => call('POST', `/dashboard/subscriptions/${id}/pause`, { body: {}, key })}
+          onClose={close}
+        >
+          {subscriptions.pauseText}
+        </Confirm>
+      )}
+      {open === 'resume' && (
+        <Confirm
+          title={subscriptions.resume}
+          confirm={subscriptions.resume}
+          done={subscriptions.resumed}
+          send={(key) => call('POST', `/dashboard/subscriptions/${id}/resume`, { body: {}, key })}
+          onClose={close}
+        >
+          {subscriptions.resumeText}
+        </Confirm>
+      )}
+      {open === 'cancel' && (
+        <Confirm
+          title={subscriptions.cancel}
+          confirm={subscriptions.cancel}
+          danger
+          done={subscriptions.canceled}
+          send={(key) => call('DELETE', `/v1/subscriptions/${id}`, { key })}
+          onClose={close}
+        >
+          {subscriptions.cancelText}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Upcoming({ subscription }: { subscription: Subscription }) {
+  const bills = useGet<UpcomingBills>(`/v1/subscriptions/${subscription.id}/upcoming`, { count: 6 });
+  return (
+    <Panel title={subscriptions.upcoming} flush>
+      {bills.data?.data.length === 0 || bills.error ? (
+        <p className="p-5 text-muted">{bills.error?.message ?? subscriptions.noUpcoming}</p>
+      ) : (
+        <Table
+          label={subscriptions.upcoming}
+          rows={bills.data?.data}
+          keyOf={({ cycle }) => String(cycle)}
+          columns={[
+            { header: subscriptions.number, cell: ({ cycle }) => cycle },
+            { header: common.date, cell: ({ date }) => <DateTime at={date} /> },
+            {
+              header: subscriptions.discount,
+              cell: (bill) => (bill.discount_amount ? `−${money(bill.discount_amount, bill.currency)}` : '—'),
+              end: true,
+              wide: true,
+            },
+            { header: common.amount, cell: ({ total, currency }) => money(total, currency), end: true },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+function OrdersOf({ subscriptionId }: { subscriptionId: string }) {
+  const list = useList<Order>('/v1/orders', { subscription_id: subscriptionId, limit: 20 });
+  return (
+    <Panel title={subscriptions.orders} flush>
+      <Table
+        label={subscriptions.orders}
+        rows={list.data?.data}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/orders/${id}`}
+        columns={[
+          { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
+          { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+          { header: subscriptions.number, cell: ({ subscription_cycle }) => subscription_cycle ?? orders.number },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,74 @@
+import { useParams } from '@tanstack/react-router';
+import { Badge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Metadata } from '../../components/metadata.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { useGet } from '../../data.ts';
+import { money, personName, shortId, words } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { transactions } from '../../texts/transactions.ts';
+import type { Transaction } from '../../types.ts';
+
+export function TransactionPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand: 'customer' });
+  return <Load query={query}>{(transaction) => <Details transaction={transaction} />}</Load>;
+}
+
+function Details({ transaction }: { transaction: Transaction }) {
+  const { customer, payment_method: card, processor_response: answer } = transaction;
+  return (
+    <Page
+      title={money(transaction.amount, transaction.currency)}
+      badge={<Badge status={transaction.status} />}
+      lead={transactions.types[transaction.type]}
+      back={{ to: '/transactions', label: transactions.title }}
+    >
+      <Panel title={common.details}>
+        <Facts
+          facts={[
+            [common.id, <CopyId key="id" id={transaction.id} />],
+            [
+              common.customer,
+              <TextLink key="customer" to={`/customers/${transaction.customer_id}`}>
+                {customer ? personName(customer) : shortId(transaction.customer_id)}
+              </TextLink>,
+            ],
+            transaction.order_id !== null && [
+              transactions.order,
+              <TextLink key="order" to={`/orders/${transaction.order_id}`}>
+                {shortId(transaction.order_id)}
+              </TextLink>,
+            ],
+            card && [common.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
+            transaction.failure_code !== null && [
+              transactions.failure,
+              `${transaction.failure_reason ?? ''} (${transaction.failure_code})`,
+            ],
+            [common.created, <DateTime key="created" at={transaction.created_at} />],
+            [common.updated, <DateTime key="updated" at={transaction.updated_at} />],
+          ]}
+        />
+      </Panel>
+      {answer && (
+        <Panel title={transactions.processor}>
+          <Facts
+            facts={[
+              [
+                transactions.reference,
+                answer.transaction_id ? <CopyId key="reference" id={answer.transaction_id} whole /> : '—',
+              ],
+              [transactions.authorization, answer.authorization_code],
+              [transactions.avs, answer.avs_result],
+              [transactions.cvv, answer.cvv_result],
+              [transactions.response, [answer.response_code, answer.response_text].filter(Boolean).join(' · ')],
+            ]}
+          />
+        </Panel>
+      )}
+      <Metadata metadata={transaction.metadata} />
+    </Page>
+  );
+}

@@ -1,0 +1,87 @@
+import { Badge } from '../../components/badge.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { amountText, money, words } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
+import { transactions } from '../../texts/transactions.ts';
+import type { Transaction } from '../../types.ts';
+
+const statuses: readonly Transaction['status'][] = [
+  'succeeded',
+  'failed',
+  'pending',
+  'in_progress',
+  'voided',
+  'chargeback',
+];
+
+export function TransactionsPage() {
+  const [{ status, type, from, to }] = useFilters();
+  return (
+    <Page title={transactions.title} lead={transactions.lead}>
+      <ResourceTable<Transaction>
+        path="/v1/transactions"
+        query={{ status, type, 'created_at[gte]': from, 'created_at[lt]': to, expand: 'customer' }}
+        filtered={Boolean(status ?? type ?? from ?? to)}
+        label={transactions.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/transactions/${id}`}
+        filters={
+          <>
+            <SelectFilter
+              name="type"
+              label={common.type}
+              choices={[
+                { value: '', label: common.all },
+                ...Object.entries(transactions.types).map(([value, label]) => ({ value, label })),
+              ]}
+            />
+            <SelectFilter
+              name="status"
+              label={common.status}
+              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
+            />
+            <TextFilter name="from" label={orders.from} type="date" />
+            <TextFilter name="to" label={orders.to} type="date" />
+          </>
+        }
+        csv={{
+          name: 'transactions',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'type', value: (row) => row.type },
+            { header: 'status', value: (row) => row.status },
+            { header: 'amount', value: ({ amount }) => amountText(amount) },
+            { header: 'currency', value: ({ currency }) => currency },
+            { header: 'order_id', value: ({ order_id }) => order_id },
+            { header: 'customer_id', value: ({ customer_id }) => customer_id },
+            {
+              header: 'processor_transaction_id',
+              value: ({ processor_response }) => processor_response?.transaction_id,
+            },
+            { header: 'failure_code', value: ({ failure_code }) => failure_code },
+            { header: 'created_at', value: ({ created_at }) => created_at },
+          ],
+        }}
+        columns={[
+          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency) },
+          { header: common.type, cell: (row) => transactions.types[row.type] },
+          { header: common.status, cell: (row) => <Badge status={row.status} /> },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+        empty={
+          <Empty title={transactions.emptyTitle}>
+            <p>{transactions.empty}</p>
+            <Curl method="GET" path="/v1/transactions" />
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}
