@@ -1,0 +1,45 @@
+import { Link } from '@tanstack/react-router';
+import { Curl } from '../../components/curl.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { useSignedIn } from '../../session.ts';
+import { developers } from '../../texts/developers.ts';
+
+export function DevelopersPage() {
+  const { company } = useSignedIn();
+  const can = (permission: string) => company.permissions.includes(permission);
+  const places = [
+    { to: '/api-keys', text: developers.cards.keys, shown: can('api_keys:read') },
+    { to: '/webhooks', text: developers.cards.webhooks, shown: can('webhook_endpoints:read') },
+    { to: '/events', text: developers.cards.events, shown: can('events:read') },
+    { to: '/requests', text: developers.cards.requests, shown: can('requests:read') },
+    { to: '/in-doubt', text: developers.cards.inDoubt, shown: can('transactions:read') },
+  ].filter(({ shown }) => shown);
+  const look = 'panel block p-5 hover:border-line-strong';
+  const [referenceTitle, referenceText] = developers.cards.reference;
+  return (
+    <Page title={developers.title} lead={developers.lead}>
+      <ul className="mb-5 grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
+        {places.map(({ to, text: [title, text] }) => (
+          <li key={to}>
+            <Link to={to} className={look}>
+              <span className="block font-semibold">{title}</span>
+              <span className="block text-sm text-muted">{text}</span>
+            </Link>
+          </li>
+        ))}
+        <li>
+          <a href="/openapi.json" className={look}>
+            <span className="block font-semibold">{referenceTitle}</span>
+            <span className="block text-sm text-muted">{referenceText}</span>
+          </a>
+        </li>
+      </ul>
+      <Panel title={developers.firstCall}>
+        <p className="mb-3 text-muted">
+          {developers.version}: <span className="font-mono">{company.api_version}</span>
+        </p>
+        <Curl method="GET" path="/v1/customers" />
+      </Panel>
+    </Page>
+  );
+}

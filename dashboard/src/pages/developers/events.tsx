@@ -1,0 +1,58 @@
+import { CopyId } from '../../components/copy.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { eventTypes } from '../../event-types.ts';
+import { common } from '../../texts/common.ts';
+import { developers } from '../../texts/developers.ts';
+import type { Event } from '../../types.ts';
+
+const lookEveryMs = 5_000;
+
+/** Most objects of an event have an id. */
+export const objectOf = ({ data }: Event): string => (data.object as { readonly id?: string }).id ?? '';
+
+export function EventsPage() {
+  const [{ type, object_id }] = useFilters();
+  return (
+    <Page title={developers.eventsTitle} lead={developers.eventsLead}>
+      <ResourceTable<Event>
+        path="/v1/events"
+        query={{ type, object_id }}
+        filtered={Boolean(type ?? object_id)}
+        everyMs={lookEveryMs}
+        label={developers.eventsTitle}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/events/${id}`}
+        filters={
+          <>
+            <SelectFilter
+              name="type"
+              label={developers.eventType}
+              choices={[{ value: '', label: common.all }, ...eventTypes.map((value) => ({ value, label: value }))]}
+            />
+            <TextFilter name="object_id" label={developers.objectId} />
+          </>
+        }
+        columns={[
+          {
+            header: developers.eventType,
+            cell: ({ type: name }) => <span className="font-mono text-[13px]">{name}</span>,
+          },
+          { header: developers.objectId, cell: (event) => <CopyId id={objectOf(event)} />, wide: true },
+          { header: common.id, cell: ({ id }) => <CopyId id={id} />, wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+        ]}
+        empty={
+          <Empty title={developers.emptyEvents}>
+            <p>{developers.emptyEventsText}</p>
+            <Curl method="GET" path="/v1/events" />
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

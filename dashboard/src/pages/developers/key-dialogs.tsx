@@ -1,0 +1,146 @@
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { SecretOnce } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { AreaField, FieldRow, SelectField, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { keyPermissions, PermissionMatrix } from '../../components/permission-matrix.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { developers } from '../../texts/developers.ts';
+import type { ApiKey, CreatedApiKey, PermissionEntry } from '../../types.ts';
+
+const choicesOf = (texts: Readonly<Record<string, string>>) =>
+  Object.entries(texts).map(([value, label]) => ({ value, label }));
+
+interface KeyFormProps {
+  readonly apiKey?: ApiKey;
+  readonly onClose: () => void;
+  readonly onMade: (made: CreatedApiKey) => void;
+}
+
+export function KeyForm({ apiKey, onClose, onMade }: KeyFormProps) {
+  const listed = useGet<{ data: readonly PermissionEntry[] }>(
+    '/dashboard/permissions',
+    {},
+    { enabled: useCan('team_members:read') },
+  );
+  const all = listed.data?.data.filter(({ for_keys }) => for_keys) ?? keyPermissions;
+  const form = useForm({
+    initial: {
+      name: apiKey?.name ?? '',
+      kind: apiKey?.kind ?? 'secret',
+      permissions: [...(apiKey?.permissions ?? keyPermissions.map(({ key }) => key))],
+      allowed_addresses: (apiKey?.allowed_addresses ?? []).join('\n'),
+      expires_at: apiKey?.expires_at?.slice(0, 16) ?? '',
+    },
+    check: ({ kind, permissions }) => ({
+      permissions: kind === 'secret' && permissions.length === 0 ? developers.choosePermission : undefined,
+    }),
+    send: ({ name, kind, permissions, allowed_addresses, expires_at }, key) => {
+      const addresses = allowed_addresses.split(/[\s,]+/).filter(Boolean);
+      const body = {
+        name,
+        ...(apiKey ? {} : { kind }),
+        ...(kind === 'secret' ? { permissions } : {}),
+        ...(addresses.length > 0 || apiKey ? { allowed_addresses: addresses } : {}),
+        ...(expires_at ? { expires_at: `${expires_at}:00Z` } : apiKey ? { expires_at: null } : {}),
+      };
+      return apiKey
+        ? call<CreatedApiKey>('PATCH', `/dashboard/api_keys/${apiKey.id}`, { body, key })
+        : call<CreatedApiKey>('POST', '/dashboard/api_keys', { body, key });
+    },
+    onDone: (made) => {
+      onClose();
+      if (apiKey) toast(common.saved);
+      onMade(made);
+    },
+  });
+  return (
+    <Dialog title={apiKey ? developers.editKey : developers.newKey} onClose={onClose}>
+      <Form form={form} submit={apiKey ? common.save : developers.newKey} onCancel={onClose}>
+        <FieldRow>
+          <TextField form={form} name="name" label={common.name} />
+          {apiKey ? (
+            <div />
+          ) : (
+            <SelectField form={form} name="kind" label={developers.kind} choices={choicesOf(developers.kinds)} />
+          )}
+        </FieldRow>
+        {form.draft.kind === 'secret' && (
+          <PermissionMatrix
+            all={all}
+            hint={developers.permissionsHint}
+            chosen={form.draft.permissions}
+            onChange={(chosen) => form.set('permissions', chosen)}
+            error={form.errorOf('permissions')}
+          />
+        )}
+        <AreaField
+          form={form}
+          name="allowed_addresses"
+          label={developers.addresses}
+          hint={developers.addressesHint}
+          rows={2}
+        />
+        <TextField
+          form={form}
+          name="expires_at"
+          label={`${developers.expires} (UTC)`}
+          hint={developers.expiresHint}
+          type="datetime-local"
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function RotateKey({ apiKey, onClose, onMade }: Required<KeyFormProps>) {
+  const form = useForm({
+    initial: { grace: '24' },
+    send: ({ grace }, key) =>
+      call<CreatedApiKey>('POST', `/dashboard/api_keys/${apiKey.id}/rotate`, {
+        body: { grace_period_hours: Number(grace) },
+        key,
+      }),
+    onDone: (made) => {
+      onClose();
+      onMade(made);
+    },
+  });
+  return (
+    <Dialog title={developers.rotateTitle} onClose={onClose}>
+      <Form form={form} submit={developers.rotate} onCancel={onClose}>
+        <p>{developers.rotateText}</p>
+        <SelectField
+          form={form}
+          name="grace"
+          path="grace_period_hours"
+          label={developers.grace}
+          choices={choicesOf(developers.graces)}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+export function MadeKey({ made, onClose }: { made: CreatedApiKey; onClose: () => void }) {
+  return (
+    <Dialog title={developers.keyMade} onClose={onClose}>
+      <SecretOnce secret={made.key} note={developers.keyOnce} />
+      {made.previous_valid_until && (
+        <p className="mt-3 text-muted">
+          {developers.oldUntil} <DateTime at={made.previous_valid_until} />
+        </p>
+      )}
+      <div className="mt-4 flex justify-end">
+        <Button kind="primary" onClick={onClose}>
+          {common.done}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,116 @@
+import { Badge } from '../../components/badge.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { JsonView } from '../../components/json-view.tsx';
+import { Empty, Facts, Load, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters, useGet } from '../../data.ts';
+import { common } from '../../texts/common.ts';
+import { developers } from '../../texts/developers.ts';
+import type { RequestDetail, RequestEntry } from '../../types.ts';
+
+const methods = ['GET', 'POST', 'PATCH', 'DELETE'];
+
+export function StatusBadge({ status }: { status: number }) {
+  return <Badge status={String(status)} tone={status < 300 ? 'good' : status < 500 ? 'warn' : 'bad'} />;
+}
+
+export function RequestsPage() {
+  const [{ request_id, status, method, path, open }, change] = useFilters();
+  return (
+    <Page title={developers.requestsTitle} lead={developers.requestsLead}>
+      <ResourceTable<RequestEntry>
+        path="/dashboard/requests"
+        query={{ request_id, status, method, path }}
+        filtered={Boolean(request_id ?? status ?? method ?? path)}
+        label={developers.requestsTitle}
+        keyOf={({ id }) => id}
+        onOpen={(entry) => change({ open: entry.request_id })}
+        filters={
+          <>
+            <TextFilter name="request_id" label={developers.requestId} placeholder="req_…" />
+            <TextFilter name="path" label={developers.path} placeholder="/v1/orders" />
+            <TextFilter name="status" label={developers.status} placeholder={developers.statusHint} />
+            <SelectFilter
+              name="method"
+              label={developers.method}
+              choices={[{ value: '', label: common.all }, ...methods.map((value) => ({ value, label: value }))]}
+            />
+          </>
+        }
+        columns={[
+          {
+            header: developers.path,
+            cell: (entry) => (
+              <span className="font-mono text-[13px] break-all">
+                {entry.method} {entry.path}
+              </span>
+            ),
+          },
+          { header: developers.status, cell: (entry) => <StatusBadge status={entry.status} /> },
+          {
+            header: developers.took,
+            cell: ({ duration_ms }) => `${Math.round(duration_ms)} ms`,
+            end: true,
+            wide: true,
+          },
+          { header: developers.by, cell: ({ actor }) => actor?.name ?? '—', wide: true },
+          { header: developers.requestId, cell: ({ request_id: id }) => <CopyId id={id} />, wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+        empty={
+          <Empty title={developers.emptyRequests}>
+            <p>{developers.emptyRequestsText}</p>
+            <Curl method="GET" path="/v1/customers" />
+          </Empty>
+        }
+      />
+      {open && <RequestDrawer requestId={open} onClose={() => change({ open: undefined })} />}
+    </Page>
+  );
+}
+
+function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () => void }) {
+  const query = useGet<RequestDetail>(`/dashboard/requests/${requestId}`);
+  return (
+    <Dialog title={developers.request} drawer onClose={onClose}>
+      <Load query={query}>
+        {(entry) => (
+          <div className="flex flex-col gap-5">
+            <p className="font-mono break-all">
+              {entry.method} {entry.path}
+            </p>
+            <Facts
+              facts={[
+                [developers.status, <StatusBadge key="status" status={entry.status} />],
+                [developers.requestId, <CopyId key="id" id={entry.request_id} whole />],
+                [developers.took, `${Math.round(entry.duration_ms)} ms`],
+                [developers.by, entry.actor?.name],
+                [developers.address, entry.address],
+                [developers.apiVersion, entry.api_version],
+                entry.idempotency_key !== null && [
+                  developers.idempotencyKey,
+                  <CopyId key="key" id={entry.idempotency_key} whole />,
+                ],
+                [common.date, <DateTime key="at" at={entry.created_at} />],
+              ]}
+            />
+            {hasContent(entry.query) && <JsonView value={entry.query} label={developers.query} />}
+            {hasContent(entry.request_body) && <JsonView value={entry.request_body} label={developers.requestBody} />}
+            {hasContent(entry.response_body) && (
+              <JsonView value={entry.response_body} label={developers.responseBody} />
+            )}
+          </div>
+        )}
+      </Load>
+    </Dialog>
+  );
+}
+
+function hasContent(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}

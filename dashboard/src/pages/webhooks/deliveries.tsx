@@ -1,0 +1,154 @@
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectFilter } from '../../components/filters.tsx';
+import { ErrorNote, useAction } from '../../components/form.tsx';
+import { JsonView } from '../../components/json-view.tsx';
+import { Facts } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useFilters } from '../../data.ts';
+import { words } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { webhooks } from '../../texts/webhooks.ts';
+import type { WebhookDelivery, WebhookDeliveryLog } from '../../types.ts';
+
+const lookEveryMs = 4_000;
+const states = ['pending', 'delivered', 'failed'];
+const nothing = (text: string) => <p className="p-6 text-center text-muted">{text}</p>;
+
+export function Deliveries({ endpointId, reason }: { endpointId: string; reason: string | undefined }) {
+  const [{ delivery_status }] = useFilters();
+  const [open, setOpen] = useState<WebhookDelivery>();
+  return (
+    <>
+      <ResourceTable<WebhookDelivery>
+        path={`/v1/webhook_endpoints/${endpointId}/events`}
+        query={{ delivery_status }}
+        filtered={Boolean(delivery_status)}
+        everyMs={lookEveryMs}
+        label={webhooks.deliveries}
+        keyOf={({ id }) => id}
+        onOpen={setOpen}
+        filters={
+          <SelectFilter
+            name="delivery_status"
+            label={common.status}
+            choices={[{ value: '', label: common.all }, ...states.map((value) => ({ value, label: words(value) }))]}
+          />
+        }
+        columns={[
+          { header: webhooks.event, cell: ({ type }) => <span className="font-mono text-[13px]">{type}</span> },
+          { header: common.status, cell: (delivery) => <Badge status={delivery.delivery_status} /> },
+          { header: webhooks.attempts, cell: ({ attempts }) => attempts, end: true, wide: true },
+          {
+            header: webhooks.lastAttempt,
+            cell: ({ last_attempt_at }) => <DateTime at={last_attempt_at} />,
+            wide: true,
+          },
+          {
+            header: webhooks.nextAttempt,
+            cell: ({ next_attempt_at }) => <DateTime at={next_attempt_at} />,
+            wide: true,
+          },
+        ]}
+        empty={nothing(webhooks.noDeliveries)}
+      />
+      {open && (
+        <DeliveryDrawer endpointId={endpointId} delivery={open} reason={reason} onClose={() => setOpen(undefined)} />
+      )}
+    </>
+  );
+}
+
+interface DrawerProps {
+  readonly endpointId: string;
+  readonly delivery: WebhookDelivery;
+  readonly reason: string | undefined;
+  readonly onClose: () => void;
+}
+
+function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) {
+  const replay = useAction<null, WebhookDelivery>({
+    send: (_input, key) =>
+      call('POST', `/v1/webhook_endpoints/${endpointId}/events/${delivery.id}/replay`, { body: { force: true }, key }),
+    onDone: () => {
+      toast(webhooks.replayed);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={delivery.type} drawer onClose={onClose}>
+      <div className="flex flex-col gap-5">
+        <Facts
+          facts={[
+            [common.status, <Badge key="status" status={delivery.delivery_status} />],
+            [common.id, <CopyId key="id" id={delivery.id} />],
+            [webhooks.attempts, delivery.attempts],
+            [webhooks.lastAttempt, <DateTime key="last" at={delivery.last_attempt_at} />],
+            [webhooks.nextAttempt, <DateTime key="next" at={delivery.next_attempt_at} />],
+          ]}
+        />
+        {replay.error && <ErrorNote error={replay.error} />}
+        <div>
+          <Button kind="primary" reason={reason} busy={replay.busy} onClick={() => void replay.run(null)}>
+            {webhooks.replay}
+          </Button>
+        </div>
+        <JsonView value={delivery.data} label={webhooks.payload} />
+      </div>
+    </Dialog>
+  );
+}
+
+export function Attempts({ endpointId }: { endpointId: string }) {
+  const [open, setOpen] = useState<WebhookDeliveryLog>();
+  return (
+    <>
+      <ResourceTable<WebhookDeliveryLog>
+        path={`/v1/webhook_endpoints/${endpointId}/delivery_logs`}
+        everyMs={lookEveryMs}
+        label={webhooks.attempts}
+        keyOf={({ id }) => id}
+        onOpen={setOpen}
+        columns={[
+          {
+            header: webhooks.event,
+            cell: ({ event_type }) => <span className="font-mono text-[13px]">{event_type}</span>,
+          },
+          {
+            header: common.status,
+            cell: ({ status, http_status }) => <Badge status={status} label={String(http_status ?? words(status))} />,
+          },
+          { header: webhooks.attempt, cell: ({ attempt }) => attempt, end: true, wide: true },
+          { header: webhooks.took, cell: ({ duration_ms }) => `${duration_ms} ms`, end: true, wide: true },
+          { header: webhooks.error, cell: ({ error }) => error ?? '—', wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+        ]}
+        empty={nothing(webhooks.noAttempts)}
+      />
+      {open && (
+        <Dialog title={open.event_type} drawer onClose={() => setOpen(undefined)}>
+          <div className="flex flex-col gap-5">
+            <Facts
+              facts={[
+                [common.status, <Badge key="status" status={open.status} />],
+                [webhooks.answer, open.http_status ?? '—'],
+                [webhooks.attempt, open.attempt],
+                [webhooks.took, `${open.duration_ms} ms`],
+                open.error !== null && [webhooks.error, open.error],
+                [common.date, <DateTime key="at" at={open.created_at} />],
+              ]}
+            />
+            <JsonView value={open.request_headers} label={webhooks.headers} />
+            {open.response_body !== null && <JsonView value={open.response_body} label={webhooks.answer} />}
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { call } from '../../api.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { CheckGroup, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { eventPatterns } from '../../event-types.ts';
+import { common } from '../../texts/common.ts';
+import { webhooks } from '../../texts/webhooks.ts';
+import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
+
+interface EndpointFormProps {
+  readonly endpoint?: WebhookEndpoint;
+  readonly onClose: () => void;
+  readonly onDone: (endpoint: CreatedWebhookEndpoint) => void;
+}
+
+export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
+  const form = useForm({
+    initial: {
+      url: endpoint?.url ?? '',
+      description: endpoint?.description ?? '',
+      enabled_events: [...(endpoint?.enabled_events ?? ['*'])],
+    },
+    check: ({ enabled_events }) => ({ enabled_events: enabled_events.length === 0 ? webhooks.chooseEvent : undefined }),
+    send: ({ url, description, enabled_events }, key) => {
+      const body = { url: url.trim(), description: description.trim() || null, enabled_events };
+      return endpoint
+        ? call<CreatedWebhookEndpoint>('PATCH', `/v1/webhook_endpoints/${endpoint.id}`, { body, key })
+        : call<CreatedWebhookEndpoint>('POST', '/v1/webhook_endpoints', { body, key });
+    },
+    onDone: (saved) => {
+      onClose();
+      onDone(saved);
+    },
+  });
+  return (
+    <Dialog title={endpoint ? webhooks.edit : webhooks.add} onClose={onClose}>
+      <Form form={form} submit={endpoint ? common.save : webhooks.add} onCancel={onClose}>
+        <TextField
+          form={form}
+          name="url"
+          label={webhooks.url}
+          hint={webhooks.urlHint}
+          type="url"
+          placeholder="https://shop.example.com/webhooks"
+        />
+        <TextField form={form} name="description" label={common.description} hint={common.optional} />
+        <CheckGroup
+          label={webhooks.events}
+          hint={webhooks.eventsHint}
+          choices={eventPatterns.map((value) => ({ value, label: value }))}
+          chosen={form.draft.enabled_events}
+          onChange={(chosen) => form.set('enabled_events', chosen)}
+          error={form.errorOf('enabled_events')}
+        />
+      </Form>
+    </Dialog>
+  );
+}

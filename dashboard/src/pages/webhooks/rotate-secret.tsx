@@ -1,0 +1,53 @@
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { SecretOnce } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { common } from '../../texts/common.ts';
+import { webhooks } from '../../texts/webhooks.ts';
+import type { RotatedWebhookSecret } from '../../types.ts';
+
+export function RotateSecret({ endpointId, onClose }: { endpointId: string; onClose: () => void }) {
+  const [rotated, setRotated] = useState<RotatedWebhookSecret>();
+  const form = useForm({
+    initial: { grace: '24' },
+    send: ({ grace }, key) =>
+      call<RotatedWebhookSecret>('POST', `/v1/webhook_endpoints/${endpointId}/rotate_secret`, {
+        body: { grace_period_hours: Number(grace) },
+        key,
+      }),
+    onDone: setRotated,
+  });
+  if (rotated) {
+    return (
+      <Dialog title={webhooks.secretTitle} onClose={onClose}>
+        <SecretOnce secret={rotated.new_signing_secret} note={webhooks.secretOnce} />
+        <p className="mt-3 text-muted">
+          {webhooks.oldUntil} <DateTime at={rotated.previous_secret_valid_until} />
+        </p>
+        <div className="mt-4 flex justify-end">
+          <Button kind="primary" onClick={onClose}>
+            {common.done}
+          </Button>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title={webhooks.rotate} onClose={onClose}>
+      <Form form={form} submit={webhooks.rotate} onCancel={onClose}>
+        <p>{webhooks.rotateText}</p>
+        <SelectField
+          form={form}
+          name="grace"
+          path="grace_period_hours"
+          label={webhooks.grace}
+          choices={Object.entries(webhooks.graces).map(([value, label]) => ({ value, label }))}
+        />
+      </Form>
+    </Dialog>
+  );
+}

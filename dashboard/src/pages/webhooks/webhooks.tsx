@@ -1,0 +1,68 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { SecretOnce } from '../../components/copy.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { webhooks } from '../../texts/webhooks.ts';
+import type { CreatedWebhookEndpoint, WebhookEndpoint } from '../../types.ts';
+import { EndpointForm } from './endpoint-form.tsx';
+
+export function WebhooksPage() {
+  const [adding, setAdding] = useState(false);
+  const [made, setMade] = useState<CreatedWebhookEndpoint>();
+  const navigate = useNavigate();
+  const reason = useCan('webhook_endpoints:write') ? undefined : common.notAllowed;
+  const button = (
+    <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
+      {webhooks.add}
+    </Button>
+  );
+  return (
+    <Page title={webhooks.title} lead={webhooks.lead} actions={button}>
+      <ResourceTable<WebhookEndpoint>
+        path="/v1/webhook_endpoints"
+        label={webhooks.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/webhooks/${id}`}
+        columns={[
+          { header: webhooks.url, cell: ({ url }) => <span className="break-all">{url}</span> },
+          { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+          {
+            header: webhooks.events,
+            cell: (endpoint) => <span className="font-mono text-[13px]">{endpoint.enabled_events.join(', ')}</span>,
+            wide: true,
+          },
+          { header: webhooks.version, cell: ({ api_version }) => api_version, wide: true },
+          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true, end: true },
+        ]}
+        empty={
+          <Empty title={webhooks.emptyTitle} actions={button}>
+            <p>{webhooks.empty}</p>
+            <Curl
+              path="/v1/webhook_endpoints"
+              body={{ url: 'https://shop.example.com/webhooks', enabled_events: ['order.*'] }}
+            />
+          </Empty>
+        }
+      />
+      {adding && <EndpointForm onClose={() => setAdding(false)} onDone={setMade} />}
+      {made && (
+        <Dialog title={webhooks.secretTitle} onClose={() => void navigate({ to: `/webhooks/${made.id}` })}>
+          <SecretOnce secret={made.signing_secret} note={webhooks.secretOnce} />
+          <div className="mt-4 flex justify-end">
+            <Button kind="primary" onClick={() => void navigate({ to: `/webhooks/${made.id}` })}>
+              {common.done}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}
