@@ -1,0 +1,84 @@
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { FieldRow, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { common } from '../../texts/common.ts';
+import { coupons } from '../../texts/coupons.ts';
+import type { Coupon, CouponCode } from '../../types.ts';
+
+export function Codes({ coupon, reason }: { coupon: Coupon; reason: string | undefined }) {
+  const [minting, setMinting] = useState(false);
+  return (
+    <section aria-label={coupons.codes}>
+      <div className="mb-3 flex items-center justify-between gap-3">
+        <h2 className="text-lg font-semibold">{coupons.codes}</h2>
+      </div>
+      <ResourceTable<CouponCode>
+        path={`/v1/coupons/${coupon.id}/codes`}
+        label={coupons.codes}
+        keyOf={({ id }) => id}
+        filters={
+          coupon.kind === 'generated' &&
+          coupon.archived_at === null && (
+            <Button icon="plus" reason={reason} onClick={() => setMinting(true)}>
+              {coupons.mint}
+            </Button>
+          )
+        }
+        csv={{
+          name: `codes-${coupon.name.replaceAll(/\W+/g, '-').toLowerCase()}`,
+          columns: [
+            { header: 'code', value: ({ code }) => code },
+            { header: 'redemptions', value: ({ redemptions }) => redemptions },
+            { header: 'max_redemptions', value: ({ max_redemptions }) => max_redemptions },
+            { header: 'created_at', value: ({ created_at }) => created_at },
+          ],
+        }}
+        columns={[
+          { header: coupons.code, cell: ({ code }) => <CopyId id={code} whole /> },
+          {
+            header: coupons.redeemed,
+            cell: ({ redemptions, max_redemptions }) =>
+              `${redemptions}${max_redemptions ? ` / ${max_redemptions}` : ''}`,
+            end: true,
+          },
+          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+        empty={<p className="p-6 text-center text-muted">{coupons.noCodes}</p>}
+      />
+      {minting && <Mint coupon={coupon} onClose={() => setMinting(false)} />}
+    </section>
+  );
+}
+
+function Mint({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {
+  const form = useForm({
+    initial: { count: '10', prefix: coupon.code_prefix ?? '', length: '10' },
+    send: ({ count, prefix, length }, key) =>
+      call<{ data: readonly CouponCode[] }>('POST', `/v1/coupons/${coupon.id}/codes`, {
+        body: { count: Number(count), length: Number(length), ...(prefix ? { prefix } : {}) },
+        key,
+      }),
+    onDone: ({ data }) => {
+      toast(coupons.minted(data.length));
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={coupons.mint} onClose={onClose}>
+      <Form form={form} submit={coupons.mint} onCancel={onClose}>
+        <TextField form={form} name="count" label={coupons.count} type="number" min={1} />
+        <FieldRow>
+          <TextField form={form} name="prefix" label={coupons.prefix} hint={common.optional} />
+          <TextField form={form} name="length" label={coupons.length} type="number" />
+        </FieldRow>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,198 @@
+import { CheckField, FieldRow, MoneyField, SelectField, TextField } from '../../components/fields.tsx';
+import type { FormState } from '../../components/form.tsx';
+import { amountText, centsOf } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { coupons } from '../../texts/coupons.ts';
+import type { Coupon } from '../../types.ts';
+
+export interface CouponDraft {
+  kind: string;
+  name: string;
+  description: string;
+  how: string;
+  percentage: string;
+  amount: string;
+  currency: string;
+  max_discount_amount: string;
+  duration: string;
+  duration_in_cycles: string;
+  minimum_amount: string;
+  max_redemptions: string;
+  max_redemptions_per_customer: string;
+  max_redemptions_per_code: string;
+  first_time_customer_only: boolean;
+  starts_at: string;
+  expires_at: string;
+  code_prefix: string;
+  count: string;
+}
+
+const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
+const cents = (value: number | null | undefined): string =>
+  value === null || value === undefined ? '' : amountText(value);
+
+export function draftOf(coupon?: Coupon): CouponDraft {
+  return {
+    kind: coupon?.kind ?? 'promo',
+    name: coupon?.name ?? '',
+    description: coupon?.description ?? '',
+    how: coupon && coupon.amount !== null ? 'amount' : 'percentage',
+    percentage: text(coupon?.percentage),
+    amount: cents(coupon?.amount),
+    currency: coupon?.currency ?? 'usd',
+    max_discount_amount: cents(coupon?.max_discount_amount),
+    duration: coupon?.duration ?? 'once',
+    duration_in_cycles: text(coupon?.duration_in_cycles),
+    minimum_amount: coupon?.minimum_amount ? cents(coupon.minimum_amount) : '',
+    max_redemptions: text(coupon?.max_redemptions),
+    max_redemptions_per_customer: text(coupon?.max_redemptions_per_customer),
+    max_redemptions_per_code: text(coupon?.max_redemptions_per_code),
+    first_time_customer_only: coupon?.first_time_customer_only ?? false,
+    starts_at: coupon?.starts_at?.slice(0, 16) ?? '',
+    expires_at: coupon?.expires_at?.slice(0, 16) ?? '',
+    code_prefix: coupon?.code_prefix ?? '',
+    count: '',
+  };
+}
+
+const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
+const centsOrNull = (value: string): number | null => (value.trim() === '' ? null : (centsOf(value) ?? null));
+const momentOrNull = (value: string): string | null => (value === '' ? null : `${value}:00Z`);
+
+export function bodyOf(draft: CouponDraft): Record<string, unknown> {
+  const byPercentage = draft.how === 'percentage';
+  return {
+    name: draft.name.trim(),
+    description: draft.description || null,
+    percentage: byPercentage ? numberOrNull(draft.percentage) : null,
+    amount: byPercentage ? null : centsOrNull(draft.amount),
+    currency: byPercentage ? null : draft.currency.trim().toLowerCase(),
+    max_discount_amount: byPercentage ? centsOrNull(draft.max_discount_amount) : null,
+    duration: draft.duration,
+    duration_in_cycles: draft.duration === 'repeating' ? numberOrNull(draft.duration_in_cycles) : null,
+    minimum_amount: centsOrNull(draft.minimum_amount) ?? 0,
+    max_redemptions: numberOrNull(draft.max_redemptions),
+    max_redemptions_per_customer: numberOrNull(draft.max_redemptions_per_customer),
+    ...(draft.kind === 'generated' ? { max_redemptions_per_code: numberOrNull(draft.max_redemptions_per_code) } : {}),
+    first_time_customer_only: draft.first_time_customer_only,
+    starts_at: momentOrNull(draft.starts_at),
+    expires_at: momentOrNull(draft.expires_at),
+    ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix || null } : {}),
+  };
+}
+
+export function checkCoupon(draft: CouponDraft): Record<string, string | undefined> {
+  const amounts = ['max_discount_amount', 'minimum_amount'] as const;
+  const wrong = amounts.filter((name) => draft[name] !== '' && centsOf(draft[name]) === undefined);
+  return {
+    ...Object.fromEntries(wrong.map((name) => [name, common.invalidAmount])),
+    amount: draft.how === 'amount' && centsOf(draft.amount) === undefined ? common.invalidAmount : undefined,
+    percentage: draft.how === 'percentage' && draft.percentage === '' ? common.required : undefined,
+  };
+}
+
+const choicesOf = (texts: Readonly<Record<string, string>>) =>
+  Object.entries(texts).map(([value, label]) => ({ value, label }));
+
+export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; editing: boolean }) {
+  const { draft } = form;
+  return (
+    <>
+      {!editing && <SelectField form={form} name="kind" label={coupons.kind} choices={choicesOf(coupons.kinds)} />}
+      <FieldRow>
+        <TextField
+          form={form}
+          name="name"
+          label={coupons.name}
+          hint={draft.kind === 'promo' ? coupons.nameHint : undefined}
+        />
+        <TextField form={form} name="description" label={common.description} hint={common.optional} />
+      </FieldRow>
+      <FieldRow>
+        <SelectField form={form} name="how" label={coupons.how} choices={choicesOf(coupons.hows)} />
+        {draft.how === 'percentage' ? (
+          <TextField
+            form={form}
+            name="percentage"
+            label={coupons.percentage}
+            type="number"
+            min={1}
+            max={100}
+            step="0.01"
+          />
+        ) : (
+          <MoneyField form={form} name="amount" label={coupons.amount} currency={draft.currency} />
+        )}
+      </FieldRow>
+      {draft.how === 'percentage' ? (
+        <MoneyField
+          form={form}
+          name="max_discount_amount"
+          label={coupons.maxDiscount}
+          hint={coupons.maxDiscountHint}
+          currency={draft.currency}
+        />
+      ) : (
+        <TextField form={form} name="currency" label={common.currency} maxLength={3} />
+      )}
+      <FieldRow>
+        <SelectField form={form} name="duration" label={coupons.duration} choices={choicesOf(coupons.durations)} />
+        {draft.duration === 'repeating' ? (
+          <TextField form={form} name="duration_in_cycles" label={coupons.cycles} type="number" min={1} />
+        ) : (
+          <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={draft.currency} />
+        )}
+      </FieldRow>
+      <fieldset className="grid gap-4 sm:grid-cols-3">
+        <legend className="mb-2 font-medium">{coupons.limits}</legend>
+        <TextField
+          form={form}
+          name="max_redemptions"
+          label={coupons.maxAll}
+          hint={coupons.limitHint}
+          type="number"
+          min={1}
+        />
+        <TextField
+          form={form}
+          name="max_redemptions_per_customer"
+          label={coupons.maxCustomer}
+          hint={coupons.limitHint}
+          type="number"
+          min={1}
+        />
+        {draft.kind === 'generated' && (
+          <TextField
+            form={form}
+            name="max_redemptions_per_code"
+            label={coupons.maxCode}
+            hint={coupons.limitHint}
+            type="number"
+            min={1}
+          />
+        )}
+      </fieldset>
+      <FieldRow>
+        <TextField form={form} name="starts_at" label={coupons.starts} type="datetime-local" />
+        <TextField form={form} name="expires_at" label={coupons.expires} type="datetime-local" />
+      </FieldRow>
+      <CheckField form={form} name="first_time_customer_only" label={coupons.firstTime} />
+      {draft.kind === 'generated' && (
+        <FieldRow>
+          <TextField form={form} name="code_prefix" label={coupons.prefix} hint={common.optional} />
+          {!editing && (
+            <TextField
+              form={form}
+              name="count"
+              path="codes.count"
+              label={coupons.count}
+              hint={common.optional}
+              type="number"
+              min={1}
+            />
+          )}
+        </FieldRow>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form, useAction, useForm } from '../../components/form.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
+import { money } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { coupons } from '../../texts/coupons.ts';
+import type { Coupon } from '../../types.ts';
+import { Codes } from './codes.tsx';
+import { bodyOf, checkCoupon, CouponFields, draftOf } from './coupon-form.tsx';
+import { couponState, discountText } from './discount.ts';
+
+export function CouponPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<Coupon>(`/v1/coupons/${id}`);
+  return <Load query={query}>{(coupon) => <Details coupon={coupon} />}</Load>;
+}
+
+function Details({ coupon }: { coupon: Coupon }) {
+  const [open, setOpen] = useState<'edit' | 'archive'>();
+  const reason = useCan('coupons:write') ? undefined : common.notAllowed;
+  const close = () => setOpen(undefined);
+  const path = `/v1/coupons/${coupon.id}`;
+  const archived = coupon.archived_at !== null;
+  const toggle = useAction<boolean, Coupon>({
+    send: (active, key) => call('PATCH', path, { body: { active }, key }),
+    onDone: ({ active }) => toast(active ? coupons.activated : coupons.deactivated),
+  });
+  const limit = (value: number | null) => value ?? '—';
+  return (
+    <Page
+      title={coupon.name}
+      badge={<Badge status={couponState(coupon)} />}
+      lead={discountText(coupon)}
+      back={{ to: '/coupons', label: coupons.title }}
+      actions={
+        <>
+          {!archived && (
+            <>
+              <Button kind="primary" reason={reason} onClick={() => setOpen('edit')}>
+                {common.edit}
+              </Button>
+              <Button reason={reason} busy={toggle.busy} onClick={() => void toggle.run(!coupon.active)}>
+                {coupon.active ? coupons.deactivate : coupons.activate}
+              </Button>
+            </>
+          )}
+          <Button reason={reason} onClick={() => setOpen('archive')}>
+            {archived ? coupons.unarchive : coupons.archive}
+          </Button>
+        </>
+      }
+    >
+      <Panel title={common.details}>
+        <Facts
+          facts={[
+            [common.id, <CopyId key="id" id={coupon.id} />],
+            [coupons.kind, coupons.kindsShort[coupon.kind]],
+            coupon.description !== null && [common.description, coupon.description],
+            [coupons.redeemed, coupon.total_redemptions],
+            [
+              coupons.duration,
+              `${coupons.durations[coupon.duration]}${coupon.duration_in_cycles ? ` (${coupon.duration_in_cycles})` : ''}`,
+            ],
+            coupon.max_discount_amount !== null && [
+              coupons.maxDiscount,
+              money(coupon.max_discount_amount, coupon.currency),
+            ],
+            coupon.minimum_amount > 0 && [coupons.minimum, money(coupon.minimum_amount, coupon.currency)],
+            [coupons.maxAll, limit(coupon.max_redemptions)],
+            [coupons.maxCustomer, limit(coupon.max_redemptions_per_customer)],
+            coupon.kind === 'generated' && [coupons.maxCode, limit(coupon.max_redemptions_per_code)],
+            [coupons.appliesTo, coupons.scope(coupon.product_scope, coupon.plan_scope)],
+            [coupons.starts, <DateTime key="starts" at={coupon.starts_at} />],
+            [coupons.expires, <DateTime key="expires" at={coupon.expires_at} />],
+            [common.created, <DateTime key="created" at={coupon.created_at} />],
+          ]}
+        />
+      </Panel>
+      <Codes coupon={coupon} reason={reason} />
+      {open === 'edit' && <EditCoupon coupon={coupon} onClose={close} />}
+      {open === 'archive' && (
+        <Confirm
+          title={archived ? coupons.unarchive : coupons.archive}
+          confirm={archived ? coupons.unarchive : coupons.archive}
+          done={archived ? coupons.unarchivedToast : coupons.archivedToast}
+          send={(key) => call('POST', `${path}/archive`, { body: { archived: !archived }, key })}
+          onClose={close}
+        >
+          {archived ? coupon.name : coupons.archiveText}
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {
+  const before = bodyOf(draftOf(coupon));
+  const form = useForm({
+    initial: draftOf(coupon),
+    check: checkCoupon,
+    send: (draft, key) => {
+      // Only what was changed: some of it cannot be once the coupon was used.
+      const changes = Object.entries(bodyOf(draft)).filter(([name, value]) => value !== before[name]);
+      return call<Coupon>('PATCH', `/v1/coupons/${coupon.id}`, { body: Object.fromEntries(changes), key });
+    },
+    onDone: () => {
+      toast(common.saved);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={coupons.edit} onClose={onClose}>
+      <Form form={form} submit={common.save} onCancel={onClose}>
+        <CouponFields form={form} editing />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,94 @@
+import { Badge } from '../../components/badge.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { amountText } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { coupons } from '../../texts/coupons.ts';
+import type { Coupon } from '../../types.ts';
+import { couponState, discountText } from './discount.ts';
+
+export function CouponsPage() {
+  const [{ kind, archived }] = useFilters();
+  const button = useCan('coupons:write') && (
+    <LinkButton to="/coupons/new" kind="primary" icon="plus">
+      {coupons.add}
+    </LinkButton>
+  );
+  return (
+    <Page title={coupons.title} lead={coupons.lead} actions={button}>
+      <ResourceTable<Coupon>
+        path="/v1/coupons"
+        query={{ kind, archived }}
+        filtered={Boolean(kind ?? archived)}
+        label={coupons.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/coupons/${id}`}
+        filters={
+          <>
+            <SelectFilter
+              name="kind"
+              label={coupons.kind}
+              choices={[
+                { value: '', label: common.all },
+                ...Object.entries(coupons.kindsShort).map(([value, label]) => ({ value, label })),
+              ]}
+            />
+            <SelectFilter
+              name="archived"
+              label={coupons.which}
+              choices={[
+                { value: '', label: coupons.notArchived },
+                { value: 'true', label: coupons.archived },
+                { value: 'all', label: common.all },
+              ]}
+            />
+          </>
+        }
+        csv={{
+          name: 'coupons',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'name', value: ({ name }) => name },
+            { header: 'kind', value: (coupon) => coupon.kind },
+            { header: 'percentage', value: ({ percentage }) => percentage },
+            { header: 'amount', value: ({ amount }) => (amount === null ? null : amountText(amount)) },
+            { header: 'currency', value: ({ currency }) => currency },
+            { header: 'total_redemptions', value: ({ total_redemptions }) => total_redemptions },
+            { header: 'expires_at', value: ({ expires_at }) => expires_at },
+          ],
+        }}
+        columns={[
+          { header: coupons.name, cell: ({ name }) => name },
+          { header: coupons.off, cell: discountText },
+          { header: common.status, cell: (coupon) => <Badge status={couponState(coupon)} /> },
+          { header: coupons.kind, cell: (coupon) => coupons.kindsShort[coupon.kind], wide: true },
+          {
+            header: coupons.redeemed,
+            cell: ({ total_redemptions, max_redemptions }) =>
+              `${total_redemptions}${max_redemptions ? ` / ${max_redemptions}` : ''}`,
+            end: true,
+            wide: true,
+          },
+          {
+            header: coupons.expiresShort,
+            cell: ({ expires_at }) => <DateTime at={expires_at} />,
+            end: true,
+            wide: true,
+          },
+        ]}
+        empty={
+          <Empty title={coupons.emptyTitle} actions={button}>
+            <p>{coupons.empty}</p>
+            <Curl path="/v1/coupons" body={{ kind: 'promo', name: 'TEA25', percentage: 25, duration: 'once' }} keyed />
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,35 @@
+import { useNavigate } from '@tanstack/react-router';
+import { call } from '../../api.ts';
+import { Form, useForm } from '../../components/form.tsx';
+import { Page, Panel } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { coupons } from '../../texts/coupons.ts';
+import type { Coupon } from '../../types.ts';
+import { bodyOf, checkCoupon, CouponFields, draftOf } from './coupon-form.tsx';
+
+export function NewCouponPage() {
+  const navigate = useNavigate();
+  const form = useForm({
+    initial: draftOf(),
+    check: checkCoupon,
+    send: (draft, key) => {
+      const codes = draft.kind === 'generated' && draft.count ? { codes: { count: Number(draft.count) } } : {};
+      return call<Coupon>('POST', '/v1/coupons', { body: { ...bodyOf(draft), kind: draft.kind, ...codes }, key });
+    },
+    onDone: ({ id }) => {
+      toast(coupons.added);
+      void navigate({ to: `/coupons/${id}` });
+    },
+  });
+  return (
+    <Page title={coupons.add} back={{ to: '/coupons', label: coupons.title }}>
+      <div className="max-w-2xl">
+        <Panel>
+          <Form form={form} submit={coupons.add} onCancel={() => void navigate({ to: '/coupons' })}>
+            <CouponFields form={form} editing={false} />
+          </Form>
+        </Panel>
+      </div>
+    </Page>
+  );
+}

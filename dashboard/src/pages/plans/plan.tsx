@@ -1,0 +1,119 @@
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { AreaField, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
+import { cycleText, money } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { plans } from '../../texts/plans.ts';
+import type { Plan } from '../../types.ts';
+import { Preview } from './preview.tsx';
+
+export function PlanPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<Plan>(`/v1/plans/${id}`);
+  return <Load query={query}>{(plan) => <Details plan={plan} />}</Load>;
+}
+
+function Details({ plan }: { plan: Plan }) {
+  const [open, setOpen] = useState<'edit' | 'archive'>();
+  const reason = useCan('plans:write') ? undefined : common.notAllowed;
+  const close = () => setOpen(undefined);
+  return (
+    <Page
+      title={plan.name}
+      badge={<Badge status={plan.active ? 'active' : 'archived'} />}
+      lead={`${money(plan.amount, plan.currency)} ${cycleText(plan.billing_cycle)}`}
+      back={{ to: '/plans', label: plans.title }}
+      actions={
+        <>
+          {plan.active && (
+            <LinkButton to="/subscriptions/new" search={{ plan: plan.id }} kind="primary">
+              {plans.subscribe}
+            </LinkButton>
+          )}
+          <LinkButton to="/subscriptions" search={{ plan_id: plan.id }}>
+            {plans.seeSubscriptions}
+          </LinkButton>
+          <Button reason={reason} onClick={() => setOpen('edit')}>
+            {common.edit}
+          </Button>
+          <Button reason={reason} onClick={() => setOpen('archive')}>
+            {plan.active ? plans.archive : plans.unarchive}
+          </Button>
+        </>
+      }
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-2">
+        <Panel title={common.details}>
+          <Facts
+            facts={[
+              [common.id, <CopyId key="id" id={plan.id} />],
+              [plans.code, <CopyId key="code" id={plan.plan_code} whole />],
+              plan.description !== null && [common.description, plan.description],
+              plan.one_time_amount > 0 && [plans.oneTime, money(plan.one_time_amount, plan.currency)],
+              [plans.cycles, plan.billing_cycles === 0 ? plans.withoutEnd : plan.billing_cycles],
+              plan.products.length > 0 && [
+                plans.products,
+                plan.products.map(({ name, quantity }) => `${quantity} × ${name}`).join(', '),
+              ],
+              [common.created, <DateTime key="created" at={plan.created_at} />],
+            ]}
+          />
+        </Panel>
+        <Preview
+          currency={plan.currency}
+          input={{
+            billing_cycle: plan.billing_cycle,
+            amount: plan.amount,
+            ...(plan.one_time_amount > 0 ? { one_time_amount: plan.one_time_amount } : {}),
+            ...(plan.billing_cycles > 0 ? { billing_cycles: plan.billing_cycles } : {}),
+          }}
+        />
+      </div>
+      {open === 'edit' && <EditPlan plan={plan} onClose={close} />}
+      {open === 'archive' && (
+        <Confirm
+          title={plan.active ? plans.archive : plans.unarchive}
+          confirm={plan.active ? plans.archive : plans.unarchive}
+          done={plan.active ? plans.archivedToast : plans.activeToast}
+          send={(key) => call('PATCH', `/dashboard/plans/${plan.id}`, { body: { active: !plan.active }, key })}
+          onClose={close}
+        >
+          {plan.active ? plans.archiveText : plan.name}
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function EditPlan({ plan, onClose }: { plan: Plan; onClose: () => void }) {
+  const form = useForm({
+    initial: { name: plan.name, description: plan.description ?? '' },
+    send: ({ name, description }, key) =>
+      call<Plan>('PATCH', `/dashboard/plans/${plan.id}`, { body: { name, description: description || null }, key }),
+    onDone: () => {
+      toast(common.saved);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={plans.edit} onClose={onClose}>
+      <Form form={form} submit={common.save} onCancel={onClose}>
+        <TextField form={form} name="name" label={common.name} />
+        <AreaField form={form} name="description" label={common.description} />
+        <p className="text-sm text-muted">{plans.fixed}</p>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,77 @@
+import { Badge } from '../../components/badge.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { amountText, cycleText, money } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { plans } from '../../texts/plans.ts';
+import type { Plan } from '../../types.ts';
+
+export function PlansPage() {
+  const [{ search, active }] = useFilters();
+  const button = useCan('plans:write') && (
+    <LinkButton to="/plans/new" kind="primary" icon="plus">
+      {plans.add}
+    </LinkButton>
+  );
+  return (
+    <Page title={plans.title} lead={plans.lead} actions={button}>
+      <ResourceTable<Plan>
+        path="/v1/plans"
+        query={{ search, active }}
+        filtered={Boolean(search ?? active)}
+        label={plans.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/plans/${id}`}
+        filters={
+          <>
+            <TextFilter name="search" label={common.search} placeholder={plans.search} />
+            <SelectFilter
+              name="active"
+              label={plans.which}
+              choices={[
+                { value: '', label: common.all },
+                { value: 'true', label: plans.active },
+                { value: 'false', label: plans.archived },
+              ]}
+            />
+          </>
+        }
+        csv={{
+          name: 'plans',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'name', value: ({ name }) => name },
+            { header: 'plan_code', value: ({ plan_code }) => plan_code },
+            { header: 'amount', value: ({ amount }) => amountText(amount) },
+            { header: 'currency', value: ({ currency }) => currency },
+            { header: 'interval', value: ({ billing_cycle }) => billing_cycle.interval },
+            { header: 'interval_count', value: ({ billing_cycle }) => billing_cycle.interval_count },
+            { header: 'active', value: (plan) => plan.active },
+          ],
+        }}
+        columns={[
+          { header: common.name, cell: ({ name }) => name },
+          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency), end: true },
+          { header: plans.cycle, cell: ({ billing_cycle }) => cycleText(billing_cycle) },
+          {
+            header: plans.code,
+            cell: ({ plan_code }) => <span className="font-mono text-[13px]">{plan_code}</span>,
+            wide: true,
+          },
+          { header: common.status, cell: (plan) => <Badge status={plan.active ? 'active' : 'archived'} />, wide: true },
+          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+        empty={
+          <Empty title={plans.emptyTitle} actions={button}>
+            {plans.empty}
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,61 @@
+import { useQuery, keepPreviousData } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { call } from '../../api.ts';
+import { DateTime } from '../../components/date-time.tsx';
+import { Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { money } from '../../format.ts';
+import { useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { plans } from '../../texts/plans.ts';
+import type { BillPreview } from '../../types.ts';
+
+export interface PreviewInput {
+  readonly billing_cycle: {
+    readonly interval: string;
+    readonly interval_count: number;
+    readonly anchor_day: number | 'signup_date';
+  };
+  readonly amount: number;
+  readonly one_time_amount?: number;
+  readonly billing_cycles?: number;
+}
+
+const typingMs = 300;
+
+/** The next bill dates, from the same code that bills. */
+export function Preview({ input, currency }: { input: PreviewInput; currency: string }) {
+  const { company } = useSignedIn();
+  const text = JSON.stringify(input);
+  const [wanted, setWanted] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(text), typingMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const query = useQuery({
+    queryKey: [company.id, 'plan preview', wanted],
+    queryFn: () => call<BillPreview>('POST', '/dashboard/plans/preview', { body: JSON.parse(wanted) as PreviewInput }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Panel title={plans.preview} flush>
+      <p className="px-5 pt-4 text-muted">{plans.previewLead}</p>
+      <div aria-live="polite">
+        {query.error ? (
+          <p className="p-5 text-muted">{query.error.message}</p>
+        ) : (
+          <Table
+            label={plans.preview}
+            rows={query.data?.data}
+            keyOf={({ cycle }) => String(cycle)}
+            columns={[
+              { header: plans.number, cell: ({ cycle }) => cycle },
+              { header: common.date, cell: ({ at }) => <DateTime at={at} day /> },
+              { header: common.amount, cell: ({ amount }) => money(amount, currency), end: true },
+            ]}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,104 @@
+import { call } from '../../api.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { AreaField, CheckField, FieldRow, MoneyField, SelectField, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { amountText, centsOf } from '../../format.ts';
+import { common } from '../../texts/common.ts';
+import { products } from '../../texts/products.ts';
+import type { Product } from '../../types.ts';
+
+interface ProductFormProps {
+  readonly product?: Product;
+  readonly onClose: () => void;
+  readonly onDone: (product: Product) => void;
+}
+
+const numberOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+
+export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
+  const form = useForm({
+    initial: {
+      name: product?.name ?? '',
+      description: product?.description ?? '',
+      amount: product ? amountText(product.pricing.amount) : '',
+      currency: product?.pricing.currency ?? 'usd',
+      sku: product?.sku ?? '',
+      requires_shipping: product?.requires_shipping ?? false,
+      availability: product?.availability ?? 'in_stock',
+      inventory_quantity: product?.inventory_quantity?.toString() ?? '',
+      category: product?.category ?? '',
+      brand: product?.brand ?? '',
+      return_window: product?.return_window?.toString() ?? '',
+    },
+    check: ({ amount }) => ({ 'pricing.amount': centsOf(amount) === undefined ? common.invalidAmount : undefined }),
+    send: (draft, key) => {
+      const body = {
+        name: draft.name,
+        description: draft.description || null,
+        pricing: { amount: centsOf(draft.amount), currency: draft.currency.trim().toLowerCase() },
+        sku: draft.sku.trim(),
+        requires_shipping: draft.requires_shipping,
+        availability: draft.availability,
+        inventory_quantity: numberOrNull(draft.inventory_quantity),
+        category: draft.category || null,
+        brand: draft.brand || null,
+        return_window: numberOrNull(draft.return_window),
+      };
+      return product
+        ? call<Product>('PATCH', `/v1/products/${product.id}`, { body, key })
+        : call<Product>('POST', '/v1/products', { body, key });
+    },
+    onDone: (saved) => {
+      onClose();
+      onDone(saved);
+    },
+  });
+  return (
+    <Dialog title={product ? products.edit : products.add} onClose={onClose}>
+      <Form form={form} submit={product ? common.save : products.add} onCancel={onClose}>
+        <TextField form={form} name="name" label={common.name} />
+        <FieldRow>
+          <MoneyField
+            form={form}
+            name="amount"
+            path="pricing.amount"
+            label={products.price}
+            currency={form.draft.currency}
+          />
+          <TextField form={form} name="currency" path="pricing.currency" label={common.currency} maxLength={3} />
+        </FieldRow>
+        <TextField form={form} name="sku" label={products.sku} hint={products.skuHint} />
+        <AreaField form={form} name="description" label={common.description} />
+        <FieldRow>
+          <SelectField
+            form={form}
+            name="availability"
+            label={products.availability}
+            choices={Object.entries(products.availabilities).map(([value, label]) => ({ value, label }))}
+          />
+          <TextField
+            form={form}
+            name="inventory_quantity"
+            label={products.inventory}
+            hint={products.inventoryHint}
+            type="number"
+            min={0}
+          />
+        </FieldRow>
+        <FieldRow>
+          <TextField form={form} name="category" label={products.category} hint={common.optional} />
+          <TextField form={form} name="brand" label={products.brand} hint={common.optional} />
+        </FieldRow>
+        <TextField
+          form={form}
+          name="return_window"
+          label={products.returnWindow}
+          hint={common.optional}
+          type="number"
+          min={0}
+        />
+        <CheckField form={form} name="requires_shipping" label={products.requiresShipping} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,120 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Curl } from '../../components/curl.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useFilters } from '../../data.ts';
+import { amountText, money } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { products } from '../../texts/products.ts';
+import type { Product } from '../../types.ts';
+import { ProductForm } from './product-form.tsx';
+
+const example = {
+  name: 'Tea pot',
+  description: 'Holds six cups.',
+  pricing: { amount: 4900, currency: 'usd' },
+  requires_shipping: true,
+  sku: 'tea-pot-6',
+};
+
+export function ProductsPage() {
+  const [{ active }] = useFilters();
+  const [adding, setAdding] = useState(false);
+  const navigate = useNavigate();
+  const reason = useCan('products:write') ? undefined : common.notAllowed;
+  const button = (
+    <Button kind="primary" icon="plus" reason={reason} onClick={() => setAdding(true)}>
+      {products.add}
+    </Button>
+  );
+  return (
+    <Page title={products.title} lead={products.lead} actions={button}>
+      <ResourceTable<Product>
+        path="/v1/products"
+        query={{ active, expand: 'images' }}
+        filtered={Boolean(active)}
+        label={products.title}
+        keyOf={({ id }) => id}
+        link={({ id }) => `/products/${id}`}
+        filters={
+          <SelectFilter
+            name="active"
+            label={products.which}
+            choices={[
+              { value: '', label: common.all },
+              { value: 'true', label: products.active },
+              { value: 'false', label: products.archived },
+            ]}
+          />
+        }
+        csv={{
+          name: 'products',
+          columns: [
+            { header: 'id', value: ({ id }) => id },
+            { header: 'name', value: ({ name }) => name },
+            { header: 'sku', value: ({ sku }) => sku },
+            { header: 'price', value: ({ pricing }) => amountText(pricing.amount) },
+            { header: 'currency', value: ({ pricing }) => pricing.currency },
+            { header: 'availability', value: ({ availability }) => availability },
+            { header: 'inventory_quantity', value: ({ inventory_quantity }) => inventory_quantity },
+            { header: 'active', value: (product) => product.active },
+          ],
+        }}
+        columns={[
+          {
+            header: common.name,
+            cell: ({ name, images }) => (
+              <span className="flex items-center gap-3">
+                {images?.[0] ? (
+                  <img
+                    src={images[0].url}
+                    alt=""
+                    className="size-9 shrink-0 rounded-[6px] border border-line object-cover"
+                  />
+                ) : (
+                  <span aria-hidden="true" className="size-9 shrink-0 rounded-[6px] bg-sunken" />
+                )}
+                {name}
+              </span>
+            ),
+          },
+          { header: products.price, cell: ({ pricing }) => money(pricing.amount, pricing.currency), end: true },
+          { header: products.sku, cell: ({ sku }) => <span className="font-mono text-[13px]">{sku}</span>, wide: true },
+          {
+            header: products.availability,
+            wide: true,
+            cell: (product) =>
+              product.active ? (
+                <Badge status={product.availability} />
+              ) : (
+                <Badge status="archived" label={products.archived} />
+              ),
+          },
+          { header: common.created, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+        empty={
+          <Empty title={products.emptyTitle} actions={button}>
+            <p>{products.empty}</p>
+            <Curl path="/v1/products" body={example} keyed />
+          </Empty>
+        }
+      />
+      {adding && (
+        <ProductForm
+          onClose={() => setAdding(false)}
+          onDone={({ id }) => {
+            toast(products.added);
+            void navigate({ to: `/products/${id}` });
+          }}
+        />
+      )}
+    </Page>
+  );
+}

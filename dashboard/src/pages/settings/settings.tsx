@@ -1,0 +1,138 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { call } from '../../api.ts';
+import { SelectField, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { Code } from '../../components/json-view.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
+import { words } from '../../format.ts';
+import { sessionQuery, useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { settings } from '../../texts/settings.ts';
+import type { CompanySettings } from '../../types.ts';
+import { Processor } from './processor.tsx';
+
+export function SettingsPage() {
+  const query = useGet<CompanySettings>('/dashboard/company');
+  const canWrite = useCan('company:write');
+  return (
+    <Load query={query}>
+      {(company) => (
+        <Page title={settings.title} lead={settings.lead}>
+          <div className="grid items-start gap-x-5 lg:grid-cols-2">
+            <div className="min-w-0">
+              <CompanyForm company={company} canWrite={canWrite} />
+              <Processor company={company} reason={canWrite ? undefined : common.notAllowed} />
+            </div>
+            <div className="min-w-0">
+              <Dunning company={company} canWrite={canWrite} />
+              <Panel title={settings.rateLimits} flush>
+                <Table
+                  label={settings.rateLimits}
+                  rows={company.rate_limits}
+                  keyOf={({ category }) => category}
+                  columns={[
+                    { header: settings.category, cell: ({ category }) => words(category) },
+                    {
+                      header: settings.limit,
+                      end: true,
+                      cell: ({ count, window_seconds }) =>
+                        count === null ? settings.off : settings.limitText(count, window_seconds),
+                    },
+                  ]}
+                />
+              </Panel>
+              <Panel title={settings.cardFields}>
+                <p className="mb-3 text-muted">{settings.cardFieldsText}</p>
+                <Code label="HTML" text={`<script src="${company.card_fields_url}"></script>`} />
+              </Panel>
+            </div>
+          </div>
+        </Page>
+      )}
+    </Load>
+  );
+}
+
+interface PartProps {
+  readonly company: CompanySettings;
+  readonly canWrite: boolean;
+}
+
+function useSave(): (body: object, key: string) => Promise<CompanySettings> {
+  return (body, key) => call('PATCH', '/dashboard/company', { body, key });
+}
+
+function CompanyForm({ company, canWrite }: PartProps) {
+  const save = useSave();
+  const client = useQueryClient();
+  const form = useForm({
+    initial: { name: company.name, api_version: company.api_version },
+    send: (body, key) => save(body, key),
+    onDone: () => {
+      toast(common.saved);
+      void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
+    },
+  });
+  return (
+    <Panel title={settings.company}>
+      <fieldset disabled={!canWrite}>
+        <Form form={form} submit={common.save}>
+          <TextField form={form} name="name" label={settings.name} />
+          <SelectField
+            form={form}
+            name="api_version"
+            label={settings.version}
+            hint={settings.versionHint}
+            choices={company.supported_versions.map((value) => ({ value, label: value }))}
+          />
+          <p>
+            <CopyId id={company.id} whole />
+          </p>
+        </Form>
+      </fieldset>
+      {!canWrite && <NotAllowed />}
+    </Panel>
+  );
+}
+
+const daysOf = (text: string): number[] =>
+  text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map(Number);
+
+function Dunning({ company, canWrite }: PartProps) {
+  const save = useSave();
+  const form = useForm({
+    initial: { dunning_days: company.dunning_days.join(', '), after_dunning: company.after_dunning },
+    check: ({ dunning_days }) => ({
+      dunning_days: daysOf(dunning_days).every(Number.isInteger) ? undefined : settings.dunningInvalid,
+    }),
+    send: ({ dunning_days, after_dunning }, key) => save({ dunning_days: daysOf(dunning_days), after_dunning }, key),
+    onDone: () => toast(common.saved),
+  });
+  return (
+    <Panel title={settings.dunning}>
+      <fieldset disabled={!canWrite}>
+        <Form form={form} submit={common.save}>
+          <TextField form={form} name="dunning_days" label={settings.dunningDays} hint={settings.dunningHint} />
+          <SelectField
+            form={form}
+            name="after_dunning"
+            label={settings.after}
+            choices={Object.entries(settings.afters).map(([value, label]) => ({ value, label }))}
+          />
+        </Form>
+      </fieldset>
+      {!canWrite && <NotAllowed />}
+    </Panel>
+  );
+}
+
+function NotAllowed() {
+  return <p className="mt-3 text-sm text-muted">{common.notAllowed}</p>;
+}

@@ -1,0 +1,82 @@
+import { useState } from 'react';
+import { TextLink } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { TextFilter } from '../../components/filters.tsx';
+import { JsonView } from '../../components/json-view.tsx';
+import { Empty, Facts, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useFilters } from '../../data.ts';
+import { common } from '../../texts/common.ts';
+import { team } from '../../texts/team.ts';
+import type { AuditEntry } from '../../types.ts';
+
+export function AuditLogPage() {
+  const [{ action, object_id, actor_id }] = useFilters();
+  const [open, setOpen] = useState<AuditEntry>();
+  return (
+    <Page title={team.auditTitle} lead={team.auditLead}>
+      <ResourceTable<AuditEntry>
+        path="/dashboard/audit_log"
+        query={{ action, object_id, actor_id }}
+        filtered={Boolean(action ?? object_id ?? actor_id)}
+        label={team.auditTitle}
+        keyOf={({ id }) => id}
+        onOpen={setOpen}
+        filters={
+          <>
+            <TextFilter name="action" label={team.action} />
+            <TextFilter name="object_id" label={team.object} />
+            <TextFilter name="actor_id" label={team.actorFilter} />
+          </>
+        }
+        csv={{
+          name: 'audit-log',
+          columns: [
+            { header: 'created_at', value: ({ created_at }) => created_at },
+            { header: 'action', value: (entry) => entry.action },
+            { header: 'object_id', value: (entry) => entry.object_id },
+            { header: 'actor', value: ({ actor }) => actor?.name },
+            { header: 'actor_id', value: ({ actor }) => actor?.id },
+            { header: 'address', value: ({ address }) => address },
+            { header: 'request_id', value: ({ request_id }) => request_id },
+          ],
+        }}
+        columns={[
+          { header: team.action, cell: (entry) => <span className="font-mono text-[13px]">{entry.action}</span> },
+          { header: team.actor, cell: ({ actor }) => actor?.name ?? actor?.kind ?? '—' },
+          {
+            header: team.object,
+            cell: (entry) => (entry.object_id ? <CopyId id={entry.object_id} /> : '—'),
+            wide: true,
+          },
+          { header: team.address, cell: ({ address }) => address ?? '—', wide: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+        ]}
+        empty={<Empty title={team.auditEmpty}>{team.auditEmptyText}</Empty>}
+      />
+      {open && (
+        <Dialog title={open.action} drawer onClose={() => setOpen(undefined)}>
+          <div className="flex flex-col gap-5">
+            <Facts
+              facts={[
+                [team.actor, open.actor?.name ?? open.actor?.kind],
+                open.object_id !== null && [team.object, <CopyId key="object" id={open.object_id} whole />],
+                [team.address, open.address],
+                open.request_id !== null && [
+                  team.request,
+                  <TextLink key="request" to="/requests" search={{ request_id: open.request_id }}>
+                    {open.request_id}
+                  </TextLink>,
+                ],
+                [common.date, <DateTime key="at" at={open.created_at} />],
+              ]}
+            />
+            <JsonView value={open.details} label={team.detailsOf} />
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}

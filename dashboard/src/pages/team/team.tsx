@@ -1,0 +1,134 @@
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter } from '../../components/filters.tsx';
+import { useAction } from '../../components/form.tsx';
+import { Menu, MenuItem, MenuLine } from '../../components/menu.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useFilters } from '../../data.ts';
+import { personName, words } from '../../format.ts';
+import { useCan, useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { team } from '../../texts/team.ts';
+import type { TeamMember } from '../../types.ts';
+import { ChangeRole, Invite } from './member-dialogs.tsx';
+
+type Open = { readonly what: 'invite' } | { readonly what: 'role' | 'block' | 'remove'; readonly member: TeamMember };
+
+const statuses = ['pending', 'active', 'blocked'];
+
+export function TeamPage() {
+  const [{ status }] = useFilters();
+  const [open, setOpen] = useState<Open>();
+  const { user } = useSignedIn().session;
+  const reason = useCan('team_members:write') ? undefined : common.notAllowed;
+  const close = () => setOpen(undefined);
+  const tell = (text: string) => () => toast(text);
+  const post = (verb: string) => (id: string, key: string) =>
+    call('POST', `/dashboard/team_members/${id}/${verb}`, { body: {}, key });
+  const unblock = useAction<string, unknown>({ send: post('unblock'), onDone: tell(team.unblocked) });
+  const resend = useAction<string, unknown>({ send: post('resend'), onDone: tell(team.resent) });
+  const button = (
+    <Button kind="primary" icon="plus" reason={reason} onClick={() => setOpen({ what: 'invite' })}>
+      {team.invite}
+    </Button>
+  );
+  return (
+    <Page title={team.title} lead={team.lead} actions={button}>
+      <ResourceTable<TeamMember>
+        path="/v1/team_members"
+        query={{ status }}
+        filtered={Boolean(status)}
+        label={team.title}
+        keyOf={({ id }) => id}
+        filters={
+          <SelectFilter
+            name="status"
+            label={common.status}
+            choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
+          />
+        }
+        columns={[
+          {
+            header: common.name,
+            cell: (member) => (
+              <span>
+                <span className="block font-medium">{personName(member)}</span>
+                <span className="block text-sm break-all text-muted">{member.email}</span>
+              </span>
+            ),
+          },
+          { header: team.role, cell: ({ role }) => role.name },
+          { header: common.status, cell: (member) => <Badge status={member.status} /> },
+          { header: team.accepted, cell: ({ accepted_at }) => <DateTime at={accepted_at} />, wide: true },
+          {
+            header: common.actions,
+            end: true,
+            cell: (member) =>
+              member.email !== user.email && (
+                <Menu trigger={<IconButton label={`${common.more}: ${personName(member)}`} icon="more" />}>
+                  <MenuItem reason={reason} onSelect={() => setOpen({ what: 'role', member })}>
+                    {team.changeRole}
+                  </MenuItem>
+                  {member.status === 'pending' && (
+                    <MenuItem reason={reason} onSelect={() => void resend.run(member.id)}>
+                      {team.resend}
+                    </MenuItem>
+                  )}
+                  {member.status === 'blocked' ? (
+                    <MenuItem reason={reason} onSelect={() => void unblock.run(member.id)}>
+                      {team.unblock}
+                    </MenuItem>
+                  ) : (
+                    <MenuItem reason={reason} onSelect={() => setOpen({ what: 'block', member })}>
+                      {team.block}
+                    </MenuItem>
+                  )}
+                  <MenuLine />
+                  <MenuItem reason={reason} danger onSelect={() => setOpen({ what: 'remove', member })}>
+                    {team.remove}
+                  </MenuItem>
+                </Menu>
+              ),
+          },
+        ]}
+        empty={
+          <Empty title={team.emptyTitle} actions={button}>
+            {team.empty}
+          </Empty>
+        }
+      />
+      {open?.what === 'invite' && <Invite onClose={close} />}
+      {open?.what === 'role' && <ChangeRole member={open.member} onClose={close} />}
+      {open?.what === 'block' && (
+        <Confirm
+          title={team.block}
+          confirm={team.block}
+          danger
+          done={team.blocked}
+          send={(key) => post('block')(open.member.id, key)}
+          onClose={close}
+        >
+          {team.blockText(personName(open.member))}
+        </Confirm>
+      )}
+      {open?.what === 'remove' && (
+        <Confirm
+          title={team.remove}
+          confirm={team.remove}
+          danger
+          done={team.removed}
+          send={(key) => call('DELETE', `/dashboard/team_members/${open.member.id}`, { key })}
+          onClose={close}
+        >
+          {team.removeText(personName(open.member))}
+        </Confirm>
+      )}
+    </Page>
+  );
+}
