@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { settings } from '../server/config.ts';
-import { errorCatalogue } from '../server/errors.ts';
+import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
@@ -36,16 +36,17 @@ Traces are sent when the standard OpenTelemetry variables ask for it: \`OTEL_EXP
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(errorCatalogue).map(([code, entry]) => {
-    const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
-    return [
-      `\`${code}\``,
-      [entry.status, ...others].join(', '),
-      `\`${entry.type}\``,
-      entry.stored ? 'yes' : 'no',
-      entry.meaning,
-    ];
-  });
+  const rowsOf = (catalogue: typeof errorCatalogue | typeof dashboardErrors): string[][] =>
+    Object.entries(catalogue).map(([code, entry]) => {
+      const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
+      return [
+        `\`${code}\``,
+        [entry.status, ...others].join(', '),
+        `\`${entry.type}\``,
+        entry.stored ? 'yes' : 'no',
+        entry.meaning,
+      ];
+    });
   return `${note}
 
 # Errors
@@ -57,7 +58,11 @@ Every error has the same body: \`error.type\`, \`error.code\` (stable), \`error.
 
 "Replayed" says whether an idempotency key remembers the answer. What is not remembered can be repeated with the same key.
 
-${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rows)}
+${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rowsOf(errorCatalogue))}
+
+## In the dashboard only
+
+${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rowsOf(dashboardErrors))}
 
 Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`contains_html\`.
 `;

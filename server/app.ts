@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
+import { auditRoutes } from './features/audit/routes.ts';
+import { openAuditLog } from './features/audit/service.ts';
+import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
@@ -12,31 +16,47 @@ import {
   paymentMethodsOf,
   releaseCards,
 } from './features/payment-methods/service.ts';
+import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
+import { overviewRoutes } from './features/overview/routes.ts';
+import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
+import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { inDoubtStatistics } from './features/transactions/service.ts';
 import { findLatestMails } from './features/mails/service.ts';
+import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
-import { accept, readInvitation, type TeamDependencies } from './features/team/service.ts';
+import type { TeamDependencies } from './features/team/service.ts';
 import { transactionRoutes } from './features/transactions/routes.ts';
+import { userRoutes } from './features/users/routes.ts';
+import {
+  memberDirectory,
+  readSession,
+  steppedUpUntilMs,
+  tellCompaniesOf,
+  type UserDependencies,
+} from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
-import { mountMailPages } from './http/mail-pages.ts';
+import { mountDashboard } from './http/dashboard.ts';
+import { mountMailbox } from './http/mailbox.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
+import { sessionCookie } from './http/session-cookie.ts';
+import { mountUserRoutes } from './http/user-routes.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
@@ -85,7 +105,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
   const { orders, subscriptions, webhooks } = dependencies;
-  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
+  const pepper = deriveKey(masterSecret, 'api-keys');
+  const directory = await openApiKeyDirectory(db, pepper, clock);
   const forgetAccess = (): void => directory.forget();
   const team = { baseUrl: dependencies.baseUrl, invitationKey: deriveKey(masterSecret, 'invitations') };
   const routes = apiRoutes(references, links, cards, {
@@ -97,40 +118,61 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     clock,
     forgetAccess,
   });
+  const rateLimits = rateLimitsOf(config);
+  const ofDashboard = dashboardRoutes({
+    orders,
+    team,
+    clock,
+    settings: { vault, rateLimits, acquirers: config.SVC_ACQUIRERS, forgetAccess },
+    keys: { clock, pepper, forgetAccess },
+  });
+  const users: UserDependencies = {
+    db,
+    clock,
+    team,
+    sessionKey: deriveKey(masterSecret, 'sessions'),
+    totpKey: deriveKey(masterSecret, 'totp'),
+    recoveryKey: deriveKey(masterSecret, 'account-recovery'),
+    signUpOpen: config.SVC_SIGN_UP !== 'off',
+  };
+  const cookie = sessionCookie(dependencies.baseUrl);
+  const audit = openAuditLog(db, log);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const metrics = createMetrics(db, () => inDoubtStatistics(db));
-  const app = await buildServer(
-    routes,
-    {
-      db,
-      clock,
-      directory,
-      limiter,
-      rateLimits: rateLimitsOf(config),
-      idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
-      answerKey: deriveKey(masterSecret, 'kept-answers'),
-      uploadDirectory,
-    },
-    {
-      log,
-      metrics,
-      tracing,
-      trustProxy: config.SVC_TRUST_PROXY,
-      maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
-    },
-  );
+  const http = {
+    db,
+    clock,
+    identities: { directory, members: memberDirectory(users), cookie },
+    audit,
+    limiter,
+    rateLimits,
+    idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
+    answerKey: deriveKey(masterSecret, 'kept-answers'),
+    uploadDirectory,
+  };
+  const app = await buildServer([...routes, ...ofDashboard], http, {
+    log,
+    metrics,
+    tracing,
+    trustProxy: config.SVC_TRUST_PROXY,
+    maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+  });
+  app.addHook('onClose', () => audit.flush());
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
-  await mountMailPages(app, {
-    mailbox: config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize),
-    invitation: (token) => readInvitation(db, team, token),
-    accept: (token) => accept(db, team, token),
+  mountMailbox(app, config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize));
+  mountUserRoutes(app, userRoutes(users), {
+    http,
+    cookie,
+    readSession: (token) => readSession(users, token),
+    steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
+    audit: (userId, told) => tellCompaniesOf(users, userId, told),
   });
-  app.get('/', (_request, reply) => reply.redirect('/docs'));
+  mountDashboard(app);
   return app;
 }
 
@@ -169,6 +211,28 @@ export function apiRoutes(
     ...eventRoutes(),
     ...webhookRoutes(webhooks),
     ...teamRoutes(team),
+  ];
+}
+
+interface DashboardDependencies {
+  readonly orders: Orders;
+  readonly team: TeamDependencies;
+  readonly clock: Clock;
+  readonly settings: SettingsDependencies;
+  readonly keys: KeyDependencies;
+}
+
+/** What the API does not offer; for members of the team who are signed in. */
+export function dashboardRoutes({ orders, team, clock, settings, keys }: DashboardDependencies): Route[] {
+  return [
+    ...overviewRoutes(clock),
+    ...orderDashboardRoutes(orders),
+    ...subscriptionDashboardRoutes(),
+    ...planDashboardRoutes(),
+    ...companyRoutes(settings),
+    ...apiKeyRoutes(keys),
+    ...teamDashboardRoutes(team),
+    ...auditRoutes(),
   ];
 }
 

@@ -98,6 +98,18 @@ const choice = <Value extends string>(
   },
 });
 
+const urls = (describe: string): Setting<readonly string[]> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const list = value.split(',').map((part) => part.trim());
+    const named = list.filter((part) => part !== '');
+    const wrong = named.find((part) => !URL.canParse(part) || !/^https?:$/.test(new URL(part).protocol));
+    if (wrong !== undefined) throw new ConfigurationError('must be a list of http or https URLs');
+    return named.map((part) => new URL(part).href);
+  },
+});
+
 const roles = ['api', 'worker', 'vault'] as const;
 export type Role = (typeof roles)[number];
 
@@ -166,6 +178,15 @@ export const settings = {
   SMTP_URL: secretUrl(
     ['smtp', 'smtps'],
     'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept and shown at `/mailbox`, to the machine itself.',
+  ),
+  SVC_SIGN_UP: choice(
+    'on',
+    ['on', 'off'],
+    'Whether strangers can open an account in the dashboard; with `off` people come by invitation only.',
+  ),
+  SVC_ACQUIRERS: urls(
+    'Addresses (comma-separated) of acquirers that merchants can connect their live company to in the dashboard. ' +
+      'Default: none; an operator connects them with `svc processors connect`.',
   ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender of mails.'),
   SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),

@@ -9,6 +9,7 @@ import { attachCard, type CardDependencies } from './features/payment-methods/se
 import type { PlanCreate } from './features/plans/schemas.ts';
 import { createPlan } from './features/plans/service.ts';
 import { createProduct } from './features/products/service.ts';
+import { ensureOwner } from './features/users/service.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
@@ -135,12 +136,13 @@ async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
     const { text } = await createApiKey(db, pepper, company, clock.nowMs(), { kind, name: `Demo ${kind} key` });
     return text.reveal();
   };
+  const login = { email: 'demo@example.com', password: randomBase62(20) };
+  await ensureOwner(db, clock.nowMs(), { sandbox, live }, { ...login, first_name: 'Demo', last_name: 'Merchant' });
   return {
     base_url: baseUrl,
     capture_url: `${baseUrl}/capture`,
     dashboard_url: `${baseUrl}/`,
-    email: 'demo@example.com',
-    password: randomBase62(20),
+    ...login,
     secret_key: await key(sandbox, 'secret'),
     publishable_key: await key(sandbox, 'publishable'),
     live_secret_key: await key(live, 'secret'),

@@ -105,7 +105,20 @@ export const errorCatalogue = {
   webhook_signature_failed: entry('webhook_error', 400, 'The signature does not match (raised by the SDKs).'),
 } as const satisfies Record<string, CatalogueEntry>;
 
-export type ErrorCode = keyof typeof errorCatalogue;
+/** What only the dashboard answers with, beside those of the API. */
+export const dashboardErrors = {
+  missing_session: entry('authentication_error', 401, 'Nobody is signed in to the dashboard.'),
+  session_expired: entry('authentication_error', 401, 'The session of the dashboard has ended.'),
+  invalid_credentials: entry('authentication_error', 401, 'The e-mail address, the password or the code is wrong.'),
+  totp_required: entry('authentication_error', 401, 'The account asks for a code of the authenticator app.'),
+  step_up_required: entry('authorization_error', 403, 'The dashboard asks for the password once more.'),
+  cross_site_request: entry('authorization_error', 403, 'A page of another site sent this to the dashboard.'),
+} as const satisfies Record<string, CatalogueEntry>;
+
+const everyError = { ...errorCatalogue, ...dashboardErrors };
+
+export type ApiErrorCode = keyof typeof errorCatalogue;
+export type ErrorCode = keyof typeof everyError;
 export type FieldErrorCode = 'required_field' | 'invalid_value' | 'invalid_format' | 'contains_html';
 
 export interface FieldError {
@@ -135,15 +148,15 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
     this.code = code;
-    this.status = details.status ?? errorCatalogue[code].status;
+    this.status = details.status ?? everyError[code].status;
     this.fieldErrors = details.fieldErrors ?? [];
     this.param = details.param ?? this.fieldErrors[0]?.field ?? null;
     this.headers = details.headers ?? {};
-    this.stored = details.stored ?? errorCatalogue[code].stored;
+    this.stored = details.stored ?? everyError[code].stored;
   }
 
   get type(): ErrorType {
-    return errorCatalogue[this.code].type;
+    return everyError[this.code].type;
   }
 }
 

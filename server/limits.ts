@@ -66,5 +66,20 @@ export const limits = {
 
   invitationDays: 7,
 
+  passwordLengthMin: 10,
+  passwordLengthMax: 200,
+  passwordResetMinutes: 60,
+  failedSignIns: 10,
+  lockMinutes: 15,
+  /** Refused passwords and sign-ups from one address. */
+  signInsPerAddress: { count: 50, windowSeconds: 10 * 60 },
+  sessionIdleHours: 12,
+  sessionDays: 14,
+  stepUpMinutes: 15,
+  keyAddresses: 100,
+  customRoles: 50,
+  statisticsDays: 366,
+  searchResults: 20,
+
   fieldErrors: 100,
 } as const;

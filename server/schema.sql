@@ -27,6 +27,24 @@ CREATE TABLE api_keys (
 );
 CREATE TRIGGER api_keys_changed AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
 
+CREATE TABLE audit_entries (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  actor_kind text NOT NULL,
+  actor_id uuid NOT NULL,
+  actor_name text NOT NULL,
+  action text NOT NULL,
+  object_id text,
+  fields text[] NOT NULL,
+  address text NOT NULL,
+  request_id text NOT NULL,
+  CONSTRAINT audit_entries_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'member'::text]))),
+  CONSTRAINT audit_entries_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT audit_entries_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX audit_entries_actor ON public.audit_entries USING btree (company_id, actor_id, id);
+CREATE INDEX audit_entries_object ON public.audit_entries USING btree (company_id, object_id, id);
+
 CREATE TABLE card_tokens (
   token_hash bytea NOT NULL,
   company_id uuid NOT NULL,
@@ -246,6 +264,16 @@ CREATE TABLE mails (
 );
 CREATE INDEX mails_due ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX mails_inserted_at ON public.mails USING btree (inserted_at);
+
+CREATE TABLE memberships (
+  user_id uuid NOT NULL,
+  company_id uuid NOT NULL,
+  member_id uuid NOT NULL,
+  CONSTRAINT memberships_company_id_member_id_fkey FOREIGN KEY (company_id, member_id) REFERENCES team_members(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT memberships_pkey PRIMARY KEY (user_id, company_id),
+  CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX memberships_member ON public.memberships USING btree (company_id, member_id);
 
 CREATE TABLE open_transactions (
   company_id uuid NOT NULL,
@@ -469,6 +497,7 @@ CREATE TABLE roles (
   description text NOT NULL,
   default_page text NOT NULL,
   permissions text[] NOT NULL,
+  custom boolean NOT NULL DEFAULT false,
   CONSTRAINT roles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT roles_name UNIQUE (company_id, name),
   CONSTRAINT roles_pkey PRIMARY KEY (company_id, id)
@@ -481,6 +510,22 @@ CREATE TABLE scheduled_chargebacks (
   CONSTRAINT scheduled_chargebacks_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT scheduled_chargebacks_pkey PRIMARY KEY (company_id, order_id)
 );
+
+CREATE TABLE sessions (
+  id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  user_id uuid NOT NULL,
+  address text NOT NULL,
+  user_agent text NOT NULL,
+  last_seen_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  stepped_up_at timestamp with time zone NOT NULL,
+  CONSTRAINT sessions_pkey PRIMARY KEY (id),
+  CONSTRAINT sessions_token UNIQUE (token_hash),
+  CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
+CREATE INDEX sessions_user ON public.sessions USING btree (user_id, id);
 
 CREATE TABLE subscriptions (
   company_id uuid NOT NULL,
@@ -560,7 +605,7 @@ CREATE TABLE team_members (
   email_key text NOT NULL,
   first_name text NOT NULL,
   last_name text NOT NULL,
-  phone_number text NOT NULL,
+  phone_number text,
   status text NOT NULL,
   role_id uuid NOT NULL,
   invitation_hash bytea,
@@ -631,6 +676,27 @@ CREATE TABLE unreferenced_files (
   CONSTRAINT unreferenced_files_pkey PRIMARY KEY (file_key)
 );
 CREATE INDEX unreferenced_files_due ON public.unreferenced_files USING btree (due_at);
+
+CREATE TABLE users (
+  id uuid NOT NULL,
+  email text NOT NULL,
+  email_key text NOT NULL,
+  email_verified_at timestamp with time zone,
+  first_name text NOT NULL,
+  last_name text NOT NULL,
+  password_hash text NOT NULL,
+  totp_secret bytea,
+  totp_confirmed_at timestamp with time zone,
+  totp_last_step bigint,
+  recovery_hashes bytea[] NOT NULL DEFAULT '{}'::bytea[],
+  failed_attempts integer NOT NULL DEFAULT 0,
+  locked_until timestamp with time zone,
+  reset_hash bytea,
+  reset_expires_at timestamp with time zone,
+  CONSTRAINT users_email UNIQUE (email_key),
+  CONSTRAINT users_pkey PRIMARY KEY (id),
+  CONSTRAINT users_reset UNIQUE (reset_hash)
+);
 
 CREATE TABLE webhook_deliveries (
   company_id uuid NOT NULL,

@@ -4,6 +4,7 @@ import type { Service } from './service.ts';
 export function welcome({ baseUrl, demo }: Service, startedInMs: number): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``, `  API             ${baseUrl}/v1`];
   lines.push(`  API reference   ${baseUrl}/docs`);
+  if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   if (demo) lines.push(`  Demo checkout   ${baseUrl}/demo/checkout`);
   if (demo) {
     lines.push(

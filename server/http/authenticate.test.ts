@@ -8,7 +8,7 @@ import { type Merchant, type Reply, startTestService, type TestService } from '.
 import { generateKey } from '../features/api-keys/key-format.ts';
 import { createApiKey, InvalidKeyOption, revokeApiKey } from '../features/api-keys/service.ts';
 import { toBase62 } from '../platform/ids.ts';
-import { permissions } from './permissions.ts';
+import { isPermission, permissions } from './permissions.ts';
 
 let service: TestService;
 let merchant: Merchant;
@@ -238,11 +238,12 @@ describe('permissions', () => {
 
   for (const route of routes) {
     test(`${route.operationId} needs ${route.permission} and nothing else`, async () => {
-      assert.ok(knownPermissions.includes(route.permission));
-      const others = permissions.filter((permission) => permission !== route.permission);
+      const { permission: needed } = route;
+      assert.ok(needed !== null && isPermission(needed) && knownPermissions.includes(needed));
+      const others = permissions.filter((permission) => permission !== needed);
       const without = await service.createKey(merchant.sandbox, { permissions: others });
       assertRefused(await requestTo(route, without), 403, 'insufficient_permissions');
-      const only = await service.createKey(merchant.sandbox, { permissions: [route.permission] });
+      const only = await service.createKey(merchant.sandbox, { permissions: [needed] });
       const { status } = await requestTo(route, only);
       assert.ok(status !== 401 && status !== 403, `answered ${status}`);
     });

@@ -1,6 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import type { Access, ApiKeyDirectory, Refusal } from '../features/api-keys/service.ts';
-import type { Permission } from './permissions.ts';
+import type { ApiKeyDirectory, Refusal } from '../features/api-keys/service.ts';
+import { isUuid } from '../platform/ids.ts';
+import type { Admitted } from './caller.ts';
+import { checkSameSite, type SessionCookie } from './session-cookie.ts';
 
 const messages: Readonly<Record<Refusal, string>> = {
   invalid_api_key_format: 'The API key is malformed. Keys look like svc_test_sk_… and are copied whole.',
@@ -10,11 +13,23 @@ const messages: Readonly<Record<Refusal, string>> = {
   ip_not_allowed: 'This API key may not be used from your address.',
 };
 
-export async function authenticate(
-  directory: ApiKeyDirectory,
-  authorization: string | undefined,
-  address: string,
-): Promise<Access> {
+/** Who a session is in a company; nobody, when its person is no active member there. */
+export interface MemberDirectory {
+  find(token: string, companyId: string): Promise<Admitted | undefined>;
+}
+
+export interface Identities {
+  readonly directory: ApiKeyDirectory;
+  readonly members: MemberDirectory;
+  readonly cookie: SessionCookie;
+}
+
+/** A request with a key is the key's, whatever cookie comes along; the dashboard says which company it means. */
+export async function authenticate(identities: Identities, request: FastifyRequest): Promise<Admitted> {
+  const { authorization, 'svc-company': companyId } = request.headers;
+  if (companyId !== undefined && authorization === undefined) {
+    return authenticateMember(identities, request, String(companyId));
+  }
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   if (!token) {
     if (authorization?.trim()) throw refused('invalid_api_key_format');
@@ -22,24 +37,28 @@ export async function authenticate(
       headers: { 'WWW-Authenticate': 'Bearer' },
     });
   }
-  const found = await directory.find(token, address);
+  const found = await identities.directory.find(token, request.ip);
   if (typeof found === 'string') throw refused(found);
+  const { key, company } = found;
+  const { id, name, permissions } = key;
+  const publishable = key.kind === 'publishable';
+  return { company, caller: { kind: 'key', id, name, permissions, publishable, steppedUpUntilMs: Infinity } };
+}
+
+async function authenticateMember(
+  { members, cookie }: Identities,
+  request: FastifyRequest,
+  companyId: string,
+): Promise<Admitted> {
+  checkSameSite(request);
+  const token = cookie.read(request);
+  if (!token) throw new ApiError('missing_session', 'You are not signed in.');
+  const found = isUuid(companyId) ? await members.find(token, companyId.toLowerCase()) : undefined;
+  if (!found) throw new ApiError('insufficient_permissions', 'You are not in the team of this company.');
   return found;
 }
 
 function refused(refusal: Refusal): ApiError {
   const headers = refusal === 'ip_not_allowed' ? {} : { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
   return new ApiError(refusal, messages[refusal], { headers });
-}
-
-export function checkPermission(
-  access: Access,
-  { permission: needed, publishable: open }: { permission: Permission; publishable?: boolean },
-): void {
-  const publishable = access.key.kind === 'publishable';
-  if (publishable ? open : access.key.permissions.includes(needed)) return;
-  const why = publishable
-    ? 'A publishable key only captures cards; use a secret key.'
-    : `This API key lacks the permission ${needed}.`;
-  throw new ApiError('insufficient_permissions', why);
 }

@@ -3,13 +3,14 @@ import ipaddr from 'ipaddr.js';
 import Type, { type TSchema } from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
+import { type AuditLog, type NewAuditEntry, recordEntries } from '../features/audit/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
 import { readId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { authenticate, checkPermission } from './authenticate.ts';
+import { authenticate, type Identities } from './authenticate.ts';
+import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
 import { listParameters, type Page, pageRequest } from './lists.ts';
 import { listParameter, oneOf, type QueryParameters, readQuery } from './query-parameters.ts';
@@ -17,7 +18,7 @@ import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts
 import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
 import { receiveUpload } from './uploads.ts';
 import { validator } from './validate.ts';
-import { checkVersion, renderError, renderResponse } from './versions/versions.ts';
+import { checkVersion, latestVersion, renderError, renderResponse } from './versions/versions.ts';
 
 /** The common rules, applied to a route from what its declaration says. */
 
@@ -26,7 +27,8 @@ export const jsonType = 'application/json; charset=utf-8';
 export interface HttpDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
-  readonly directory: ApiKeyDirectory;
+  readonly identities: Identities;
+  readonly audit: AuditLog;
   readonly limiter: RateLimiter;
   readonly rateLimits: RateLimits;
   readonly idempotencyHashKey: Buffer;
@@ -35,7 +37,7 @@ export interface HttpDependencies {
 }
 
 /** What the checks before the body found out about a request. */
-interface Admission extends Access {
+interface Admission extends Admitted {
   readonly apiVersion: string;
   readonly idempotencyKey: string | undefined;
 }
@@ -97,7 +99,7 @@ function applyHeaders(reply: FastifyReply, outcome: RateOutcome): void {
 }
 
 /** A network gives out IPv6 addresses by the /64: whoever has one address has them all. */
-function addressBucket(address: string): string {
+export function addressBucket(address: string): string {
   if (!ipaddr.isValid(address)) return 'address unknown';
   const parsed = ipaddr.process(address);
   return `address ${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
@@ -118,26 +120,28 @@ async function admit(
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<Admission> {
-  const { directory, limiter, rateLimits, clock } = dependencies;
-  let access: Access;
+  const { identities, limiter, rateLimits, clock } = dependencies;
+  let admitted: Admitted;
   try {
-    access = await authenticate(directory, request.headers.authorization, request.ip);
-    checkPermission(access, route);
+    admitted = await authenticate(identities, request);
+    checkPermission(admitted.caller, route, clock.nowMs());
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
     throw error;
   }
   applyHeaders(
     reply,
-    await takeRequest(limiter, rateLimits, access.company.id, ['global', route.category], clock.nowMs()),
+    await takeRequest(limiter, rateLimits, admitted.company.id, ['global', route.category], clock.nowMs()),
   );
   const requested = request.headers['svc-version'];
-  const apiVersion = checkVersion(String(requested ?? access.company.apiVersion));
+  // The dashboard's own calls are as new as itself.
+  const pinned = admitted.caller.kind === 'key' ? admitted.company.apiVersion : latestVersion;
+  const apiVersion = isDashboardRoute(route) ? latestVersion : checkVersion(String(requested ?? pinned));
   reply.header('SVC-Version', apiVersion);
   const header = request.headers['x-svc-idempotency-key'];
   const idempotencyKey =
     route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
-  return { ...access, apiVersion, idempotencyKey };
+  return { ...admitted, apiVersion, idempotencyKey };
 }
 
 export function notJson(): ApiError {
@@ -264,14 +268,24 @@ async function execute(
   dependencies: HttpDependencies,
 ): Promise<Answer> {
   const { db, clock } = dependencies;
-  const { company, apiVersion, idempotencyKey } = request.admission as Admission;
+  const { company, caller, apiVersion, idempotencyKey } = request.admission as Admission;
   const nowMs = clock.nowMs() + company.clockOffsetMs;
-  const contextOn = (database: Database): RequestContext => ({ requestId: request.id, company, nowMs, db: database });
+  const contextOn = (database: Database): RequestContext => ({
+    requestId: request.id,
+    company,
+    caller,
+    nowMs,
+    db: database,
+  });
+  const entry = auditEntry(route, request, input, clock.nowMs());
 
   const outside = { ...input, context: contextOn(db), prepared: undefined };
   const prepare = async (): Promise<unknown> => route.prepare?.(outside);
   const work = async (database: Database, prepared: unknown): Promise<Answer> => {
-    return answerWith(await route.handle({ ...input, context: contextOn(database), prepared }));
+    const result = await route.handle({ ...input, context: contextOn(database), prepared });
+    // What people do is told in the transaction in which it is done.
+    if (entry && caller.kind === 'member') await recordEntries(database, [concerning(entry, result)]);
+    return answerWith(result);
   };
   const fieldsToHash = async (): Promise<unknown> => {
     if (file) return { file: file.sha256 };
@@ -294,15 +308,19 @@ async function execute(
     const rendered = renderError(apiVersion, route, error);
     return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion };
   };
-  const answerWith = (result: unknown, version = apiVersion): Answer => ({
-    status: route.success.status,
-    body: render(route, version, input, result),
-    apiVersion: version,
-  });
+  let given: unknown;
+  const answerWith = (result: unknown, version = apiVersion): Answer => {
+    given = result;
+    return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
+  };
   let answer: Answer & { replayed: boolean };
   if (route.phased) answer = await route.phased(outside, { key: key || undefined, answer: answerWith, refusal });
-  else if (!key) return work(db, await prepare());
-  else {
+  else if (!key) {
+    const prepared = await prepare();
+    const done =
+      entry && caller.kind === 'member' ? db.transaction((inner) => work(inner, prepared)) : work(db, prepared);
+    answer = { ...(await done), replayed: false };
+  } else {
     const { clockAfter: livesFrom } = route;
     answer = await runOnce(
       db,
@@ -311,11 +329,36 @@ async function execute(
       refusal,
     );
   }
+  if (!answer.replayed && entry && (caller.kind === 'key' || route.phased)) {
+    dependencies.audit.write(concerning(entry, given));
+  }
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);
   }
   return answer;
+}
+
+/** What the audit log is told of a call that changes something. */
+function auditEntry(route: Route, request: FastifyRequest, input: Input, atMs: number): NewAuditEntry | undefined {
+  if (route.method === 'GET' || route.changesNothing || route.publishable) return undefined;
+  const { company, caller } = request.admission as Admission;
+  return {
+    companyId: company.id,
+    atMs,
+    actor: caller,
+    action: route.operationId,
+    objectId: input.params.id ?? null,
+    fields: Object.keys(input.body ?? {}),
+    address: request.ip,
+    requestId: request.id,
+  };
+}
+
+/** A new object has its id in the answer only. */
+function concerning(entry: NewAuditEntry, result: unknown): NewAuditEntry {
+  const id = (result as { id?: unknown } | undefined)?.id;
+  return { ...entry, objectId: entry.objectId ?? (typeof id === 'string' ? id : null) };
 }
 
 function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['seal']> {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { type ErrorCode, errorCatalogue } from '../errors.ts';
+import { type ApiErrorCode, errorCatalogue } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { queryParametersOf } from './mount.ts';
 import type { RouteBase } from './route.ts';
@@ -177,10 +177,10 @@ function success(route: RouteBase, schemas: Json): Json {
 }
 
 /** Every code a call can answer with: its own, and those the common rules bring. */
-export function errorCodesOf(route: RouteBase): ErrorCode[] {
-  const has = (condition: boolean, ...codes: ErrorCode[]): ErrorCode[] => (condition ? codes : []);
+export function errorCodesOf(route: RouteBase): ApiErrorCode[] {
+  const has = (condition: boolean, ...codes: ApiErrorCode[]): ApiErrorCode[] => (condition ? codes : []);
   return [
-    ...new Set<ErrorCode>([
+    ...new Set<ApiErrorCode>([
       'validation_error',
       'invalid_request',
       ...has(route.idempotency === 'required', 'missing_idempotency_key'),
@@ -209,7 +209,7 @@ export function errorCodesOf(route: RouteBase): ErrorCode[] {
   ];
 }
 
-function statusesOf(code: ErrorCode, route: RouteBase): number[] {
+function statusesOf(code: ApiErrorCode, route: RouteBase): number[] {
   const { status } = errorCatalogue[code];
   return code === 'invalid_request' && route.method !== 'GET' ? [status, 413] : [status];
 }
@@ -232,7 +232,7 @@ function errorResponses(route: RouteBase, schemas: Json): Json {
   return responses;
 }
 
-function exampleError(code: ErrorCode): Json {
+function exampleError(code: ApiErrorCode): Json {
   const { type, meaning } = errorCatalogue[code];
   const fieldErrors = [{ field: 'email', code: 'required_field', message: 'is required' }];
   return {

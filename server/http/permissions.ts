@@ -23,6 +23,19 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
+/** What a member of the team may be allowed to do: all of that, and what the API does not offer. */
+export const memberPermissions = [
+  ...permissions,
+  'plans:write',
+  'company:read',
+  'company:write',
+  'api_keys:read',
+  'api_keys:write',
+  'audit_log:read',
+] as const;
+
+export type MemberPermission = (typeof memberPermissions)[number];
+
 export function isPermission(text: string): text is Permission {
   return (permissions as readonly string[]).includes(text);
 }

@@ -1,9 +1,10 @@
 import type { Static, TSchema } from 'typebox';
-import type { ErrorCode } from '../errors.ts';
+import type { ApiErrorCode } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
 import type { Company } from '../features/companies/service.ts';
 import type { Answer, PhasedRequest } from './idempotency.ts';
-import type { Permission } from './permissions.ts';
+import type { Caller } from './caller.ts';
+import type { MemberPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
 import type { ListDeclaration, Page } from './lists.ts';
 
@@ -22,6 +23,8 @@ export interface RequestContext {
   readonly company: Company;
   /** The company's own clock: real time plus the offset of its sandbox. */
   readonly nowMs: number;
+  /** Nobody, when the service does something of its own accord. */
+  readonly caller?: Caller;
   /** A transaction when an idempotency key was sent, so that work and stored answer commit together. */
   readonly db: Database;
 }
@@ -40,14 +43,19 @@ export interface RouteRequest<Body, Query, Prepared = undefined> {
 export interface RouteBase {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With `:name` for path parameters; each of them is a UUID. */
-  readonly path: `/v1/${string}` | '/capture';
+  readonly path: `/v1/${string}` | '/capture' | `/dashboard/${string}`;
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  readonly permission: Permission;
+  /** Null where it depends on what is asked for, which the handler then looks at. */
+  readonly permission: MemberPermission | null;
   readonly category: RateCategory;
   readonly idempotency: 'required' | 'optional' | 'none';
+  /** Changes secrets, as `secretAnswer` shows them: a member of the team is asked for the password once more. */
+  readonly stepUp?: boolean;
+  /** Changes nothing, although it is not a GET. */
+  readonly changesNothing?: boolean;
   /** The answer shows a secret: kept under an idempotency key it is sealed. */
   readonly secretAnswer?: boolean;
   /** Takes card numbers: a client whose cards are refused again and again is told to wait. */
@@ -71,7 +79,7 @@ export interface RouteBase {
     readonly schema: TSchema;
     readonly shape: 'resource' | 'list' | 'other';
   };
-  readonly errors: readonly ErrorCode[];
+  readonly errors: readonly ApiErrorCode[];
 }
 
 export interface Route extends RouteBase {

@@ -238,7 +238,7 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
     {
       request_id: request.id,
       company,
-      key: request.admission?.key.id,
+      caller: request.admission?.caller.id,
       method: request.method,
       route,
       status: reply.statusCode,

@@ -6,6 +6,7 @@ import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { dueChannel } from '../features/transactions/service.ts';
+import { reapSessions } from '../features/users/service.ts';
 import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -64,6 +65,7 @@ export const jobs: readonly Job[] = [
   { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
   { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
   { name: 'due mails', everyMs: 2_000, run: ({ db, mailer, log }) => sendDueMails(db, mailer, log, 20) },
+  { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
   { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },
   {

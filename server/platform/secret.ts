@@ -35,7 +35,10 @@ export type KeyPurpose =
   | 'kept-answers'
   | 'database-role-api'
   | 'database-role-vault'
-  | 'invitations';
+  | 'invitations'
+  | 'sessions'
+  | 'totp'
+  | 'account-recovery';
 
 /** One master secret, one derived key per purpose: a leak of one use says nothing about another. */
 export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {

@@ -27,7 +27,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     });
   }
 
-  async function call(path: string, body: object): Promise<{ done: true; fingerprint?: string }> {
+  async function call(path: string, body: object): Promise<{ done: true; fingerprint?: string; url?: string | null }> {
     try {
       const response = await post(path, body, timeoutMs);
       const answer: unknown = response.ok ? await response.json() : undefined;
@@ -64,6 +64,13 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     },
     async remove(cards) {
       await call('/remove', { cards: cards.map((card) => ({ company_id: card.companyId, card_id: card.cardId })) });
+    },
+    async connect(companyId, connection) {
+      const sent = connection && { ...connection, secret: connection.secret.reveal() };
+      await call('/connect', { companyId, connection: sent });
+    },
+    async connectedTo(companyId) {
+      return (await call('/connected-to', { companyId })).url ?? null;
     },
     charge: (request) => operate<Outcome>('/charge', request),
     refund: (request) => operate<Outcome>('/refund', request),

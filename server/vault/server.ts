@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { keyedHash, type Secret } from '../platform/secret.ts';
+import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { Vault } from './vault.ts';
 
@@ -32,6 +32,7 @@ export const vaultAnswer = Compile(
     done: Type.Literal(true),
     fingerprint: Type.Optional(Type.String({ minLength: 1 })),
     outcome: Type.Optional(outcome),
+    url: Type.Optional(text),
   }),
 );
 
@@ -48,6 +49,21 @@ const vaultCalls = {
   charge: Compile(Type.Object({ ...operation, ...money, card: chargedCard })),
   refund: Compile(Type.Object({ ...operation, ...money, chargeReference: id })),
   void: Compile(Type.Object({ ...operation, chargeReference: id })),
+  connect: Compile(
+    Type.Object({
+      companyId: id,
+      connection: Type.Union([
+        Type.Object({
+          url: Type.String(),
+          secret: Type.String(),
+          timeoutMs: Type.Integer({ minimum: 1 }),
+          requestLifeMs: Type.Integer({ minimum: 1 }),
+        }),
+        Type.Null(),
+      ]),
+    }),
+  ),
+  connectedTo: Compile(Type.Object({ companyId: id })),
   lookup: Compile(
     Type.Object({
       ...operation,
@@ -99,6 +115,18 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
     if (!vaultCalls.remove.Check(body)) return reply.code(400).send({ error: 'invalid' });
     await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
     return reply.send({ done: true });
+  });
+  app.post('/connect', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.connect.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    const { companyId, connection } = body;
+    await vault.connect(companyId, connection && { ...connection, secret: new Secret(connection.secret) });
+    return reply.send({ done: true });
+  });
+  app.post('/connected-to', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.connectedTo.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    return reply.send({ done: true, url: await vault.connectedTo(body.companyId) });
   });
   for (const [path, check, call] of [
     ['/charge', vaultCalls.charge, vault.charge],

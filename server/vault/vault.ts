@@ -5,9 +5,14 @@ import { createLane } from '../platform/lane.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
 import { fingerprint, open, rewrap, seal } from './keys.ts';
-import { connectedProcessors } from './processors/connections.ts';
+import {
+  connectedProcessors,
+  connectProcessor,
+  disconnectProcessor,
+  type ProcessorConnection,
+} from './processors/connections.ts';
 import type { Finding, Money, Outcome, Processor, ProcessorCard } from './processors/processor.ts';
-import { deleteCards, findCards, findCardsToRewrap, insertCard, replaceWrapping } from './queries.ts';
+import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
 
 /** What the rest of the service may ask of the vault. Nobody gets a number back. */
 export interface Vault {
@@ -21,6 +26,9 @@ export interface Vault {
   void(request: VaultOperation & { readonly chargeReference: string }): Promise<Outcome>;
   /** What became of an operation. Not found counts only when it can no longer arrive. */
   lookup(request: VaultLookup): Promise<Finding>;
+  /** Who charges the cards of a live company; null for nobody. What is shown of it is never its secret. */
+  connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
+  connectedTo(companyId: string): Promise<string | null>;
   close?(): Promise<void>;
 }
 
@@ -115,6 +123,13 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
       const opened = card;
       return at(request, (processor, madeAtMs) => processor.charge({ ...request, card: opened, madeAtMs }));
+    },
+    async connect(companyId, connection) {
+      if (connection) await connectProcessor(db, keys, companyId, connection);
+      else await disconnectProcessor(db, companyId);
+    },
+    async connectedTo(companyId) {
+      return (await findConnection(db, companyId))?.url ?? null;
     },
     refund: (request) => at(request, (processor, madeAtMs) => processor.refund({ ...request, madeAtMs })),
     void: (request) => at(request, (processor, madeAtMs) => processor.void({ ...request, madeAtMs })),

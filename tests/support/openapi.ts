@@ -20,6 +20,8 @@ const vault = {
   refund: never,
   void: never,
   lookup: never,
+  connect: never,
+  connectedTo: never,
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
 export const routes = apiRoutes(

@@ -21,10 +21,12 @@ export interface ParsedKey {
 
 const checksum = (text: string): string => toBase62(crc32(text), checksumLength);
 
+export const keyPrefix = (mode: Company['mode'], kind: KeyKind): string =>
+  `svc_${mode === 'live' ? 'live' : 'test'}_${kind === 'secret' ? 'sk' : 'pk'}_`;
+
 export function generateKey(mode: Company['mode'], kind: KeyKind): ParsedKey & { readonly text: Secret<string> } {
-  const prefix = `svc_${mode === 'live' ? 'live' : 'test'}_${kind === 'secret' ? 'sk' : 'pk'}_`;
   const lookupId = randomBase62(lookupLength);
-  const body = prefix + lookupId + randomBase62(secretLength);
+  const body = keyPrefix(mode, kind) + lookupId + randomBase62(secretLength);
   const text = body + checksum(body);
   return { lookupId, secret: new Secret(text), text: new Secret(text) };
 }

@@ -93,6 +93,22 @@ export async function listApiKeys(db: Queryable, companyId: string): Promise<Api
   return rows.map(toApiKey);
 }
 
+export async function findApiKey(db: Queryable, companyId: string, id: string): Promise<ApiKey | undefined> {
+  const [row] = await db.query<ApiKeyRow>(
+    `SELECT ${columns} FROM api_keys WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+    [companyId, id],
+  );
+  return row && toApiKey(row);
+}
+
+export async function updateApiKey(db: Queryable, key: ApiKey): Promise<void> {
+  await db.query(
+    `UPDATE api_keys SET name = $3, permissions = $4, allowed_addresses = $5, expires_at = $6
+     WHERE company_id = $1 AND id = $2`,
+    [key.companyId, key.id, key.name, key.permissions, key.allowedAddresses, key.expiresAt],
+  );
+}
+
 export async function markRevoked(db: Queryable, companyId: string, id: string, at: Date): Promise<boolean> {
   const rows = await db.query(
     `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $3) WHERE company_id = $1 AND id = $2 RETURNING id`,

@@ -22,7 +22,7 @@ export interface NewKey {
 export class InvalidKeyOption extends Error {}
 
 /** An address or CIDR range as people write them; `10`, `010.0.0.1` and their like mean something else to everyone. */
-function checkAddressRange(text: string): void {
+export function checkAddressRange(text: string): void {
   const [address = '', bits, ...rest] = text.split('/');
   const bitsMax = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
   const rangeFits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);

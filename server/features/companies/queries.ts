@@ -97,6 +97,33 @@ export async function updateDunning(
   ]);
 }
 
+export interface SettingsRow {
+  name: string;
+  api_version: string;
+  dunning_days: number[];
+  after_dunning: 'failed' | 'canceled';
+  processor: Company['processor'];
+}
+
+export async function findSettings(db: Queryable, companyId: string): Promise<SettingsRow | undefined> {
+  const [row] = await db.query<SettingsRow>(
+    'SELECT name, api_version, dunning_days, after_dunning, processor FROM companies WHERE id = $1',
+    [companyId],
+  );
+  return row;
+}
+
+export async function updateSettings(
+  db: Queryable,
+  companyId: string,
+  change: { readonly name?: string; readonly api_version?: string },
+): Promise<void> {
+  await db.query(
+    'UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version) WHERE id = $1',
+    [companyId, change.name ?? null, change.api_version ?? null],
+  );
+}
+
 export async function updateProcessor(
   db: Queryable,
   companyId: string,

@@ -223,6 +223,17 @@ export async function customersById(
   return new Map(rows.map((row) => [row.id, toWire(row)]));
 }
 
+/** Without anything of others beside them. */
+export async function searchCustomers(
+  { db, company }: RequestContext,
+  q: string,
+  page: PageRequest,
+): Promise<Customer[]> {
+  return (
+    await listCustomers(db, company.id, { q, emailKey: undefined, tags: undefined, includeDeleted: false }, page)
+  ).items.map(toWire);
+}
+
 export async function getCustomers(
   context: RequestContext,
   references: CustomerReferences,

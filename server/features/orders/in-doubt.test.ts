@@ -39,6 +39,8 @@ before(async () => {
     charge: (request) => (interference.charge ?? vault.charge)(request),
     refund: (request) => (interference.refund ?? vault.refund)(request),
     void: (request) => (interference.void ?? vault.void)(request),
+    connect: (...connection) => vault.connect(...connection),
+    connectedTo: (companyId) => vault.connectedTo(companyId),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),
   };
   service = await startTestService({ vault: between });

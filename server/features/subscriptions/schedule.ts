@@ -43,8 +43,10 @@ export function isEnded({ end_date }: Pick<SubscriptionRow, 'end_date'>, atMs: n
   return end_date !== null && atMs >= Date.parse(`${end_date}T00:00:00Z`);
 }
 
+type Course = Dates & Pick<SubscriptionRow, 'current_cycle' | 'next_number' | 'end_date' | 'billing_cycles'>;
+
 /** Nor after the last of `billing_cycles`. */
-function mayBegin(row: SubscriptionRow, { cycle, atMs }: PlannedBill): boolean {
+function mayBegin(row: Course, { cycle, atMs }: PlannedBill): boolean {
   return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
@@ -53,7 +55,7 @@ export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
   return plannedCharges(row, 1)[0];
 }
 
-export function plannedCharges(row: SubscriptionRow, count: number): PlannedBill[] {
+export function plannedCharges(row: Course, count: number): PlannedBill[] {
   const planned = Array.from({ length: count }, (_, index) => ({
     cycle: row.current_cycle + 1 + index,
     atMs: regularDate(row, row.next_number + index),

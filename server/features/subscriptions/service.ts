@@ -5,6 +5,7 @@ import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route
 import type { Queryable } from '../../platform/database.ts';
 import { customersById } from '../customers/service.ts';
 import { hasOrders } from '../orders/service.ts';
+import type { PlanCreate } from '../plans/schemas.ts';
 import { plansById } from '../plans/service.ts';
 import {
   backdateSubscription,
@@ -124,6 +125,33 @@ async function expanded(
 function billsToCome(row: SubscriptionRow, count: number, nowMs: number): PlannedBill[] {
   if (row.status === 'active') return plannedCharges(row, count);
   return row.status === 'past_due' ? plannedCharges(withPassedDatesLeftOut(row, nowMs), count) : [];
+}
+
+/** The first bills of a subscription that would begin at a moment: what the dashboard shows of a plan before it exists. */
+export function previewBills(
+  plan: Pick<PlanCreate, 'billing_cycle' | 'billing_cycles' | 'amount' | 'one_time_amount'>,
+  startMs: number,
+  count: number,
+): { cycle: number; at: string; amount: number }[] {
+  const { interval, interval_count, anchor_day } = plan.billing_cycle;
+  const startAt = new Date(startMs);
+  const course = {
+    start_at: startAt,
+    base_at: startAt,
+    interval,
+    interval_count,
+    anchor_day: anchor_day === 'signup_date' ? null : anchor_day,
+    current_cycle: 0,
+    next_number: 0,
+    end_date: null,
+    billing_cycles: plan.billing_cycles ?? 0,
+  };
+  const price = { amount: plan.amount, one_time_amount: plan.one_time_amount ?? 0, coupon: null };
+  return plannedCharges(course, count).map(({ cycle, atMs }) => ({
+    cycle,
+    at: new Date(atMs).toISOString(),
+    amount: amountsOf(price, cycle).total,
+  }));
 }
 
 export async function upcomingBillsOf(context: RequestContext, id: string, count: number): Promise<UpcomingBills> {

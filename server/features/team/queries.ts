@@ -11,6 +11,7 @@ export interface RoleRow {
   description: string;
   default_page: string;
   permissions: string[];
+  custom: boolean;
 }
 
 export async function insertRoles(
@@ -35,13 +36,38 @@ export async function insertRoles(
   );
 }
 
+const roleColumns = 'id, name, description, default_page, permissions, custom';
+
 /** By the alphabet, whatever the collation of the database. */
 export async function findRoles(db: Queryable, companyId: string): Promise<RoleRow[]> {
   return db.query<RoleRow>(
-    `SELECT id, name, description, default_page, permissions FROM roles WHERE company_id = $1
+    `SELECT ${roleColumns} FROM roles WHERE company_id = $1
      ORDER BY lower(name) COLLATE "C", id`,
     [companyId],
   );
+}
+
+export async function lockRole(db: Queryable, companyId: string, id: string): Promise<RoleRow | undefined> {
+  const [row] = await db.query<RoleRow>(
+    `SELECT ${roleColumns} FROM roles WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+/** Made, or changed. */
+export async function saveCustomRole(db: Queryable, companyId: string, role: RoleRow): Promise<void> {
+  await db.query(
+    `INSERT INTO roles (company_id, id, name, description, default_page, permissions, custom)
+     VALUES ($1, $2, $3, $4, $5, $6, true)
+     ON CONFLICT (company_id, id) DO UPDATE SET name = EXCLUDED.name, description = EXCLUDED.description,
+       default_page = EXCLUDED.default_page, permissions = EXCLUDED.permissions`,
+    [companyId, role.id, role.name, role.description, role.default_page, role.permissions],
+  );
+}
+
+export async function deleteRole(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('DELETE FROM roles WHERE company_id = $1 AND id = $2', [companyId, id]);
 }
 
 /** Companies from before there were roles. */
@@ -57,7 +83,7 @@ export interface MemberRow {
   email: string;
   first_name: string;
   last_name: string;
-  phone_number: string;
+  phone_number: string | null;
   status: 'pending' | 'active' | 'blocked';
   role_id: string;
   role_name: string;
@@ -114,6 +140,58 @@ export async function listMembers(
   return fetchPage(db, companyId, source, page, where);
 }
 
+export async function lockMember(db: Queryable, companyId: string, id: string): Promise<MemberRow | undefined> {
+  const [row] = await db.query<MemberRow>(
+    `SELECT ${columns} FROM team_members WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+/** Locks them, so that two of them cannot go at the same time. */
+export async function lockOwners(db: Queryable, companyId: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT m.id FROM team_members m JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
+     WHERE m.company_id = $1 AND m.status = 'active' AND r.name = 'Owner' AND NOT r.custom
+     ORDER BY m.id FOR UPDATE OF m`,
+    [companyId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+export async function updateMember(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  change: { readonly role_id?: string; readonly status?: MemberRow['status'] },
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE team_members SET role_id = COALESCE($3, role_id), status = COALESCE($4, status), updated_at = $5
+     WHERE company_id = $1 AND id = $2`,
+    [companyId, id, change.role_id ?? null, change.status ?? null, at],
+  );
+}
+
+export async function renewInvitation(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  hash: Buffer,
+  expiresAt: Date,
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE team_members SET invitation_hash = $3, invitation_expires_at = $4, invited_at = $5, updated_at = $5
+     WHERE company_id = $1 AND id = $2`,
+    [companyId, id, hash, expiresAt, at],
+  );
+}
+
+export async function deleteMember(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('DELETE FROM team_members WHERE company_id = $1 AND id = $2', [companyId, id]);
+}
+
 /** Those who hear of it when something is wrong with the company. */
 export async function findActiveMembers(db: Queryable, companyId: string): Promise<{ email: string }[]> {
   return db.query<{ email: string }>(
@@ -125,13 +203,15 @@ export async function findActiveMembers(db: Queryable, companyId: string): Promi
 export interface Invitation {
   readonly company_name: string;
   readonly first_name: string;
+  readonly last_name: string;
+  readonly email_key: string;
   readonly email: string;
   readonly role_name: string;
   readonly status: MemberRow['status'];
   readonly expired: boolean;
 }
 
-const invitation = `c.name AS company_name, m.first_name, m.email, m.status, m.invitation_expires_at <= now() AS expired,
+const invitation = `c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.status, m.invitation_expires_at <= now() AS expired,
   (SELECT r.name FROM roles r WHERE r.company_id = m.company_id AND r.id = m.role_id) AS role_name`;
 
 export async function findInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<Invitation | undefined> {
@@ -143,16 +223,34 @@ export async function findInvitation(db: Queryable, companyId: string, hash: Buf
   return row;
 }
 
-/** True for whoever is the first to accept it in time. */
-export async function acceptInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<boolean> {
-  const rows = await db.query(
+/** The member, for whoever is the first to accept it in time. */
+export async function acceptInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(
     `UPDATE team_members m SET status = 'active', accepted_at = now() + c.clock_offset_ms * interval '1 ms',
        updated_at = now() + c.clock_offset_ms * interval '1 ms'
      FROM companies c
      WHERE m.company_id = $1 AND m.invitation_hash = $2 AND c.id = m.company_id AND m.status = 'pending'
        AND m.invitation_expires_at > now()
-     RETURNING 1`,
+     RETURNING m.id`,
     [companyId, hash],
   );
-  return rows.length === 1;
+  return row?.id;
+}
+
+/** The owner's membership, which may exist; nothing when there is no such role. */
+export async function insertOwner(
+  db: Queryable,
+  companyId: string,
+  owner: { id: string; email: string; emailKey: string; first_name: string; last_name: string; at: Date },
+): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(
+    `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, status, role_id, invited_at,
+       accepted_at, updated_at)
+     SELECT company_id, $2, $3, $4, $5, $6, 'active', id, $7, $7, $7 FROM roles WHERE company_id = $1 AND name = 'Owner'
+     ON CONFLICT (company_id, email_key) DO UPDATE SET status = 'active', role_id = EXCLUDED.role_id,
+       accepted_at = COALESCE(team_members.accepted_at, EXCLUDED.accepted_at), updated_at = EXCLUDED.updated_at
+     RETURNING id`,
+    [companyId, owner.id, owner.email, owner.emailKey, owner.first_name, owner.last_name, owner.at],
+  );
+  return row?.id;
 }

@@ -1,4 +1,4 @@
-import { type Permission, permissions } from '../../http/permissions.ts';
+import { type MemberPermission, memberPermissions, permissions } from '../../http/permissions.ts';
 
 /** The roles every company begins with. */
 export interface RoleTemplate {
@@ -6,39 +6,43 @@ export interface RoleTemplate {
   readonly description: string;
   /** Where the dashboard opens. */
   readonly defaultPage: string;
-  readonly permissions: readonly Permission[];
+  readonly permissions: readonly MemberPermission[];
 }
 
 const reads = permissions.filter((permission) => permission.endsWith(':read'));
-const all = (...resources: readonly string[]): Permission[] =>
-  permissions.filter((permission) => resources.includes(permission.split(':')[0] ?? ''));
-const together = (...lists: readonly (readonly Permission[])[]): Permission[] =>
-  permissions.filter((permission) => lists.some((list) => list.includes(permission)));
+const all = (...resources: readonly string[]): MemberPermission[] =>
+  memberPermissions.filter((permission) => resources.includes(permission.split(':')[0] ?? ''));
+const together = (...lists: readonly (readonly MemberPermission[])[]): MemberPermission[] =>
+  memberPermissions.filter((permission) => lists.some((list) => list.includes(permission)));
 
 export const roleTemplates: readonly RoleTemplate[] = [
   {
     name: 'Owner',
     description: 'Everything, the company itself included.',
     defaultPage: '/home',
-    permissions,
+    permissions: memberPermissions,
   },
   {
     name: 'Admin',
     description: 'Everything but the company itself.',
     defaultPage: '/home',
-    permissions,
+    permissions: memberPermissions.filter((permission) => permission !== 'company:write'),
   },
   {
     name: 'Developer',
     description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
     defaultPage: '/developers',
-    permissions: permissions.filter((permission) => permission !== 'team_members:write'),
+    permissions: together(
+      permissions.filter((permission) => permission !== 'team_members:write'),
+      all('plans', 'api_keys'),
+      ['company:read'],
+    ),
   },
   {
     name: 'Finance',
     description: 'Orders, refunds, subscriptions and coupons.',
     defaultPage: '/orders',
-    permissions: together(reads, all('orders', 'transactions', 'subscriptions', 'coupons')),
+    permissions: together(reads, all('orders', 'transactions', 'plans', 'subscriptions', 'coupons'), ['company:read']),
   },
   {
     name: 'Support',
@@ -53,6 +57,6 @@ export const roleTemplates: readonly RoleTemplate[] = [
     name: 'Viewer',
     description: 'Looks, and changes nothing.',
     defaultPage: '/home',
-    permissions: reads,
+    permissions: together(reads, ['company:read']),
   },
 ];

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { name, timestamp, uuid, nullable } from '../../http/schemas.ts';
+import { memberPermissions } from '../../http/permissions.ts';
+import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
 const phone = Type.String({
@@ -24,7 +25,10 @@ export const teamMember = Type.Object(
     email,
     first_name: Type.String(),
     last_name: Type.String(),
-    phone_number: phone,
+    phone_number: Type.Unsafe<string | null>({
+      ...nullable(phone),
+      description: 'Null for whoever signed up, instead of being invited.',
+    }),
     status: Type.Enum([...memberStatuses]),
     role: Type.Object({ id: uuid(), name: Type.String() }),
     invited_at: timestamp(),
@@ -59,6 +63,7 @@ export const role = Type.Object(
     name: Type.String(),
     description: Type.String(),
     default_page: Type.String({ description: 'Where the dashboard opens.' }),
+    custom: Type.Boolean({ description: 'Whether the merchant made it.' }),
     permissions: Type.Optional(Type.Array(Type.String(), { description: 'With `expand=permissions`.' })),
   },
   { title: 'Role' },
@@ -77,9 +82,45 @@ export const roleList = Type.Object(
             name: 'Developer',
             description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
             default_page: '/developers',
+            custom: false,
           },
         ],
       },
     ],
   },
 );
+
+const rolePermissions = Type.Array(Type.Enum([...memberPermissions]), { minItems: 1, maxItems: 100 });
+const roleDescription = Type.String({ maxLength: limits.textLength });
+const page = Type.String({ pattern: '^/[a-z/-]{1,60}$' });
+
+/** In the dashboard only, as the rest of this file. */
+export const roleCreate = Type.Object(
+  {
+    name: name(),
+    description: Type.Optional(roleDescription),
+    default_page: Type.Optional(page),
+    permissions: rolePermissions,
+  },
+  { additionalProperties: false },
+);
+export type RoleCreate = Static<typeof roleCreate>;
+
+export const roleUpdate = Type.Object(
+  {
+    name: Type.Optional(name()),
+    description: Type.Optional(roleDescription),
+    default_page: Type.Optional(page),
+    permissions: Type.Optional(rolePermissions),
+  },
+  { additionalProperties: false },
+);
+export type RoleUpdate = Static<typeof roleUpdate>;
+
+export const memberUpdate = Type.Object({ role_id: uuid() }, { additionalProperties: false });
+
+export const deletion = Type.Object({ id: uuid(), deleted: Type.Literal(true) });
+
+export const permissionList = Type.Object({
+  data: Type.Array(Type.Object({ key: Type.String(), for_keys: Type.Boolean() })),
+});

@@ -16,11 +16,13 @@ import {
   findInvitation,
   findRoles,
   insertMember,
+  insertOwner,
   insertRoles,
   type Invitation,
   listMembers,
   type MemberFilters,
   type MemberRow,
+  type RoleRow,
 } from './queries.ts';
 import { roleTemplates } from './roles.ts';
 import type { Role, TeamMember, TeamMemberCreate } from './schemas.ts';
@@ -54,11 +56,15 @@ export async function getRoles(
 ): Promise<{ data: Role[] }> {
   const rows = await findRoles(db, company.id);
   return {
-    data: rows.map(({ permissions, ...role }) => (expand.has('permissions') ? { ...role, permissions } : role)),
+    data: rows.map((row) => roleToWire(row, expand.has('permissions'))),
   };
 }
 
-function toWire(row: MemberRow): TeamMember {
+export function roleToWire({ permissions, ...role }: RoleRow, withPermissions: boolean): Role {
+  return withPermissions ? { ...role, permissions } : role;
+}
+
+export function toWire(row: MemberRow): TeamMember {
   return {
     id: row.id,
     email: row.email,
@@ -85,7 +91,7 @@ export async function getTeamMembers(
 
 const dayMs = 86_400_000;
 /** Says which company it is of, so that nothing has to be looked up across companies; the rest is random. */
-const newToken = (companyId: string): string =>
+export const newToken = (companyId: string): string =>
   Buffer.concat([Buffer.from(companyId.replaceAll('-', ''), 'hex'), randomBytes(32)]).toString('base64url');
 
 const companyBytes = 16;
@@ -96,7 +102,7 @@ function companyOf(token: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buffer => keyedHash(invitationKey, token);
+export const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buffer => keyedHash(invitationKey, token);
 
 /** The invitation, its mail and its event come about together. */
 export async function inviteTeamMember(
@@ -108,8 +114,7 @@ export async function inviteTeamMember(
   const token = newToken(company.id);
   const now = new Date(nowMs);
   return db.transaction(async (transaction) => {
-    const role = (await findRoles(transaction, company.id)).find(({ id }) => id === input.role_id.toLowerCase());
-    if (!role) throw notFound('role', 'role_id');
+    const role = await roleToGive({ ...context, db: transaction }, input.role_id);
     const member = {
       id: newId(nowMs),
       email: input.email,
@@ -132,6 +137,17 @@ export async function inviteTeamMember(
   });
 }
 
+/** Nobody of the team gives others more than they may themselves. */
+export async function roleToGive({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
+  const role = (await findRoles(db, company.id)).find((one) => one.id === id.toLowerCase());
+  if (!role) throw notFound('role', 'role_id');
+  const lacking = role.permissions.filter((permission) => !caller?.permissions.includes(permission));
+  if (caller?.kind === 'member' && lacking.length > 0) {
+    throw new ApiError('insufficient_permissions', `${role.name} may do what you may not: ${lacking.join(', ')}.`);
+  }
+  return role;
+}
+
 async function refusingDuplicates(work: Promise<void>): Promise<void> {
   try {
     await work;
@@ -143,7 +159,7 @@ async function refusingDuplicates(work: Promise<void>): Promise<void> {
   }
 }
 
-function invitationMail(
+export function invitationMail(
   { baseUrl }: TeamDependencies,
   { company }: RequestContext,
   member: TeamMember,
@@ -169,12 +185,39 @@ export async function readInvitation(
   db: Queryable,
   dependencies: TeamDependencies,
   token: string,
-): Promise<Invitation | undefined> {
-  return findInvitation(db, companyOf(token), hashOf(dependencies, token));
+): Promise<Invitation> {
+  const found = await findInvitation(db, companyOf(token), hashOf(dependencies, token));
+  if (!found) throw notFound('invitation');
+  return found;
 }
 
-export async function accept(db: Queryable, dependencies: TeamDependencies, token: string): Promise<boolean> {
-  return acceptInvitation(db, companyOf(token), hashOf(dependencies, token));
+export function invitationOver(): ApiError {
+  return new ApiError('invalid_state_transition', 'This invitation is no longer valid. Ask for a new one.');
+}
+
+/** For the first who takes it in time. */
+export async function takeInvitation(
+  transaction: Queryable,
+  dependencies: TeamDependencies,
+  token: string,
+): Promise<{ companyId: string; memberId: string }> {
+  const companyId = companyOf(token);
+  const memberId = await acceptInvitation(transaction, companyId, hashOf(dependencies, token));
+  if (!memberId) throw invitationOver();
+  return { companyId, memberId };
+}
+
+/** Whoever signs up belongs to the team from the beginning. */
+export async function addOwner(
+  transaction: Queryable,
+  companyId: string,
+  nowMs: number,
+  person: { readonly email: string; readonly first_name: string; readonly last_name: string },
+): Promise<string> {
+  const emailKey = emailKeyOf(person.email);
+  const id = await insertOwner(transaction, companyId, { ...person, id: newId(nowMs), emailKey, at: new Date(nowMs) });
+  if (!id) throw new Error(`company ${companyId} has no role of an owner`);
+  return id;
 }
 
 /** Tells everybody in the team of a company, in the transaction of what it tells. */

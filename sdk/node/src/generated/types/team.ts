@@ -6,6 +6,8 @@ export interface Role {
   description: string;
   /** Where the dashboard opens. */
   default_page: string;
+  /** Whether the merchant made it. */
+  custom: boolean;
   /** With `expand=permissions`. */
   permissions?: string[];
 }
@@ -24,8 +26,8 @@ export interface TeamMember {
   email: string;
   first_name: string;
   last_name: string;
-  /** A US number: `+1` and 10 digits. */
-  phone_number: string;
+  /** Null for whoever signed up, instead of being invited. */
+  phone_number: string | null;
   status: 'pending' | 'active' | 'blocked';
   role: {
     id: string;

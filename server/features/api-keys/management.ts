@@ -1,0 +1,172 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { permissions as allPermissions } from '../../http/permissions.ts';
+import type { RequestContext } from '../../http/route.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { createdAt } from '../../platform/ids.ts';
+import { keyPrefix } from './key-format.ts';
+import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
+import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
+import { checkAddressRange, createApiKey, InvalidKeyOption, revokeApiKey } from './service.ts';
+
+/** Keys in the dashboard. They go by real time, also in a sandbox whose clock was moved. */
+
+export interface KeyDependencies {
+  readonly clock: Clock;
+  readonly pepper: Buffer;
+  /** So that the next request already finds the change. */
+  readonly forgetAccess: () => void;
+}
+
+type NewKey = ShownApiKey & { readonly key: string };
+
+function statusOf({ revokedAt, expiresAt }: ApiKey, nowMs: number): ShownApiKey['status'] {
+  if (revokedAt) return 'revoked';
+  return expiresAt && expiresAt.getTime() <= nowMs ? 'expired' : 'active';
+}
+
+function toWire({ company }: RequestContext, key: ApiKey, nowMs: number): ShownApiKey {
+  return {
+    id: key.id,
+    name: key.name,
+    kind: key.kind,
+    prefix: `${keyPrefix(company.mode, key.kind)}${key.lookupId}`,
+    permissions: [...key.permissions],
+    allowed_addresses: [...key.allowedAddresses],
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    created_at: createdAt(key.id),
+    status: statusOf(key, nowMs),
+  };
+}
+
+export async function getApiKeys(
+  context: RequestContext,
+  { clock }: KeyDependencies,
+): Promise<{ data: ShownApiKey[] }> {
+  const keys = await listApiKeys(context.db, context.company.id);
+  return { data: keys.toReversed().map((key) => toWire(context, key, clock.nowMs())) };
+}
+
+/** Nobody makes a key that may do more than they may themselves. */
+function checkPermissions({ caller }: RequestContext, wanted: readonly string[]): void {
+  const lacking = wanted.filter((permission) => caller && !caller.permissions.includes(permission));
+  if (lacking.length > 0) throw invalidField('permissions', `must be among your own; you lack ${lacking.join(', ')}`);
+}
+
+function checkOptions(input: ApiKeyUpdate, nowMs: number): void {
+  for (const [index, range] of (input.allowed_addresses ?? []).entries()) {
+    try {
+      checkAddressRange(range);
+    } catch (error) {
+      if (!(error instanceof InvalidKeyOption)) throw error;
+      throw invalidField(`allowed_addresses[${index}]`, 'must be an address or CIDR range, such as 10.0.0.0/8');
+    }
+  }
+  if (input.expires_at && Date.parse(input.expires_at) <= nowMs) {
+    throw invalidField('expires_at', 'must be in the future');
+  }
+}
+
+const expiry = (text: string | null | undefined): Date | null => (text ? new Date(text) : null);
+
+export async function makeApiKey(
+  context: RequestContext,
+  dependencies: KeyDependencies,
+  input: ApiKeyCreate,
+): Promise<NewKey> {
+  const { clock, pepper } = dependencies;
+  const nowMs = clock.nowMs();
+  if (input.kind === 'publishable' && input.permissions?.length) {
+    throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
+  }
+  const own = (permission: string): boolean => context.caller?.permissions.includes(permission) ?? true;
+  const permissions = input.permissions ?? (input.kind === 'secret' ? allPermissions.filter(own) : []);
+  checkPermissions(context, permissions);
+  checkOptions(input, nowMs);
+  const made = await createApiKey(context.db, pepper, context.company, nowMs, {
+    kind: input.kind,
+    name: input.name,
+    permissions,
+    allowedAddresses: input.allowed_addresses ?? [],
+    expiresAt: expiry(input.expires_at),
+  });
+  return { ...toWire(context, made.key, nowMs), key: made.text.reveal() };
+}
+
+async function find({ db, company }: RequestContext, id: string, nowMs: number): Promise<ApiKey> {
+  const key = await findApiKey(db, company.id, id);
+  if (!key) throw notFound('API key');
+  const status = statusOf(key, nowMs);
+  if (status !== 'active') throw new ApiError('invalid_state_transition', `This key is ${status}. Create a new one.`);
+  return key;
+}
+
+export async function changeApiKey(
+  context: RequestContext,
+  { clock, forgetAccess }: KeyDependencies,
+  id: string,
+  input: ApiKeyUpdate,
+): Promise<ShownApiKey> {
+  const nowMs = clock.nowMs();
+  checkOptions(input, nowMs);
+  const changed = await context.db.transaction(async (transaction) => {
+    const key = await find({ ...context, db: transaction }, id, nowMs);
+    if (key.kind === 'publishable' && input.permissions?.length) {
+      throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
+    }
+    const gained = (input.permissions ?? []).filter((permission) => !key.permissions.includes(permission));
+    checkPermissions(context, gained);
+    const next: ApiKey = {
+      ...key,
+      name: input.name ?? key.name,
+      permissions: input.permissions ?? key.permissions,
+      allowedAddresses: input.allowed_addresses ?? key.allowedAddresses,
+      expiresAt: input.expires_at === undefined ? key.expiresAt : expiry(input.expires_at),
+    };
+    await updateApiKey(transaction, next);
+    return next;
+  });
+  forgetAccess();
+  return toWire(context, changed, nowMs);
+}
+
+const hourMs = 3_600_000;
+
+/** A new key with the same rights; the old one works on for the grace period, but never longer than it would have. */
+export async function rotateApiKey(
+  context: RequestContext,
+  { clock, pepper, forgetAccess }: KeyDependencies,
+  id: string,
+  graceHours: number,
+): Promise<NewKey & { previous_valid_until: string }> {
+  const nowMs = clock.nowMs();
+  const rotated = await context.db.transaction(async (transaction) => {
+    const old = await find({ ...context, db: transaction }, id, nowMs);
+    checkPermissions(context, old.permissions);
+    const { kind, name, permissions, allowedAddresses, expiresAt } = old;
+    const options = { kind, name, permissions, allowedAddresses, expiresAt };
+    const made = await createApiKey(transaction, pepper, context.company, nowMs, options);
+    const untilMs = Math.min(nowMs + graceHours * hourMs, expiresAt?.getTime() ?? Infinity);
+    await updateApiKey(transaction, { ...old, expiresAt: new Date(untilMs) });
+    return { made, untilMs };
+  });
+  forgetAccess();
+  const { made, untilMs } = rotated;
+  const shown = { ...toWire(context, made.key, nowMs), key: made.text.reveal() };
+  return { ...shown, previous_valid_until: new Date(untilMs).toISOString() };
+}
+
+export async function endApiKey(
+  context: RequestContext,
+  { clock, forgetAccess }: KeyDependencies,
+  id: string,
+): Promise<ShownApiKey> {
+  const { db, company } = context;
+  const nowMs = clock.nowMs();
+  if (!(await revokeApiKey(db, company.id, id, nowMs))) throw notFound('API key');
+  forgetAccess();
+  const key = await findApiKey(db, company.id, id);
+  if (!key) throw notFound('API key');
+  return toWire(context, key, nowMs);
+}

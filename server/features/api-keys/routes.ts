@@ -1,0 +1,74 @@
+import { defineRoute, type Route } from '../../http/route.ts';
+import { changeApiKey, endApiKey, getApiKeys, type KeyDependencies, makeApiKey, rotateApiKey } from './management.ts';
+import { apiKey, apiKeyCreate, apiKeyList, apiKeyRotate, apiKeyUpdate, newApiKey, rotatedApiKey } from './schemas.ts';
+
+export type { KeyDependencies };
+
+const common = {
+  tag: 'API keys',
+  resource: 'API key',
+  category: 'write',
+  idempotency: 'optional',
+  permission: 'api_keys:write',
+  success: { status: 200, schema: apiKey, shape: 'resource' },
+  errors: [],
+} as const;
+
+/** In the dashboard only. */
+export function apiKeyRoutes(dependencies: KeyDependencies): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/dashboard/api_keys',
+      operationId: 'listApiKeys',
+      summary: 'List API keys',
+      permission: 'api_keys:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: apiKeyList, shape: 'other' },
+      handle: ({ context }) => getApiKeys(context, dependencies),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/dashboard/api_keys',
+      operationId: 'createApiKey',
+      summary: 'Create an API key',
+      secretAnswer: true,
+      body: apiKeyCreate,
+      success: { status: 201, schema: newApiKey, shape: 'resource' },
+      handle: ({ context, body }) => makeApiKey(context, dependencies, body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: '/dashboard/api_keys/:id',
+      operationId: 'updateApiKey',
+      summary: 'Change what an API key may do',
+      stepUp: true,
+      body: apiKeyUpdate,
+      handle: ({ context, params, body }) => changeApiKey(context, dependencies, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/dashboard/api_keys/:id/rotate',
+      operationId: 'rotateApiKey',
+      summary: 'Replace an API key',
+      secretAnswer: true,
+      body: apiKeyRotate,
+      success: { status: 201, schema: rotatedApiKey, shape: 'resource' },
+      handle: ({ context, params, body }) =>
+        rotateApiKey(context, dependencies, params.id ?? '', body.grace_period_hours),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/dashboard/api_keys/:id',
+      operationId: 'revokeApiKey',
+      summary: 'Revoke an API key',
+      handle: ({ context, params }) => endApiKey(context, dependencies, params.id ?? ''),
+    }),
+  ];
+}

@@ -1,0 +1,61 @@
+import Type, { type Static } from 'typebox';
+import { permissions } from '../../http/permissions.ts';
+import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+const permissionList = Type.Array(Type.Enum([...permissions]), { maxItems: permissions.length });
+const addresses = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: limits.keyAddresses });
+const closed = { additionalProperties: false } as const;
+
+export const apiKeyCreate = Type.Object(
+  {
+    name: name(),
+    kind: Type.Enum(['secret', 'publishable']),
+    permissions: Type.Optional(permissionList),
+    allowed_addresses: Type.Optional(addresses),
+    expires_at: Type.Optional(nullable(timestamp())),
+  },
+  closed,
+);
+export type ApiKeyCreate = Static<typeof apiKeyCreate>;
+
+export const apiKeyUpdate = Type.Object(
+  {
+    name: Type.Optional(name()),
+    permissions: Type.Optional(permissionList),
+    allowed_addresses: Type.Optional(addresses),
+    expires_at: Type.Optional(nullable(timestamp())),
+  },
+  closed,
+);
+export type ApiKeyUpdate = Static<typeof apiKeyUpdate>;
+
+export const rotationGraceHours = [0, 1, 24, 72, 168] as const;
+export const apiKeyRotate = Type.Object(
+  {
+    grace_period_hours: Type.Enum([...rotationGraceHours], {
+      description: 'How long the old key works beside the new one.',
+    }),
+  },
+  closed,
+);
+
+const shown = {
+  id: uuid(),
+  name: Type.String(),
+  kind: Type.Enum(['secret', 'publishable']),
+  prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
+  permissions: Type.Array(Type.String()),
+  allowed_addresses: Type.Array(Type.String()),
+  expires_at: nullable(timestamp()),
+  revoked_at: nullable(timestamp()),
+  last_used_at: nullable(timestamp()),
+  created_at: timestamp(),
+  status: Type.Enum(['active', 'expired', 'revoked']),
+};
+
+export const apiKey = Type.Object(shown);
+export type ShownApiKey = Static<typeof apiKey>;
+export const newApiKey = Type.Object({ ...shown, key: Type.String({ description: 'Shown this once.' }) });
+export const rotatedApiKey = Type.Object({ ...newApiKey.properties, previous_valid_until: timestamp() });
+export const apiKeyList = Type.Object({ data: Type.Array(apiKey) });

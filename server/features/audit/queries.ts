@@ -1,0 +1,52 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+
+export interface AuditRow {
+  id: string;
+  actor_kind: 'key' | 'member';
+  actor_id: string;
+  actor_name: string;
+  action: string;
+  object_id: string | null;
+  fields: string[];
+  address: string;
+  request_id: string;
+}
+
+const columns = 'id, actor_kind, actor_id, actor_name, action, object_id, fields, address, request_id';
+
+export async function insertEntries(
+  db: Queryable,
+  entries: readonly (AuditRow & { readonly company_id: string })[],
+): Promise<void> {
+  await db.query(
+    `INSERT INTO audit_entries (company_id, ${columns})
+     SELECT company_id, id, actor_kind, actor_id, actor_name, action, object_id,
+       ARRAY (SELECT json_array_elements_text(fields)), address, request_id
+     FROM json_to_recordset($1::json) AS e (company_id uuid, id uuid, actor_kind text, actor_id uuid, actor_name text,
+       action text, object_id text, fields json, address text, request_id text)`,
+    [JSON.stringify(entries)],
+  );
+}
+
+const source: ListSource = { table: 'audit_entries', objectType: 'audit_entry', columns, sorts: {} };
+
+export interface AuditFilters extends QueryValues<typeof createdAtFilters> {
+  readonly actor_id?: string;
+  readonly object_id?: string;
+}
+
+export async function listEntries(
+  db: Queryable,
+  companyId: string,
+  filters: AuditFilters,
+  page: PageRequest,
+): Promise<Page<AuditRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.actor_id) where.push(sql`actor_id = ${filters.actor_id}`);
+  if (filters.object_id) where.push(sql`object_id = ${filters.object_id}`);
+  return fetchPage(db, companyId, source, page, where);
+}

@@ -1,0 +1,32 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { textParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { auditEntry } from './schemas.ts';
+import { getAuditEntries } from './service.ts';
+
+export function auditRoutes(): Route[] {
+  return [
+    defineList({
+      tag: 'Audit log',
+      resource: 'audit entry',
+      path: '/dashboard/audit_log',
+      operationId: 'listAuditEntries',
+      summary: 'List who changed what',
+      permission: 'audit_log:read',
+      sorts: [],
+      filters: {
+        actor_id: uuidParameter('What this key or member did.'),
+        object_id: textParameter(limits.textLength, 'What was done to this object.'),
+        ...createdAtFilters,
+      },
+      success: {
+        status: 200,
+        schema: listSchema('AuditEntryList', auditEntry, '/dashboard/audit_log'),
+        shape: 'list',
+      },
+      errors: [],
+      handle: ({ context, query, page }) => getAuditEntries(context, query, page),
+    }),
+  ];
+}

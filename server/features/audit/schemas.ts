@@ -1,0 +1,14 @@
+import Type, { type Static } from 'typebox';
+import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+
+export const auditEntry = Type.Object({
+  id: uuid(),
+  action: Type.String({ description: 'The operation, such as `refundOrder`.' }),
+  object_id: nullable(Type.String()),
+  actor: Type.Object({ kind: Type.Enum(['key', 'member']), id: uuid(), name: Type.String() }),
+  fields: Type.Array(Type.String(), { description: 'Names of the fields that were sent.' }),
+  address: Type.String(),
+  request_id: Type.String(),
+  created_at: timestamp(),
+});
+export type AuditEntry = Static<typeof auditEntry>;

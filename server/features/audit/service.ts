@@ -1,0 +1,90 @@
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { DatabasePool, Queryable } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import { createLane } from '../../platform/lane.ts';
+import type { Logger } from '../../platform/log.ts';
+import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
+import type { AuditEntry } from './schemas.ts';
+
+/** Who did what to what, from where. Times are real ones, also in a sandbox whose clock was moved. */
+
+export interface NewAuditEntry {
+  readonly companyId: string;
+  readonly atMs: number;
+  readonly actor: { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string };
+  readonly action: string;
+  readonly objectId: string | null;
+  readonly fields: readonly string[];
+  readonly address: string;
+  readonly requestId: string;
+}
+
+const toRow = ({ actor, ...entry }: NewAuditEntry): AuditRow & { company_id: string } => ({
+  company_id: entry.companyId,
+  id: newId(entry.atMs),
+  actor_kind: actor.kind,
+  actor_id: actor.id,
+  actor_name: actor.name,
+  action: entry.action,
+  object_id: entry.objectId,
+  fields: [...entry.fields],
+  address: entry.address,
+  request_id: entry.requestId,
+});
+
+/** In the transaction of what it tells. */
+export async function recordEntries(db: Queryable, entries: readonly NewAuditEntry[]): Promise<void> {
+  if (entries.length > 0) await insertEntries(db, entries.map(toRow));
+}
+
+export interface AuditLog {
+  /** Soon, in one statement with others: the requests of keys do not wait for it. */
+  write(entry: NewAuditEntry): void;
+  /** When everything that was written is kept. */
+  flush(): Promise<void>;
+}
+
+export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
+  const lane = createLane<NewAuditEntry, void>(
+    async (entries) => {
+      await recordEntries(db, entries);
+      return entries.map(() => undefined);
+    },
+    { batchMax: 256, width: 1 },
+  );
+  const underWay = new Set<Promise<void>>();
+  return {
+    write(entry) {
+      const written = lane(entry)
+        .catch((error: unknown) => log.error({ err: error, entry }, 'audit entry lost'))
+        .finally(() => underWay.delete(written));
+      underWay.add(written);
+    },
+    async flush() {
+      await Promise.all(underWay);
+    },
+  };
+}
+
+function toWire(row: AuditRow): AuditEntry {
+  return {
+    id: row.id,
+    action: row.action,
+    object_id: row.object_id,
+    actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+    fields: row.fields,
+    address: row.address,
+    request_id: row.request_id,
+    created_at: createdAt(row.id),
+  };
+}
+
+export async function getAuditEntries(
+  { db, company }: RequestContext,
+  filters: AuditFilters,
+  page: PageRequest,
+): Promise<Page<AuditEntry>> {
+  const found = await listEntries(db, company.id, filters, page);
+  return { ...found, items: found.items.map(toWire) };
+}

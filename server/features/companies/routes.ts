@@ -1,0 +1,69 @@
+import { defineRoute, type Route } from '../../http/route.ts';
+import { companySettings, companyUpdate, processorConnect } from './schemas.ts';
+import {
+  changeSettings,
+  connect,
+  disconnect,
+  getSettings,
+  noteProcessor,
+  type SettingsDependencies,
+} from './settings.ts';
+
+export type { SettingsDependencies };
+
+const common = {
+  tag: 'Company',
+  resource: 'company',
+  category: 'write',
+  idempotency: 'optional',
+  permission: 'company:write',
+  success: { status: 200, schema: companySettings, shape: 'resource' },
+  errors: [],
+} as const;
+
+/** In the dashboard only. */
+export function companyRoutes(dependencies: SettingsDependencies): Route[] {
+  return [
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/dashboard/company',
+      operationId: 'getCompany',
+      summary: 'Read the settings of the company',
+      permission: 'company:read',
+      category: 'read',
+      idempotency: 'none',
+      handle: ({ context }) => getSettings(context, dependencies),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: '/dashboard/company',
+      operationId: 'updateCompany',
+      summary: 'Change the settings of the company',
+      body: companyUpdate,
+      handle: ({ context, body }) => changeSettings(context, dependencies, body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/dashboard/company/processor',
+      operationId: 'connectProcessor',
+      summary: 'Choose who charges the cards of the live company',
+      stepUp: true,
+      body: processorConnect,
+      prepare: ({ context, body }) => connect(context, dependencies, body),
+      handle: ({ context }) => noteProcessor(context, dependencies, 'acquirer'),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: '/dashboard/company/processor',
+      operationId: 'disconnectProcessor',
+      summary: 'Charge no more cards of the live company',
+      stepUp: true,
+      prepare: ({ context }) => disconnect(context, dependencies),
+      handle: ({ context }) => noteProcessor(context, dependencies, null),
+    }),
+  ];
+}

@@ -1,0 +1,48 @@
+import Type, { type Static } from 'typebox';
+import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { supportedVersions } from '../../http/versions/versions.ts';
+import { limits } from '../../limits.ts';
+
+const afterDunning = Type.Enum(['failed', 'canceled']);
+const days = Type.Array(Type.Integer({ minimum: 1, maximum: limits.dunningDaysMax }), {
+  minItems: 1,
+  maxItems: limits.dunningRetries,
+});
+
+export const companyUpdate = Type.Object(
+  {
+    name: Type.Optional(name()),
+    api_version: Type.Optional(Type.Enum(supportedVersions)),
+    dunning_days: Type.Optional(days),
+    after_dunning: Type.Optional(afterDunning),
+  },
+  { additionalProperties: false },
+);
+export type CompanyUpdate = Static<typeof companyUpdate>;
+
+export const processorConnect = Type.Object(
+  { url: Type.String({ maxLength: limits.urlLength }), secret: Type.String({ minLength: 1, maxLength: 1_000 }) },
+  { additionalProperties: false },
+);
+
+export const companySettings = Type.Object({
+  id: uuid(),
+  account_id: uuid(),
+  name: Type.String(),
+  mode: Type.Enum(['sandbox', 'live']),
+  api_version: Type.String(),
+  supported_versions: Type.Array(Type.String()),
+  dunning_days: days,
+  after_dunning: afterDunning,
+  rate_limits: Type.Array(
+    Type.Object({
+      category: Type.String(),
+      count: nullable(Type.Integer()),
+      window_seconds: nullable(Type.Integer()),
+    }),
+  ),
+  processor: Type.Object({ kind: nullable(Type.Enum(['sandbox', 'acquirer'])), url: nullable(Type.String()) }),
+  acquirers: Type.Array(Type.String(), { description: 'Those that the operator lets merchants connect to.' }),
+  created_at: timestamp(),
+});
+export type CompanySettings = Static<typeof companySettings>;

@@ -1,0 +1,96 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { RateLimits } from '../../http/rate-limits.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { supportedVersions } from '../../http/versions/versions.ts';
+import { createdAt } from '../../platform/ids.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { Vault } from '../../vault/vault.ts';
+import { findSettings, updateProcessor, updateSettings } from './queries.ts';
+import type { CompanySettings, CompanyUpdate } from './schemas.ts';
+import { setDunning } from './service.ts';
+
+/** What a merchant sees and changes of the company in the dashboard. */
+
+export interface SettingsDependencies {
+  readonly vault: Vault;
+  readonly rateLimits: RateLimits;
+  readonly acquirers: readonly string[];
+  readonly forgetAccess: () => void;
+}
+
+export async function getSettings(
+  { db, company }: RequestContext,
+  { vault, rateLimits, acquirers }: SettingsDependencies,
+): Promise<CompanySettings> {
+  const settings = await findSettings(db, company.id);
+  if (!settings) throw notFound('company');
+  const { processor } = settings;
+  return {
+    id: company.id,
+    account_id: company.accountId,
+    name: settings.name,
+    mode: company.mode,
+    api_version: settings.api_version,
+    supported_versions: [...supportedVersions],
+    dunning_days: settings.dunning_days,
+    after_dunning: settings.after_dunning,
+    rate_limits: Object.entries(rateLimits).map(([category, limit]) => ({
+      category,
+      count: limit?.count ?? null,
+      window_seconds: limit?.windowSeconds ?? null,
+    })),
+    processor: { kind: processor, url: processor === 'acquirer' ? await vault.connectedTo(company.id) : null },
+    acquirers: company.mode === 'live' ? [...acquirers] : [],
+    created_at: createdAt(company.id),
+  };
+}
+
+export async function changeSettings(
+  context: RequestContext,
+  dependencies: SettingsDependencies,
+  change: CompanyUpdate,
+): Promise<CompanySettings> {
+  const { db, company } = context;
+  const settings = await findSettings(db, company.id);
+  if (!settings) throw notFound('company');
+  const { dunning_days = settings.dunning_days, after_dunning = settings.after_dunning } = change;
+  if (change.dunning_days || change.after_dunning) await setDunning(db, company.id, dunning_days, after_dunning);
+  await updateSettings(db, company.id, change);
+  dependencies.forgetAccess();
+  return getSettings(context, dependencies);
+}
+
+const timing = { timeoutMs: 10_000, requestLifeMs: 60_000 };
+
+/** The address is one that the operator has named: a merchant's own could lead anywhere inside the operator's network. */
+export async function connect(
+  { company }: RequestContext,
+  { vault, acquirers }: SettingsDependencies,
+  { url, secret }: { url: string; secret: string },
+): Promise<void> {
+  if (company.mode !== 'live') {
+    throw new ApiError('invalid_request', 'The sandbox charges itself. Connect the live company.');
+  }
+  if (!acquirers.includes(url)) {
+    const known = acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'set up by your operator (SVC_ACQUIRERS)';
+    throw invalidField('url', `must be ${known}`);
+  }
+  await vault.connect(company.id, { url, secret: new Secret(secret), ...timing });
+}
+
+export async function noteProcessor(
+  context: RequestContext,
+  dependencies: SettingsDependencies,
+  processor: 'acquirer' | null,
+): Promise<CompanySettings> {
+  await updateProcessor(context.db, context.company.id, processor);
+  dependencies.forgetAccess();
+  return getSettings(context, dependencies);
+}
+
+/** First nobody is sent there any longer, then the connection goes. */
+export async function disconnect({ db, company }: RequestContext, { vault }: SettingsDependencies): Promise<void> {
+  if (company.mode !== 'live') throw new ApiError('invalid_request', 'The sandbox charges itself.');
+  await updateProcessor(db, company.id, null);
+  await vault.connect(company.id, null);
+}

@@ -1,0 +1,167 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { memberPermissions, permissions as keyPermissions } from '../../http/permissions.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { violatedConstraint } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { writeMails } from '../mails/service.ts';
+import {
+  deleteMember,
+  deleteRole,
+  findRoles,
+  lockMember,
+  lockOwners,
+  lockRole,
+  type MemberRow,
+  renewInvitation,
+  type RoleRow,
+  saveCustomRole,
+  updateMember,
+} from './queries.ts';
+import type { Role, RoleCreate, RoleUpdate, TeamMember } from './schemas.ts';
+import { hashOf, invitationMail, newToken, roleToGive, roleToWire, type TeamDependencies, toWire } from './service.ts';
+
+/** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
+
+export function listPermissions(): { data: { key: string; for_keys: boolean }[] } {
+  const forKeys = new Set<string>(keyPermissions);
+  return { data: memberPermissions.map((key) => ({ key, for_keys: forKeys.has(key) })) };
+}
+
+/** A member as it is before a change, in the transaction of the change. */
+async function change(
+  context: RequestContext,
+  id: string,
+  work: (inner: RequestContext, member: MemberRow) => Promise<void>,
+): Promise<TeamMember> {
+  const { company } = context;
+  return context.db.transaction(async (db) => {
+    const inner = { ...context, db };
+    // Before any member: whoever changes an owner waits for whoever changes another.
+    const owners = await lockOwners(db, company.id);
+    const member = await lockMember(db, company.id, id);
+    if (!member) throw notFound('team member');
+    // What somebody may not give, they may not take away either.
+    if (member.status !== 'pending') await roleToGive(inner, member.role_id);
+    await work(inner, member);
+    const after = await lockMember(db, company.id, id);
+    const stillOwned = (await lockOwners(db, company.id)).length > 0;
+    if (owners.length > 0 && !stillOwned) {
+      throw new ApiError('invalid_state_transition', 'A company needs an owner. Make somebody else one first.');
+    }
+    return toWire(after ?? member);
+  });
+}
+
+export const changeRoleOf = (context: RequestContext, id: string, roleId: string): Promise<TeamMember> =>
+  change(context, id, async (inner) => {
+    const role = await roleToGive(inner, roleId);
+    await updateMember(inner.db, inner.company.id, id, { role_id: role.id }, new Date(inner.nowMs));
+  });
+
+function expectStatus(member: MemberRow, statuses: readonly MemberRow['status'][], what: string): void {
+  if (statuses.includes(member.status)) return;
+  throw new ApiError('invalid_state_transition', `This member is ${member.status} and cannot be ${what}.`);
+}
+
+export const blockMember = (context: RequestContext, id: string): Promise<TeamMember> =>
+  change(context, id, async ({ db, company, nowMs, caller }, member) => {
+    expectStatus(member, ['active'], 'blocked');
+    if (caller?.id === id) throw new ApiError('invalid_state_transition', 'You cannot block yourself.');
+    await updateMember(db, company.id, id, { status: 'blocked' }, new Date(nowMs));
+  });
+
+export const unblockMember = (context: RequestContext, id: string): Promise<TeamMember> =>
+  change(context, id, async ({ db, company, nowMs }, member) => {
+    expectStatus(member, ['blocked'], 'unblocked');
+    await updateMember(db, company.id, id, { status: 'active' }, new Date(nowMs));
+  });
+
+const dayMs = 86_400_000;
+
+/** A new link; the one before is worth nothing any longer. */
+export const inviteAgain = (context: RequestContext, dependencies: TeamDependencies, id: string): Promise<TeamMember> =>
+  change(context, id, async (inner, member) => {
+    const { db, company, nowMs } = inner;
+    expectStatus(member, ['pending'], 'invited again');
+    await roleToGive(inner, member.role_id);
+    const token = newToken(company.id);
+    const expiresAt = new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
+    await renewInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
+    await writeMails(db, company.id, nowMs, [invitationMail(dependencies, inner, toWire(member), token)]);
+  });
+
+export async function removeMember(context: RequestContext, id: string): Promise<{ id: string; deleted: true }> {
+  await change(context, id, async ({ db, company, caller }) => {
+    if (caller?.id === id) throw new ApiError('invalid_state_transition', 'You cannot remove yourself.');
+    await deleteMember(db, company.id, id);
+  });
+  return { id, deleted: true };
+}
+
+function checkGiven({ caller }: RequestContext, wanted: readonly string[]): void {
+  const lacking = wanted.filter((permission) => caller && !caller.permissions.includes(permission));
+  if (lacking.length > 0) throw invalidField('permissions', `must be among your own; you lack ${lacking.join(', ')}`);
+}
+
+async function saveRole({ db, company }: RequestContext, role: RoleRow): Promise<Role> {
+  try {
+    await saveCustomRole(db, company.id, role);
+  } catch (error) {
+    if (violatedConstraint(error) !== 'roles_name') throw error;
+    throw new ApiError('resource_already_exists', 'Another role has this name.', { param: 'name' });
+  }
+  return roleToWire(role, true);
+}
+
+export async function createRole(context: RequestContext, input: RoleCreate): Promise<Role> {
+  const { db, company, nowMs } = context;
+  checkGiven(context, input.permissions);
+  const existing = await findRoles(db, company.id);
+  if (existing.filter(({ custom }) => custom).length >= limits.customRoles) {
+    throw new ApiError('invalid_request', `A company has at most ${limits.customRoles} roles of its own.`);
+  }
+  return saveRole(context, {
+    id: newId(nowMs),
+    name: input.name,
+    description: input.description ?? '',
+    default_page: input.default_page ?? '/home',
+    permissions: [...new Set(input.permissions)],
+    custom: true,
+  });
+}
+
+async function customRole({ db, company }: RequestContext, id: string): Promise<RoleRow> {
+  const role = await lockRole(db, company.id, id);
+  if (!role) throw notFound('role');
+  if (!role.custom) throw new ApiError('invalid_state_transition', 'The built-in roles stay as they are.');
+  return role;
+}
+
+export async function changeRole(context: RequestContext, id: string, input: RoleUpdate): Promise<Role> {
+  return context.db.transaction(async (db) => {
+    const inner = { ...context, db };
+    const role = await customRole(inner, id);
+    checkGiven(context, [...role.permissions, ...(input.permissions ?? [])]);
+    return saveRole(inner, {
+      ...role,
+      name: input.name ?? role.name,
+      description: input.description ?? role.description,
+      default_page: input.default_page ?? role.default_page,
+      permissions: input.permissions ? [...new Set(input.permissions)] : role.permissions,
+    });
+  });
+}
+
+export async function removeRole(context: RequestContext, id: string): Promise<{ id: string; deleted: true }> {
+  return context.db.transaction(async (db) => {
+    await customRole({ ...context, db }, id);
+    try {
+      await db.transaction((inner) => deleteRole(inner, context.company.id, id));
+    } catch (error) {
+      if (!violatedConstraint(error)) throw error;
+      throw new ApiError('resource_in_use', 'Members have this role. Give them another one first.');
+    }
+    return { id, deleted: true as const };
+  });
+}

@@ -1,0 +1,298 @@
+import type { Queryable } from '../../platform/database.ts';
+import { type Company, type CompanyRow, toCompany } from '../companies/service.ts';
+
+export interface UserRow {
+  id: string;
+  email: string;
+  email_key: string;
+  email_verified_at: Date | null;
+  first_name: string;
+  last_name: string;
+  password_hash: string;
+  totp_secret: Buffer | null;
+  totp_confirmed_at: Date | null;
+  totp_last_step: number | null;
+  recovery_hashes: Buffer[];
+  failed_attempts: number;
+  locked_until: Date | null;
+}
+
+const columns = `id, email, email_key, email_verified_at, first_name, last_name, password_hash, totp_secret,
+  totp_confirmed_at, totp_last_step, recovery_hashes, failed_attempts, locked_until`;
+const columnsOf = (table: string): string =>
+  columns
+    .split(',')
+    .map((column) => `${table}.${column.trim()}`)
+    .join(', ');
+
+export type NewUser = Pick<
+  UserRow,
+  'id' | 'email' | 'email_key' | 'email_verified_at' | 'first_name' | 'last_name' | 'password_hash'
+>;
+
+export async function insertUser(db: Queryable, user: NewUser): Promise<void> {
+  await db.query(
+    `INSERT INTO users (id, email, email_key, email_verified_at, first_name, last_name, password_hash)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [user.id, user.email, user.email_key, user.email_verified_at, user.first_name, user.last_name, user.password_hash],
+  );
+}
+
+export async function findUserByEmail(db: Queryable, emailKey: string): Promise<UserRow | undefined> {
+  const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE email_key = $1`, [emailKey]);
+  return row;
+}
+
+export async function findUser(db: Queryable, id: string): Promise<UserRow | undefined> {
+  const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE id = $1`, [id]);
+  return row;
+}
+
+export async function lockUser(db: Queryable, id: string): Promise<UserRow | undefined> {
+  const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE id = $1 FOR UPDATE`, [id]);
+  return row;
+}
+
+/** Counts a failure; the last one that is allowed locks for a while, and the count begins anew. */
+export async function countFailure(db: Queryable, id: string, most: number, lockedUntil: Date): Promise<void> {
+  await db.query(
+    `UPDATE users SET failed_attempts = CASE WHEN failed_attempts + 1 >= $2 THEN 0 ELSE failed_attempts + 1 END,
+       locked_until = CASE WHEN failed_attempts + 1 >= $2 THEN $3 ELSE locked_until END
+     WHERE id = $1`,
+    [id, most, lockedUntil],
+  );
+}
+
+export async function forgetFailures(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `UPDATE users SET failed_attempts = 0, locked_until = NULL
+     WHERE id = $1 AND (failed_attempts > 0 OR locked_until IS NOT NULL)`,
+    [id],
+  );
+}
+
+/** False when somebody else was faster with a code of this step. */
+export async function takeTotpStep(db: Queryable, id: string, step: number): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE users SET totp_last_step = $2 WHERE id = $1 AND (totp_last_step IS NULL OR totp_last_step < $2)
+     RETURNING 1`,
+    [id, step],
+  );
+  return rows.length === 1;
+}
+
+/** False when it was used, or never given out. */
+export async function takeRecoveryCode(db: Queryable, id: string, hash: Buffer): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE users SET recovery_hashes = array_remove(recovery_hashes, $2) WHERE id = $1 AND $2 = ANY (recovery_hashes)
+     RETURNING 1`,
+    [id, hash],
+  );
+  return rows.length === 1;
+}
+
+export async function updateNames(db: Queryable, id: string, first: string | null, last: string | null): Promise<void> {
+  await db.query(
+    'UPDATE users SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name) WHERE id = $1',
+    [id, first, last],
+  );
+}
+
+export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
+  await db.query(
+    `UPDATE users SET password_hash = $2, reset_hash = NULL, reset_expires_at = NULL, failed_attempts = 0,
+       locked_until = NULL
+     WHERE id = $1`,
+    [id, hash],
+  );
+}
+
+export async function markVerified(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query('UPDATE users SET email_verified_at = COALESCE(email_verified_at, $2) WHERE id = $1', [id, at]);
+}
+
+export async function setReset(db: Queryable, id: string, hash: Buffer, expiresAt: Date): Promise<void> {
+  await db.query('UPDATE users SET reset_hash = $2, reset_expires_at = $3 WHERE id = $1', [id, hash, expiresAt]);
+}
+
+export async function findUserByReset(db: Queryable, hash: Buffer, at: Date): Promise<UserRow | undefined> {
+  const [row] = await db.query<UserRow>(
+    `SELECT ${columns} FROM users WHERE reset_hash = $1 AND reset_expires_at > $2 FOR UPDATE`,
+    [hash, at],
+  );
+  return row;
+}
+
+export async function setTotpSecret(db: Queryable, id: string, sealed: Buffer): Promise<void> {
+  await db.query(
+    `UPDATE users SET totp_secret = $2, totp_confirmed_at = NULL, totp_last_step = NULL, recovery_hashes = '{}'
+     WHERE id = $1`,
+    [id, sealed],
+  );
+}
+
+export async function confirmTotp(
+  db: Queryable,
+  id: string,
+  at: Date,
+  step: number,
+  recovery: readonly Buffer[],
+): Promise<void> {
+  await db.query('UPDATE users SET totp_confirmed_at = $2, totp_last_step = $3, recovery_hashes = $4 WHERE id = $1', [
+    id,
+    at,
+    step,
+    recovery,
+  ]);
+}
+
+export async function removeTotp(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, recovery_hashes = '{}'
+     WHERE id = $1`,
+    [id],
+  );
+}
+
+export interface SessionRow {
+  id: string;
+  user_id: string;
+  address: string;
+  user_agent: string;
+  last_seen_at: Date;
+  expires_at: Date;
+  stepped_up_at: Date;
+}
+
+const sessionColumns = 'id, user_id, address, user_agent, last_seen_at, expires_at, stepped_up_at';
+
+export async function insertSession(db: Queryable, session: SessionRow, tokenHash: Buffer): Promise<void> {
+  await db.query(`INSERT INTO sessions (token_hash, ${sessionColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, [
+    tokenHash,
+    session.id,
+    session.user_id,
+    session.address,
+    session.user_agent,
+    session.last_seen_at,
+    session.expires_at,
+    session.stepped_up_at,
+  ]);
+}
+
+interface SessionOfUser {
+  readonly session: SessionRow;
+  readonly user: UserRow;
+}
+
+export const findSession = (db: Queryable, tokenHash: Buffer): Promise<SessionOfUser | undefined> =>
+  findSessionWhere(db, 's.token_hash = $1', tokenHash);
+export const findSessionById = (db: Queryable, id: string): Promise<SessionOfUser | undefined> =>
+  findSessionWhere(db, 's.id = $1', id);
+
+async function findSessionWhere(
+  db: Queryable,
+  condition: string,
+  value: Buffer | string,
+): Promise<SessionOfUser | undefined> {
+  const [row] = await db.query<UserRow & { session: Omit<SessionRow, 'user_id'> & Record<string, string> }>(
+    `SELECT ${columnsOf('u')}, json_build_object('id', s.id, 'address', s.address, 'user_agent', s.user_agent,
+       'last_seen_at', s.last_seen_at, 'expires_at', s.expires_at, 'stepped_up_at', s.stepped_up_at) AS session
+     FROM sessions s JOIN users u ON u.id = s.user_id WHERE ${condition}`,
+    [value],
+  );
+  if (!row) return undefined;
+  const { session, ...user } = row;
+  const at = (name: string): Date => new Date(session[name] ?? '');
+  return {
+    user,
+    session: {
+      ...session,
+      user_id: user.id,
+      last_seen_at: at('last_seen_at'),
+      expires_at: at('expires_at'),
+      stepped_up_at: at('stepped_up_at'),
+    },
+  };
+}
+
+export async function touchSession(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query('UPDATE sessions SET last_seen_at = $2 WHERE id = $1', [id, at]);
+}
+
+export async function stepUpSession(db: Queryable, id: string, at: Date): Promise<void> {
+  await db.query('UPDATE sessions SET stepped_up_at = $2 WHERE id = $1', [id, at]);
+}
+
+export async function listSessions(db: Queryable, userId: string, after: Date): Promise<SessionRow[]> {
+  return db.query<SessionRow>(
+    `SELECT ${sessionColumns} FROM sessions WHERE user_id = $1 AND expires_at > now() AND last_seen_at > $2
+     ORDER BY id DESC LIMIT 100`,
+    [userId, after],
+  );
+}
+
+export async function deleteSession(db: Queryable, userId: string, id: string): Promise<boolean> {
+  const rows = await db.query('DELETE FROM sessions WHERE user_id = $1 AND id = $2 RETURNING 1', [userId, id]);
+  return rows.length === 1;
+}
+
+export async function deleteOtherSessions(db: Queryable, userId: string, kept: string | null): Promise<void> {
+  await db.query('DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2', [userId, kept]);
+}
+
+export async function deleteExpiredSessions(db: Queryable, seenBefore: Date): Promise<number> {
+  const rows = await db.query('DELETE FROM sessions WHERE expires_at <= now() OR last_seen_at <= $1 RETURNING 1', [
+    seenBefore,
+  ]);
+  return rows.length;
+}
+
+export interface MembershipRow {
+  readonly company: Company;
+  readonly memberId: string;
+  readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
+  readonly permissions: readonly string[];
+}
+
+/** Of the companies, only those in which the person is active: a blocked member finds none. */
+export async function findMemberships(
+  db: Queryable,
+  userId: string,
+  companyId: string | null,
+): Promise<MembershipRow[]> {
+  const rows = await db.query<{
+    company: CompanyRow;
+    member_id: string;
+    role_id: string;
+    role_name: string;
+    default_page: string;
+    permissions: string[];
+  }>(
+    `SELECT to_jsonb(c) AS company, m.id AS member_id, r.id AS role_id, r.name AS role_name, r.default_page, r.permissions
+     FROM memberships s
+     JOIN team_members m ON m.company_id = s.company_id AND m.id = s.member_id AND m.status = 'active'
+     JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
+     JOIN companies c ON c.id = s.company_id
+     WHERE s.user_id = $1 AND ($2::uuid IS NULL OR s.company_id = $2) ORDER BY c.account_id, c.mode, c.id`,
+    [userId, companyId],
+  );
+  return rows.map((row) => ({
+    company: toCompany(row.company),
+    memberId: row.member_id,
+    role: { id: row.role_id, name: row.role_name, default_page: row.default_page },
+    permissions: row.permissions,
+  }));
+}
+
+export async function insertMembership(
+  db: Queryable,
+  userId: string,
+  companyId: string,
+  memberId: string,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO memberships (user_id, company_id, member_id) VALUES ($1, $2, $3)
+     ON CONFLICT (user_id, company_id) DO UPDATE SET member_id = EXCLUDED.member_id`,
+    [userId, companyId, memberId],
+  );
+}

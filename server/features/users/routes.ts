@@ -1,0 +1,200 @@
+import { defineUserRoute, type UserAnswer, type UserRoute } from '../../http/user-routes.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { notFound } from '../../errors.ts';
+import {
+  passwordChange,
+  resetCompletion,
+  resetRequest,
+  signIn as signInBody,
+  signUp as signUpBody,
+  stepUp as stepUpBody,
+  totpConfirmation,
+  userUpdate,
+} from './schemas.ts';
+import {
+  acceptInvitation,
+  beginTotp,
+  changePassword,
+  changeUser,
+  completeReset,
+  completeTotp,
+  type CurrentSession,
+  endSession,
+  endTotp,
+  readAgain,
+  readSession,
+  requestReset,
+  sessionsOf,
+  showInvitation,
+  showSession,
+  signIn,
+  signUp,
+  stepUp,
+  type UserDependencies,
+} from './service.ts';
+
+export function userRoutes(dependencies: UserDependencies): UserRoute[] {
+  const { db } = dependencies;
+  /** As it stands after what was done. */
+  const signedIn = async (token: string): Promise<UserAnswer> => {
+    const current = await readSession(dependencies, token);
+    return { body: await showSession(db, current), token, userId: current.user.id };
+  };
+  const shown = async (current: CurrentSession): Promise<UserAnswer> => ({
+    body: await showSession(db, await readAgain(db, current)),
+  });
+  return [
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/sign_up',
+      action: 'signUp',
+      needsSession: false,
+      guessable: true,
+      body: signUpBody,
+      status: 201,
+      handle: async ({ body, client }) => signedIn(await signUp(dependencies, body, client)),
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/session',
+      action: 'signIn',
+      needsSession: false,
+      guessable: true,
+      body: signInBody,
+      handle: async ({ body, client }) => signedIn(await signIn(dependencies, body, client)),
+    }),
+    defineUserRoute({
+      method: 'GET',
+      path: '/dashboard/session',
+      needsSession: true,
+      handle: ({ current }) => shown(current),
+    }),
+    defineUserRoute({
+      method: 'DELETE',
+      path: '/dashboard/session',
+      action: 'signOut',
+      needsSession: true,
+      handle: async ({ current }) => {
+        await endSession(dependencies, current, current.session.id);
+        return { body: { signed_out: true }, token: null };
+      },
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/session/step_up',
+      needsSession: true,
+      guessable: true,
+      body: stepUpBody,
+      handle: async ({ current, body }) => {
+        await stepUp(dependencies, current, body);
+        return shown(current);
+      },
+    }),
+    defineUserRoute({
+      method: 'GET',
+      path: '/dashboard/sessions',
+      needsSession: true,
+      handle: async ({ current }) => ({ body: { data: await sessionsOf(dependencies, current) } }),
+    }),
+    defineUserRoute({
+      method: 'DELETE',
+      path: '/dashboard/sessions/:id',
+      action: 'endSession',
+      needsSession: true,
+      handle: async ({ current, params: { id = '' } }) => {
+        if (!isUuid(id)) throw notFound('session');
+        await endSession(dependencies, current, id.toLowerCase());
+        return { body: { id: id.toLowerCase(), ended: true } };
+      },
+    }),
+    defineUserRoute({
+      method: 'PATCH',
+      path: '/dashboard/user',
+      action: 'updateUser',
+      needsSession: true,
+      body: userUpdate,
+      handle: async ({ current, body }) => {
+        await changeUser(dependencies, current, body);
+        return shown(current);
+      },
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/password',
+      action: 'changePassword',
+      needsSession: true,
+      guessable: true,
+      body: passwordChange,
+      handle: async ({ current, body }) => {
+        await changePassword(dependencies, current, body);
+        return shown(current);
+      },
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/password_resets',
+      needsSession: false,
+      guessable: true,
+      body: resetRequest,
+      handle: async ({ body }) => {
+        await requestReset(dependencies, body.email);
+        return { body: { sent: true } };
+      },
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/password_resets/complete',
+      needsSession: false,
+      guessable: true,
+      body: resetCompletion,
+      handle: async ({ body }) => {
+        await completeReset(dependencies, body.token, body.password);
+        return { body: { changed: true } };
+      },
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/totp',
+      needsSession: true,
+      stepUp: true,
+      handle: async ({ current }) => ({ body: await beginTotp(dependencies, current) }),
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/totp/confirm',
+      action: 'enableTotp',
+      needsSession: true,
+      guessable: true,
+      body: totpConfirmation,
+      handle: async ({ current, body }) => ({ body: await completeTotp(dependencies, current, body.code) }),
+    }),
+    defineUserRoute({
+      method: 'DELETE',
+      path: '/dashboard/totp',
+      action: 'disableTotp',
+      needsSession: true,
+      stepUp: true,
+      handle: async ({ current }) => {
+        await endTotp(dependencies, current);
+        return { body: { disabled: true } };
+      },
+    }),
+    defineUserRoute({
+      method: 'GET',
+      path: '/dashboard/invitations/:token',
+      needsSession: false,
+      guessable: true,
+      handle: async ({ params: { token = '' } }) => ({ body: await showInvitation(dependencies, token) }),
+    }),
+    defineUserRoute({
+      method: 'POST',
+      path: '/dashboard/invitations/:token/accept',
+      action: 'acceptInvitation',
+      needsSession: false,
+      guessable: true,
+      body: stepUpBody,
+      handle: async ({ params: { token = '' }, body, client }) =>
+        signedIn(await acceptInvitation(dependencies, token, body, client)),
+    }),
+  ];
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { ApiError, notFound } from '../../errors.ts';
+import type { MemberDirectory } from '../../http/authenticate.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import { keyedHash } from '../../platform/secret.ts';
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  findMemberships,
+  findSession,
+  findSessionById,
+  insertSession,
+  listSessions,
+  type SessionRow,
+  touchSession,
+  type UserRow,
+} from './queries.ts';
+
+/** A session is a random token in a cookie; what is kept of it is a keyed hash. It ends by idleness, by age, or by hand. */
+
+export interface SessionDependencies {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly sessionKey: Buffer;
+}
+
+/** Where a person signs in from. */
+export interface Client {
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+export interface CurrentSession {
+  readonly session: SessionRow;
+  readonly user: UserRow;
+}
+
+const hourMs = 3_600_000;
+const seenIntervalMs = 60_000;
+
+export async function openSession(
+  db: Queryable,
+  { clock, sessionKey }: SessionDependencies,
+  userId: string,
+  client: Client,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const nowMs = clock.nowMs();
+  const session = {
+    id: newId(nowMs),
+    user_id: userId,
+    address: client.address,
+    user_agent: client.userAgent.slice(0, limits.textLength),
+    last_seen_at: new Date(nowMs),
+    expires_at: new Date(nowMs + limits.sessionDays * 24 * hourMs),
+    stepped_up_at: new Date(nowMs),
+  };
+  await insertSession(db, session, keyedHash(sessionKey, token));
+  return token;
+}
+
+const idleSince = (nowMs: number): Date => new Date(nowMs - limits.sessionIdleHours * hourMs);
+
+export async function readSession(
+  { db, clock, sessionKey }: SessionDependencies,
+  token: string | undefined,
+): Promise<CurrentSession> {
+  const found = token ? await findSession(db, keyedHash(sessionKey, token)) : undefined;
+  if (!found) throw new ApiError('missing_session', 'You are not signed in.');
+  const nowMs = clock.nowMs();
+  const { session } = found;
+  if (session.expires_at.getTime() <= nowMs || session.last_seen_at <= idleSince(nowMs)) {
+    throw new ApiError('session_expired', 'Your session has ended. Sign in again.');
+  }
+  if (nowMs - session.last_seen_at.getTime() >= seenIntervalMs) await touchSession(db, session.id, new Date(nowMs));
+  return found;
+}
+
+/** As it stands after a change. */
+export async function readAgain(db: Queryable, { session }: CurrentSession): Promise<CurrentSession> {
+  const found = await findSessionById(db, session.id);
+  if (!found) throw new ApiError('missing_session', 'You are not signed in.');
+  return found;
+}
+
+/** Who a session is in a company: nobody, when its person is not, or no longer, an active member there. */
+export function memberDirectory(dependencies: SessionDependencies): MemberDirectory {
+  return {
+    async find(token, companyId) {
+      const { user, session } = await readSession(dependencies, token);
+      const [membership] = await findMemberships(dependencies.db, user.id, companyId);
+      if (!membership) return undefined;
+      const { company, memberId: id, permissions } = membership;
+      const caller = { kind: 'member' as const, id, name: user.email, permissions, publishable: false };
+      return { company, caller: { ...caller, steppedUpUntilMs: steppedUpUntilMs(session) } };
+    },
+  };
+}
+
+export const steppedUpUntilMs = ({ stepped_up_at }: SessionRow): number =>
+  stepped_up_at.getTime() + limits.stepUpMinutes * 60_000;
+
+export interface ShownSession {
+  readonly id: string;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly current: boolean;
+}
+
+export async function sessionsOf(
+  { db, clock }: SessionDependencies,
+  { user, session: current }: CurrentSession,
+): Promise<ShownSession[]> {
+  const sessions = await listSessions(db, user.id, idleSince(clock.nowMs()));
+  return sessions.map((session) => ({
+    id: session.id,
+    created_at: createdAt(session.id),
+    last_seen_at: session.last_seen_at.toISOString(),
+    expires_at: session.expires_at.toISOString(),
+    address: session.address,
+    user_agent: session.user_agent,
+    current: session.id === current.id,
+  }));
+}
+
+export async function endSession({ db }: SessionDependencies, { user }: CurrentSession, id: string): Promise<void> {
+  if (!(await deleteSession(db, user.id, id))) throw notFound('session');
+}
+
+export async function reapSessions({ db, clock }: Pick<SessionDependencies, 'db' | 'clock'>): Promise<number> {
+  return deleteExpiredSessions(db, idleSince(clock.nowMs()));
+}

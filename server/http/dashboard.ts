@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+
+/** The dashboard's pages: one document for all of them, and the scripts and styles it names. */
+
+const built = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
+
+/** First parts of the paths that the dashboard's own router knows. */
+export const dashboardPages = [
+  'login',
+  'sign-up',
+  'forgot-password',
+  'reset-password',
+  'invitations',
+  'account',
+  'home',
+  'customers',
+  'products',
+  'plans',
+  'orders',
+  'transactions',
+  'subscriptions',
+  'coupons',
+  'in-doubt',
+  'developers',
+  'team',
+  'roles',
+  'audit-log',
+  'settings',
+  'sandbox',
+] as const;
+
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob: https:; connect-src 'self'; " +
+  "font-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+const contentTypes: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+};
+
+export function mountDashboard(app: FastifyInstance): void {
+  const document = existsSync(join(built, 'index.html')) ? readFileSync(join(built, 'index.html')) : undefined;
+  const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    // A program that mistook /orders for /v1/orders is told so; a page is for people.
+    const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
+    if (!isPage) throw new ApiError('resource_not_found', 'There is nothing at this path. The API is under /v1.');
+    if (!document) {
+      throw new ApiError('service_unavailable', 'The dashboard is not built. Run: npm run build -w dashboard');
+    }
+    return reply
+      .header('Content-Type', 'text/html; charset=utf-8')
+      .header('Content-Security-Policy', policy)
+      .header('Referrer-Policy', 'same-origin')
+      .header('Cross-Origin-Opener-Policy', 'same-origin')
+      .header('Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=(), usb=()')
+      .header('Cache-Control', 'no-cache')
+      .send(document);
+  };
+  app.get('/', show);
+  for (const page of dashboardPages) {
+    app.get(`/${page}`, show);
+    app.get(`/${page}/*`, show);
+  }
+  if (!document) return;
+  mountFile(app, '/favicon.svg', join(built, 'favicon.svg'), 'public, max-age=3600');
+  for (const name of readdirSync(join(built, 'assets'))) {
+    // Their names change with their content.
+    mountFile(app, `/assets/${name}`, join(built, 'assets', name), 'public, max-age=31536000, immutable');
+  }
+}
+
+const compressions = {
+  br: (bytes: Buffer): Buffer => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer): Buffer => gzipSync(bytes, { level: 9 }),
+};
+
+/** Compressed when it is first asked for, and then kept. */
+function mountFile(app: FastifyInstance, path: string, file: string, cacheControl: string): void {
+  if (!existsSync(file)) return;
+  const variants = new Map<string, Buffer>();
+  app.get(path, (request, reply) => {
+    const accepted = request.headers['accept-encoding'] ?? '';
+    const encoding = (['br', 'gzip'] as const).find((name) => accepted.includes(name));
+    const variant = encoding ?? 'identity';
+    const bytes =
+      variants.get(variant) ?? (encoding ? compressions[encoding] : (same: Buffer) => same)(readFileSync(file));
+    variants.set(variant, bytes);
+    if (encoding) reply.header('Content-Encoding', encoding);
+    return reply
+      .header('Content-Type', contentTypes[extname(file)] ?? 'application/octet-stream')
+      .header('Vary', 'Accept-Encoding')
+      .header('Cache-Control', cacheControl)
+      .send(bytes);
+  });
+}

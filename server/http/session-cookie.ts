@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
+import { ApiError } from '../errors.ts';
+import { limits } from '../limits.ts';
+
+/** The cookie of the dashboard: out of reach of scripts, and sent by the dashboard's own pages only. */
+export interface SessionCookie {
+  read(request: FastifyRequest): string | undefined;
+  set(reply: FastifyReply, token: string): void;
+  clear(reply: FastifyReply): void;
+}
+
+const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
+
+/** Asked for by the name of the machine itself. */
+export function hasLocalName(request: FastifyRequest): boolean {
+  const host = request.hostname.replaceAll(/^\[|\]$/g, '');
+  return host === 'localhost' || isLoopback(host);
+}
+
+/** Whoever sits at the machine. A name that was pointed at it from outside does not count. */
+export function isLocal(request: FastifyRequest): boolean {
+  return isLoopback(request.ip) && hasLocalName(request);
+}
+
+export function sessionCookie(baseUrl: string): SessionCookie {
+  const secure = baseUrl.startsWith('https:');
+  // A browser takes a name of this kind over TLS, for this very host and the whole of it, or not at all.
+  const name = secure ? '__Host-svc_session' : 'svc_session';
+  const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  return {
+    read(request) {
+      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+      return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+    },
+    set(reply, token) {
+      if (!secure && !hasLocalName(reply.request)) {
+        const message = 'The dashboard signs in over HTTPS only. Set SVC_BASE_URL to the https address of the service.';
+        throw new ApiError('invalid_request', message);
+      }
+      reply.header('Set-Cookie', `${name}=${token}; ${attributes}; Max-Age=${limits.sessionDays * 86_400}`);
+    },
+    clear(reply) {
+      reply.header('Set-Cookie', `${name}=; ${attributes}; Max-Age=0`);
+    },
+  };
+}
+
+/**
+ * A cookie comes along with whatever any page sends here. Browsers say which page it was: what changes something must
+ * come from our own. Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme.
+ */
+export function checkSameSite(request: FastifyRequest): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  const { origin = '', 'sec-fetch-site': site } = request.headers;
+  const ownOrigin = URL.canParse(origin) && new URL(origin).host === request.host;
+  if (ownOrigin && (site === undefined || site === 'same-origin')) return;
+  throw new ApiError('cross_site_request', 'Only the pages of the dashboard itself can do this.');
+}

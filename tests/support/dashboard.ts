@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { Reply, TestService } from './service.ts';
+
+/** A person in front of the dashboard: keeps its cookie as a browser does, and says which page asks. */
+
+export interface Person {
+  readonly email: string;
+  readonly password: string;
+  cookie: string;
+  companies: { id: string; name: string; mode: 'sandbox' | 'live'; permissions: string[]; role: { name: string } }[];
+  call(method: string, path: string, options?: PersonOptions): Promise<Reply>;
+  /** In the sandbox, or in the company named. */
+  in(method: string, path: string, body?: unknown, options?: PersonOptions): Promise<Reply>;
+}
+
+export interface PersonOptions {
+  readonly body?: unknown;
+  readonly company?: string;
+  readonly headers?: Record<string, string>;
+  readonly idempotencyKey?: string;
+}
+
+export const somePassword = 'correct horse battery';
+
+export function newPerson(service: TestService, email = `person-${randomUUID()}@example.com`): Person {
+  const person: Person = {
+    email,
+    password: somePassword,
+    cookie: '',
+    companies: [],
+    async call(method, path, { body, company, headers = {}, idempotencyKey } = {}) {
+      const reply = await service.call(method, path, {
+        key: null,
+        ...(body !== undefined && { body }),
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+        headers: {
+          origin: service.baseUrl,
+          'sec-fetch-site': 'same-origin',
+          ...(person.cookie && { cookie: person.cookie }),
+          ...(company !== undefined && { 'svc-company': company }),
+          ...headers,
+        },
+      });
+      const set = reply.headers.get('set-cookie');
+      if (set) person.cookie = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
+      if (Array.isArray(reply.body.companies)) person.companies = reply.body.companies;
+      return reply;
+    },
+    in(method, path, body, options = {}) {
+      const sandbox = person.companies.find(({ mode }) => mode === 'sandbox');
+      return person.call(method, path, { body, company: sandbox?.id ?? '', ...options });
+    },
+  };
+  return person;
+}
+
+export async function signUp(service: TestService, email?: string): Promise<Person> {
+  const person = newPerson(service, email);
+  const reply = await person.call('POST', '/dashboard/sign_up', {
+    body: {
+      email: person.email,
+      password: person.password,
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      company_name: 'Engines',
+    },
+  });
+  if (reply.status !== 201) throw new Error(`sign-up was answered ${reply.status}: ${reply.text}`);
+  return person;
+}
+
+export const companyOf = (person: Person, mode: 'sandbox' | 'live'): string =>
+  person.companies.find((company) => company.mode === mode)?.id ?? '';
+
+/** Somebody of another role in the sandbox of the person, who came by an invitation. */
+export async function colleague(service: TestService, owner: Person, roleName: string): Promise<Person> {
+  const roles = await owner.in('GET', '/v1/roles');
+  const role = roles.body.data.find(({ name }: { name: string }) => name === roleName);
+  const member = newPerson(service);
+  const invited = await owner.in('POST', '/v1/team_members', {
+    email: member.email,
+    first_name: 'Grace',
+    last_name: 'Hopper',
+    phone_number: '+15551234567',
+    role_id: role?.id,
+  });
+  if (invited.status !== 201) throw new Error(`the invitation was answered ${invited.status}: ${invited.text}`);
+  const accepted = await member.call(
+    'POST',
+    `/dashboard/invitations/${await invitationOf(service, member.email)}/accept`,
+    {
+      body: { password: member.password },
+    },
+  );
+  if (accepted.status !== 200) throw new Error(`accepting was answered ${accepted.status}: ${accepted.text}`);
+  return member;
+}
+
+export async function lastMail(service: TestService, recipient: string): Promise<string> {
+  const [mail] = await service.db.query<{ body: string }>(
+    'SELECT body FROM mails WHERE recipient = $1 ORDER BY id DESC LIMIT 1',
+    [recipient],
+  );
+  return mail?.body ?? '';
+}
+
+export async function invitationOf(service: TestService, recipient: string): Promise<string> {
+  return /invitations\/(\S+)/.exec(await lastMail(service, recipient))?.[1] ?? '';
+}
