@@ -46,10 +46,10 @@ const allGroups: readonly PlaceGroup[] = [
     label: groups.developers,
     places: [
       { to: '/developers', label: places.developers, icon: 'developers' },
-      { to: '/api-keys', label: places.apiKeys, icon: 'developers', permission: 'api_keys:read' },
-      { to: '/webhooks', label: places.webhooks, icon: 'developers', permission: 'webhook_endpoints:read' },
-      { to: '/events', label: places.events, icon: 'developers', permission: 'events:read' },
-      { to: '/requests', label: places.requests, icon: 'developers', permission: 'requests:read' },
+      { to: '/developers/api-keys', label: places.apiKeys, icon: 'key', permission: 'api_keys:read' },
+      { to: '/developers/webhooks', label: places.webhooks, icon: 'webhook', permission: 'webhook_endpoints:read' },
+      { to: '/developers/events', label: places.events, icon: 'bolt', permission: 'events:read' },
+      { to: '/developers/requests', label: places.requests, icon: 'list', permission: 'requests:read' },
     ],
   },
   {
@@ -69,8 +69,8 @@ const allGroups: readonly PlaceGroup[] = [
     label: groups.company,
     places: [
       { to: '/team', label: places.team, icon: 'team', permission: 'team_members:read' },
-      { to: '/roles', label: places.roles, icon: 'team', permission: 'team_members:read' },
-      { to: '/audit-log', label: places.auditLog, icon: 'team', permission: 'audit_log:read' },
+      { to: '/roles', label: places.roles, icon: 'shield', permission: 'team_members:read' },
+      { to: '/audit-log', label: places.auditLog, icon: 'list', permission: 'audit_log:read' },
       { to: '/settings', label: places.settings, icon: 'settings', permission: 'company:read' },
     ],
   },
@@ -95,6 +95,6 @@ export const pageOfFound = {
   subscription: (id: string) => `/subscriptions/${id}`,
   plan: (id: string) => `/plans/${id}`,
   coupon: (id: string) => `/coupons/${id}`,
-  event: (id: string) => `/events/${id}`,
+  event: (id: string) => `/developers/events/${id}`,
   transaction: (id: string) => `/transactions/${id}`,
 } as const;

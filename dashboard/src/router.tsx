@@ -1,11 +1,4 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-  redirect,
-} from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from '@tanstack/react-router';
 import { Toasts } from './components/toasts.tsx';
 import { Crash, NotFound } from './components/not-found.tsx';
 import { Shell } from './components/shell.tsx';
@@ -46,12 +39,12 @@ const companyPages: readonly PageEntry[] = [
   ['/coupons/new', () => import('./pages/coupons/new-coupon.tsx'), 'NewCouponPage'],
   ['/coupons/$id', () => import('./pages/coupons/coupon.tsx'), 'CouponPage'],
   ['/developers', () => import('./pages/developers/developers.tsx'), 'DevelopersPage'],
-  ['/api-keys', () => import('./pages/developers/api-keys.tsx'), 'ApiKeysPage'],
-  ['/events', () => import('./pages/developers/events.tsx'), 'EventsPage'],
-  ['/events/$id', () => import('./pages/developers/event.tsx'), 'EventPage'],
-  ['/requests', () => import('./pages/developers/requests.tsx'), 'RequestsPage'],
-  ['/webhooks', () => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'],
-  ['/webhooks/$id', () => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'],
+  ['/developers/api-keys', () => import('./pages/developers/api-keys.tsx'), 'ApiKeysPage'],
+  ['/developers/events', () => import('./pages/developers/events.tsx'), 'EventsPage'],
+  ['/developers/events/$id', () => import('./pages/developers/event.tsx'), 'EventPage'],
+  ['/developers/requests', () => import('./pages/developers/requests.tsx'), 'RequestsPage'],
+  ['/developers/webhooks', () => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'],
+  ['/developers/webhooks/$id', () => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'],
   ['/team', () => import('./pages/team/team.tsx'), 'TeamPage'],
   ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
   ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
@@ -72,17 +65,10 @@ const rootRoute = createRootRoute({
 });
 
 const shellRoute = createRoute({ getParentRoute: () => rootRoute, id: 'shell', component: Shell });
-const startRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/start' });
-  },
-});
 /** Each role opens somewhere else. */
-const startPage = createRoute({
+const startRoute = createRoute({
   getParentRoute: () => shellRoute,
-  path: '/start',
+  path: '/',
   component: lazyRouteComponent(() => import('./pages/start.tsx'), 'StartPage'),
 });
 
@@ -95,7 +81,7 @@ const inShell = companyPages.map(([path, load, component]) =>
 
 export function makeRouter() {
   return createRouter({
-    routeTree: rootRoute.addChildren([startRoute, ...open, shellRoute.addChildren([startPage, ...inShell])]),
+    routeTree: rootRoute.addChildren([...open, shellRoute.addChildren([startRoute, ...inShell])]),
     defaultPreload: 'intent',
     scrollRestoration: true,
     // Filters are plain text, so the address shows them as people would write them.

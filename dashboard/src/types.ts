@@ -63,10 +63,11 @@ export interface CompanySettings {
   readonly rate_limits: readonly {
     readonly category: string;
     readonly count: number | null;
-    readonly window_seconds: number;
+    readonly window_seconds: number | null;
   }[];
   readonly processor: { readonly kind: 'sandbox' | 'acquirer' | null; readonly url: string | null };
-  readonly card_fields_url: string;
+  /** Addresses that the operator lets merchants connect to. */
+  readonly acquirers: readonly string[];
   readonly created_at: string;
 }
 
@@ -134,7 +135,7 @@ export interface InDoubt {
   readonly currency: string;
   readonly since: string;
   readonly age_seconds: number;
-  readonly last_checked_at: string | null;
+  readonly checks: number;
   readonly next_check_at: string | null;
 }
 
@@ -171,7 +172,8 @@ export interface AuditEntry {
   readonly actor: Actor | null;
   readonly address: string | null;
   readonly request_id: string | null;
-  readonly details: unknown;
+  /** Names of the fields that were sent. */
+  readonly fields: readonly string[];
   readonly created_at: string;
 }
 

@@ -1,7 +1,10 @@
-import { lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense } from 'react';
 
-/** The drawing library is loaded when the first chart is shown. */
-const Plot = lazy(() => import('./plot.tsx'));
+/**
+ * The drawing library is loaded when the first chart is shown. It fails in a browser whose language is none, as that of
+ * `LANG=C`; the figures are worth more than their picture.
+ */
+const Plot = lazy<ComponentType<ChartProps>>(() => import('./plot.tsx').catch(() => ({ default: () => null })));
 
 export interface ChartProps {
   readonly label: string;

@@ -39,9 +39,9 @@ export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
         copy();
       }}
       title={id}
-      aria-label={copied ? common.copied : common.copyId(id)}
       className="inline-flex max-w-full items-center gap-1.5 rounded-[6px] font-mono text-[13px] text-muted hover:text-ink"
     >
+      <span className="sr-only">{copied ? common.copied : common.copy} </span>
       <span className="truncate">{whole ? id : shortId(id)}</span>
       <Icon name={copied ? 'check' : 'copy'} size={14} />
     </button>

@@ -78,14 +78,14 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
       {company.mode === 'sandbox' && (
         <p
           data-testid="sandbox-bar"
-          className="sticky top-0 z-30 bg-sandbox py-0.5 text-center text-sm font-semibold text-on-sandbox"
+          className="sticky top-0 z-30 h-6 bg-sandbox text-center text-sm leading-6 font-semibold text-on-sandbox"
         >
           {shell.sandboxBar}
         </p>
       )}
       <div className="flex">
         <aside
-          className={`fixed inset-y-0 left-0 z-40 flex w-64 flex-col overflow-y-auto border-r border-line bg-surface lg:sticky lg:top-0 lg:h-dvh ${drawer ? '' : 'max-lg:hidden'} ${company.mode === 'sandbox' ? 'lg:pt-6' : ''}`}
+          className={`fixed inset-y-0 left-0 z-40 flex w-64 shrink-0 flex-col overflow-y-auto border-r border-line bg-surface lg:sticky ${drawer ? '' : 'max-lg:hidden'} ${company.mode === 'sandbox' ? 'lg:top-6 lg:h-[calc(100dvh-1.5rem)]' : 'lg:top-0 lg:h-dvh'}`}
         >
           <div className="flex items-center gap-1 p-3 pb-1">
             <CompanySwitcher onChoose={onChoose} />
@@ -113,7 +113,6 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             />
             <button
               type="button"
-              aria-label={shell.searchTitle}
               aria-keyshortcuts="Control+K"
               onClick={() => setPalette(true)}
               className="flex min-h-9 grow items-center gap-2 rounded-[8px] border border-line bg-surface px-3 text-muted hover:border-line-strong sm:max-w-md"
@@ -147,6 +146,7 @@ function Navigation({ company }: { company: Company }) {
               <li key={place.to}>
                 <Link
                   to={place.to}
+                  activeOptions={{ exact: place.to === '/developers' }}
                   className="flex items-center gap-2.5 rounded-[8px] px-2.5 py-1.5 hover:bg-sunken aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent-ink"
                 >
                   <Icon name={place.icon} />

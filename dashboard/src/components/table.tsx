@@ -143,7 +143,7 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   if (page.error && !data) return <Failure error={page.error} retry={() => void page.refetch()} />;
   return (
     <>
-      {(filters || csv) && (
+      {(filters || csv) && !(nothing && atStart && !filtered) && (
         <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
           <div className="flex flex-wrap items-end gap-3">{filters}</div>
           {csv && <CsvExport path={path} query={query} columns={csv.columns} name={csv.name} />}

@@ -24,7 +24,7 @@ export function UserMenu() {
       trigger={
         <button
           type="button"
-          aria-label={shell.userMenu}
+          aria-label={`${initials} ${shell.userMenu}`}
           className="flex size-9 shrink-0 items-center justify-center rounded-full bg-sunken text-sm font-semibold hover:bg-line"
         >
           {initials || <Icon name="team" />}

@@ -13,7 +13,6 @@ export const common = {
   add: 'Add',
   copy: 'Copy',
   copied: 'Copied',
-  copyId: (id: string) => `Copy ${id}`,
   dismiss: 'Dismiss',
   done: 'Done',
   loading: 'Loading',

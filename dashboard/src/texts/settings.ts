@@ -7,7 +7,7 @@ export const settings = {
   versionHint: 'What calls get that name no version themselves. Your dashboard is not affected.',
   dunning: 'When a renewal is declined',
   dunningDays: 'Try again after days',
-  dunningHint: 'Days after the decline, separated by commas, such as 1, 3, 7. Empty: no retries.',
+  dunningHint: 'Days after the decline, separated by commas, such as 1, 3, 7. At least one.',
   dunningInvalid: 'Write whole numbers separated by commas.',
   after: 'When the last retry is declined',
   afters: { failed: 'The subscription fails; it can be retried by hand', canceled: 'The subscription is canceled' },

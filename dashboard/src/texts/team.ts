@@ -50,5 +50,5 @@ export const team = {
   request: 'Request',
   auditEmpty: 'Nothing yet',
   auditEmptyText: 'Everything that changes something is written down here: by people and by keys.',
-  detailsOf: 'Details',
+  fields: 'Fields sent',
 };

@@ -20,6 +20,6 @@ export const transactions = {
     'Every payment has a known outcome. When the answer of a processor is lost, the payment waits here until it is found out. In the sandbox the card 4000 0099 9900 7070 loses its answer.',
   since: 'Since',
   age: 'Age',
-  lastChecked: 'Last asked',
+  checks: 'Asked',
   nextCheck: 'Asked again',
 };

@@ -55,7 +55,7 @@ function Accept({ invitation, token }: { invitation: Invitation; token: string }
     onDone: (session) => {
       client.clear();
       keepSession(client, session);
-      void navigate({ to: '/start' });
+      void navigate({ to: '/' });
     },
   });
   const obstacle =

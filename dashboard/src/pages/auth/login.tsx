@@ -12,7 +12,7 @@ import type { Session } from '../../types.ts';
 import { AuthPage } from './auth-page.tsx';
 
 /** Only a page of our own: an address that leads elsewhere is not followed. */
-const ownPage = (next: string | undefined): string => (next && /^\/[^/\\]/.test(next) ? next : '/start');
+const ownPage = (next: string | undefined): string => (next && /^\/[^/\\]/.test(next) ? next : '/');
 
 export function LoginPage() {
   const [{ next, changed }] = useFilters();

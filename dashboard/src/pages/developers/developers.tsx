@@ -8,10 +8,10 @@ export function DevelopersPage() {
   const { company } = useSignedIn();
   const can = (permission: string) => company.permissions.includes(permission);
   const places = [
-    { to: '/api-keys', text: developers.cards.keys, shown: can('api_keys:read') },
-    { to: '/webhooks', text: developers.cards.webhooks, shown: can('webhook_endpoints:read') },
-    { to: '/events', text: developers.cards.events, shown: can('events:read') },
-    { to: '/requests', text: developers.cards.requests, shown: can('requests:read') },
+    { to: '/developers/api-keys', text: developers.cards.keys, shown: can('api_keys:read') },
+    { to: '/developers/webhooks', text: developers.cards.webhooks, shown: can('webhook_endpoints:read') },
+    { to: '/developers/events', text: developers.cards.events, shown: can('events:read') },
+    { to: '/developers/requests', text: developers.cards.requests, shown: can('requests:read') },
     { to: '/in-doubt', text: developers.cards.inDoubt, shown: can('transactions:read') },
   ].filter(({ shown }) => shown);
   const look = 'panel block p-5 hover:border-line-strong';
@@ -28,7 +28,7 @@ export function DevelopersPage() {
           </li>
         ))}
         <li>
-          <a href="/openapi.json" className={look}>
+          <a href="/docs" className={look}>
             <span className="block font-semibold">{referenceTitle}</span>
             <span className="block text-sm text-muted">{referenceText}</span>
           </a>

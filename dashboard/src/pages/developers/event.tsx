@@ -15,7 +15,7 @@ export function EventPage() {
   return (
     <Load query={query}>
       {(event) => (
-        <Page title={event.type} back={{ to: '/events', label: developers.eventsTitle }}>
+        <Page title={event.type} back={{ to: '/developers/events', label: developers.eventsTitle }}>
           <Panel title={common.details}>
             <Facts
               facts={[
@@ -25,7 +25,7 @@ export function EventPage() {
                 [developers.sequence, event.sequence],
                 event.request_id !== null && [
                   developers.request,
-                  <TextLink key="request" to="/requests" search={{ request_id: event.request_id }}>
+                  <TextLink key="request" to="/developers/requests" search={{ request_id: event.request_id }}>
                     {event.request_id}
                   </TextLink>,
                 ],

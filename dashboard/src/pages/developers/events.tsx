@@ -26,7 +26,7 @@ export function EventsPage() {
         everyMs={lookEveryMs}
         label={developers.eventsTitle}
         keyOf={({ id }) => id}
-        link={({ id }) => `/events/${id}`}
+        link={({ id }) => `/developers/events/${id}`}
         filters={
           <>
             <SelectFilter

@@ -17,7 +17,7 @@ export function GettingStarted() {
   const customers = useList<Customer>('/v1/customers', one, { enabled: useCan('customers:read') && fresh });
   if (!fresh) return null;
   const steps = [
-    { to: '/api-keys', text: home.steps.key, done: (keys.data?.data.length ?? 0) > 0, shown: canKeys },
+    { to: '/developers/api-keys', text: home.steps.key, done: (keys.data?.data.length ?? 0) > 0, shown: canKeys },
     { to: '/products', text: home.steps.product, done: (products.data?.data.length ?? 0) > 0, shown: true },
     { to: '/customers', text: home.steps.customer, done: (customers.data?.data.length ?? 0) > 0, shown: true },
     { to: '/orders/new', text: home.steps.order, done: false, shown: true },

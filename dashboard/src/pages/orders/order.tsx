@@ -111,7 +111,7 @@ function Details({ order }: { order: Order }) {
                 order.description !== null && [common.description, order.description],
                 order.request_id !== null && [
                   orders.request,
-                  <TextLink key="request" to="/requests" search={{ request_id: order.request_id }}>
+                  <TextLink key="request" to="/developers/requests" search={{ request_id: order.request_id }}>
                     {order.request_id}
                   </TextLink>,
                 ],

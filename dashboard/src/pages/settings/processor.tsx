@@ -4,7 +4,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { TextField } from '../../components/fields.tsx';
+import { SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -46,7 +46,9 @@ export function Processor({ company, reason }: { company: CompanySettings; reaso
       ) : (
         <p className="text-muted">{settings.processorNone}</p>
       )}
-      {open === 'connect' && <Connect url={url ?? ''} onClose={close} />}
+      {open === 'connect' && (
+        <Connect url={url ?? company.acquirers[0] ?? ''} acquirers={company.acquirers} onClose={close} />
+      )}
       {open === 'disconnect' && (
         <Confirm
           title={settings.disconnect}
@@ -63,7 +65,7 @@ export function Processor({ company, reason }: { company: CompanySettings; reaso
   );
 }
 
-function Connect({ url, onClose }: { url: string; onClose: () => void }) {
+function Connect({ url, acquirers, onClose }: { url: string; acquirers: readonly string[]; onClose: () => void }) {
   const form = useForm({
     initial: { url, secret: '' },
     send: (body, key) => call<CompanySettings>('POST', '/dashboard/company/processor', { body, key }),
@@ -75,7 +77,16 @@ function Connect({ url, onClose }: { url: string; onClose: () => void }) {
   return (
     <Dialog title={settings.connect} onClose={onClose}>
       <Form form={form} submit={settings.connect} onCancel={onClose}>
-        <TextField form={form} name="url" label={settings.url} type="url" placeholder="https://…" />
+        {acquirers.length > 0 ? (
+          <SelectField
+            form={form}
+            name="url"
+            label={settings.url}
+            choices={acquirers.map((value) => ({ value, label: value }))}
+          />
+        ) : (
+          <TextField form={form} name="url" label={settings.url} type="url" placeholder="https://…" />
+        )}
         <TextField
           form={form}
           name="secret"

@@ -40,14 +40,16 @@ export function SettingsPage() {
                       header: settings.limit,
                       end: true,
                       cell: ({ count, window_seconds }) =>
-                        count === null ? settings.off : settings.limitText(count, window_seconds),
+                        count === null || window_seconds === null
+                          ? settings.off
+                          : settings.limitText(count, window_seconds),
                     },
                   ]}
                 />
               </Panel>
               <Panel title={settings.cardFields}>
                 <p className="mb-3 text-muted">{settings.cardFieldsText}</p>
-                <Code label="HTML" text={`<script src="${company.card_fields_url}"></script>`} />
+                <Code label="HTML" text={`<script src="${location.origin}/svc.js"></script>`} />
               </Panel>
             </div>
           </div>

@@ -4,7 +4,6 @@ import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextFilter } from '../../components/filters.tsx';
-import { JsonView } from '../../components/json-view.tsx';
 import { Empty, Facts, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
@@ -39,6 +38,7 @@ export function AuditLogPage() {
             { header: 'object_id', value: (entry) => entry.object_id },
             { header: 'actor', value: ({ actor }) => actor?.name },
             { header: 'actor_id', value: ({ actor }) => actor?.id },
+            { header: 'fields', value: ({ fields }) => fields.join(' ') },
             { header: 'address', value: ({ address }) => address },
             { header: 'request_id', value: ({ request_id }) => request_id },
           ],
@@ -63,17 +63,22 @@ export function AuditLogPage() {
               facts={[
                 [team.actor, open.actor?.name ?? open.actor?.kind],
                 open.object_id !== null && [team.object, <CopyId key="object" id={open.object_id} whole />],
+                open.fields.length > 0 && [
+                  team.fields,
+                  <code key="fields" className="font-mono text-[13px]">
+                    {open.fields.join(', ')}
+                  </code>,
+                ],
                 [team.address, open.address],
                 open.request_id !== null && [
                   team.request,
-                  <TextLink key="request" to="/requests" search={{ request_id: open.request_id }}>
+                  <TextLink key="request" to="/developers/requests" search={{ request_id: open.request_id }}>
                     {open.request_id}
                   </TextLink>,
                 ],
                 [common.date, <DateTime key="at" at={open.created_at} />],
               ]}
             />
-            <JsonView value={open.details} label={team.detailsOf} />
           </div>
         </Dialog>
       )}

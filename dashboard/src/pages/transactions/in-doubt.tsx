@@ -32,11 +32,7 @@ export function InDoubtPage() {
                 { header: common.type, cell: ({ type }) => words(type) },
                 { header: transactions.age, cell: ({ age_seconds }) => duration(age_seconds), end: true },
                 { header: transactions.since, cell: ({ since }) => <DateTime at={since} />, wide: true },
-                {
-                  header: transactions.lastChecked,
-                  cell: ({ last_checked_at }) => <DateTime at={last_checked_at} />,
-                  wide: true,
-                },
+                { header: transactions.checks, cell: ({ checks }) => checks, end: true, wide: true },
                 {
                   header: transactions.nextCheck,
                   cell: ({ next_check_at }) => <DateTime at={next_check_at} />,

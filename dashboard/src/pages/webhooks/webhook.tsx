@@ -44,7 +44,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
       title={endpoint.url}
       badge={<Badge status={endpoint.status} />}
       lead={endpoint.description}
-      back={{ to: '/webhooks', label: webhooks.title }}
+      back={{ to: '/developers/webhooks', label: webhooks.title }}
       actions={
         <>
           <Button kind="primary" reason={reason} onClick={() => setOpen('test')}>
@@ -108,7 +108,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
           danger
           done={webhooks.deleted}
           send={(key) => call('DELETE', path, { key })}
-          onDone={() => void navigate({ to: '/webhooks' })}
+          onDone={() => void navigate({ to: '/developers/webhooks' })}
           onClose={close}
         >
           {webhooks.deleteText}

@@ -30,7 +30,7 @@ export function WebhooksPage() {
         path="/v1/webhook_endpoints"
         label={webhooks.title}
         keyOf={({ id }) => id}
-        link={({ id }) => `/webhooks/${id}`}
+        link={({ id }) => `/developers/webhooks/${id}`}
         columns={[
           { header: webhooks.url, cell: ({ url }) => <span className="break-all">{url}</span> },
           { header: common.status, cell: ({ status }) => <Badge status={status} /> },
@@ -54,10 +54,10 @@ export function WebhooksPage() {
       />
       {adding && <EndpointForm onClose={() => setAdding(false)} onDone={setMade} />}
       {made && (
-        <Dialog title={webhooks.secretTitle} onClose={() => void navigate({ to: `/webhooks/${made.id}` })}>
+        <Dialog title={webhooks.secretTitle} onClose={() => void navigate({ to: `/developers/webhooks/${made.id}` })}>
           <SecretOnce secret={made.signing_secret} note={webhooks.secretOnce} />
           <div className="mt-4 flex justify-end">
-            <Button kind="primary" onClick={() => void navigate({ to: `/webhooks/${made.id}` })}>
+            <Button kind="primary" onClick={() => void navigate({ to: `/developers/webhooks/${made.id}` })}>
               {common.done}
             </Button>
           </div>
