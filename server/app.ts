@@ -31,6 +31,7 @@ import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
+import { mountGuides } from './http/guides.ts';
 import { mountMailPages } from './http/mail-pages.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -123,6 +124,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   );
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
+  mountGuides(app);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
   await mountMailPages(app, {

@@ -70,7 +70,7 @@ function isLocal(request: FastifyRequest): boolean {
 }
 
 function nothingHere(): ApiError {
-  return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+  return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
 }
 
 /** Addresses in a text become links; everything else stays text. */
