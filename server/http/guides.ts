@@ -171,6 +171,7 @@ function rendererFor(markdown: Marked, file: string, files: Files): InstanceType
     return `<pre tabindex="0"><code${language && ` class="language-${escaped(language)}"`}>${escaped(text)}\n</code></pre>\n`;
   };
   renderer.table = (token) => `<div class="scroll" tabindex="0">${usual.table(token)}</div>\n`;
+  renderer.checkbox = ({ checked }) => (checked ? '☑ ' : '☐ ');
   renderer.link = ({ href, tokens }) => {
     const text = renderer.parser.parseInline(tokens);
     if (/^(https?:\/\/|#|\/)/.test(href)) return `<a href="${escaped(href)}">${text}</a>`;

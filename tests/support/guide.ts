@@ -5,7 +5,7 @@ import { marked, type Tokens } from 'marked';
  *
  * - `sh run`: pasted into one shell, block after block. `sh run background`: left running until the guide ends.
  * - `js run`: the blocks of a guide are one program, run where the first of them stands.
- * - `js file=NAME`: saved under that name.
+ * - `js file=NAME`, `html file=NAME`: saved under that name.
  * - `json expect`, `text expect`: what the block before printed. JSON has at least these fields; `…` is any text.
  */
 
@@ -42,7 +42,7 @@ export function stepsOf(markdown: string): Step[] {
 /** Why what was printed is not what the guide shows; empty when it is. */
 export function difference({ format, text }: Expected, printed: string): string {
   if (format === 'text') {
-    return like(text.trim(), printed.trim()) ? '' : `expected:\n${text}\nprinted:\n${printed}`;
+    return like(tidy(text), tidy(printed)) ? '' : `expected:\n${text}\nprinted:\n${printed}`;
   }
   let actual: unknown;
   try {
@@ -66,6 +66,8 @@ function missing(expected: unknown, actual: unknown, path: string): string {
   const found = actual as Record<string, unknown>;
   return parts.map(([name, value]) => missing(value, found[name], `${path}.${name}`)).find(Boolean) ?? '';
 }
+
+const tidy = (text: string): string => text.replaceAll(/ +$/gm, '').trim();
 
 function like(pattern: string, text: string): boolean {
   const escaped = pattern.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
