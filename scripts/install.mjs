@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const event = process.env.npm_lifecycle_event ?? '';
 // The service itself runs without the development dependencies, which makes the first start faster.
-const withoutDevelopment = event === 'prestart' || event === 'presvc';
+const withoutDevelopment = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 20) {
