@@ -1,6 +1,7 @@
-// Plain JavaScript that any Node from 20 on can run: installs what the lockfile names when that is missing or older.
+// Plain JavaScript that any Node from 20 on can run: installs what the lockfile names when that is missing or older, and
+// builds the dashboard when its sources have changed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createHash } from 'node:crypto';
@@ -8,7 +9,7 @@ import { createHash } from 'node:crypto';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const event = process.env.npm_lifecycle_event ?? '';
 // The service itself runs without the development dependencies, which makes the first start faster.
-const withoutDevelopment = event === 'prestart' || event === 'presvc';
+const withoutDevelopment = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 20) {
@@ -35,4 +36,33 @@ if (!upToDate) {
     : spawnSync('npm', arguments_, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
   if (result.status !== 0) process.exit(result.status ?? 1);
   writeFileSync(marker, `${lockHash} ${omit.length > 0 ? 'production' : 'all'}\n`);
+}
+
+// The dashboard is built here, once for each state of its sources, so that nothing else has to be started for it.
+const dashboard = join(root, 'dashboard');
+const built = join(dashboard, 'dist', '.built');
+const sources = ['index.html', 'package.json', 'vite.config.ts', 'src', 'public']
+  .map((name) => join(dashboard, name))
+  .filter((path) => existsSync(path))
+  .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
+const sourceHash = createHash('sha256');
+for (const path of [...sources, join(root, 'package-lock.json')]) sourceHash.update(readFileSync(path));
+const state = sourceHash.digest('hex');
+
+if (sources.length > 2 && !(existsSync(built) && readFileSync(built, 'utf8') === state)) {
+  console.error('Building the dashboard …');
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
+  const result = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
+    cwd: dashboard,
+    stdio: ['ignore', 2, 2],
+  });
+  if (result.status !== 0) process.exit(result.status ?? 1);
+  writeFileSync(built, state);
+}
+
+function filesIn(directory) {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
 }

@@ -49,6 +49,7 @@ import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
 import { mountFiles } from './http/files.ts';
 import { mountDashboard } from './http/dashboard.ts';
+import { mountGuides } from './http/guides.ts';
 import { mountMailbox } from './http/mailbox.ts';
 import { mountOperations } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -162,6 +163,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', () => audit.flush());
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
+  mountGuides(app);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
   mountMailbox(app, config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize));

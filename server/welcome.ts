@@ -3,8 +3,8 @@ import type { Service } from './service.ts';
 /** What a newcomer sees after `npm start`. */
 export function welcome({ baseUrl, demo }: Service, startedInMs: number): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``, `  API             ${baseUrl}/v1`];
-  lines.push(`  API reference   ${baseUrl}/docs`);
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
+  lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
   if (demo) lines.push(`  Demo checkout   ${baseUrl}/demo/checkout`);
   if (demo) {
     lines.push(

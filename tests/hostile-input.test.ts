@@ -516,7 +516,7 @@ const brokenRequests: Record<string, () => string | Buffer> = {
   'climbs out of its path, encoded': () => head('GET /v1/customers/%2e%2e/%2e%2e', closed),
   'doubles a slash': () => head('GET //v1//customers', closed),
   'asks for all of the server': () => head('OPTIONS *', closed),
-  'names a host that is none': () => head('GET /docs/', closed).replace('Host: x', 'Host: <x>'),
+  'names a host that is none': () => head('GET /docs/api/', closed).replace('Host: x', 'Host: <x>'),
 };
 
 for (const [what, request] of Object.entries(brokenRequests)) {

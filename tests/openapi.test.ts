@@ -288,7 +288,7 @@ test('every example fits the schema it stands in', () => {
 });
 
 test('the reference page loads nothing from another host', async () => {
-  const page = await fetch(`${service.baseUrl}/docs`);
+  const page = await fetch(`${service.baseUrl}/docs/api`);
   assert.equal(page.status, 200);
   assert.equal(new URL(page.url).origin, service.baseUrl);
   const html = await page.text();
@@ -302,7 +302,7 @@ test('the reference page loads nothing from another host', async () => {
 });
 
 test('the reference page forbids the browser to load or send anything elsewhere', async () => {
-  for (const path of ['/docs/', '/docs/js/scalar.js']) {
+  for (const path of ['/docs/api/', '/docs/api/js/scalar.js']) {
     const reply = await fetch(service.baseUrl + path);
     const policy = Object.fromEntries(
       (reply.headers.get('content-security-policy') ?? '').split(';').map((rule) => {
@@ -321,7 +321,7 @@ test('the reference page forbids the browser to load or send anything elsewhere'
 });
 
 test('the reference page does not ask for the fonts or the telemetry of its maker', async () => {
-  const html = await (await fetch(`${service.baseUrl}/docs/`)).text();
+  const html = await (await fetch(`${service.baseUrl}/docs/api/`)).text();
   assert.match(html, /"withDefaultFonts":\s*false/);
   assert.match(html, /"telemetry":\s*false/);
   assert.match(html, /"url":\s*"\/openapi\.json"/);

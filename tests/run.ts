@@ -26,6 +26,8 @@ const slowest = [
   'tests/renewals.test.ts',
   'tests/start.test.ts',
   'tests/browser/card-fields.test.ts',
+  'tests/browser/shop.test.ts',
+  'tests/guides.test.ts',
   'server/features/coupons/race.test.ts',
   'server/features/sandbox/clock.test.ts',
   'server/features/orders/in-doubt.test.ts',

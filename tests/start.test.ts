@@ -198,7 +198,13 @@ let service = await start(folder);
 test('a first start prints the address, the keys and where the reference is', async () => {
   const demo = await readDemo(folder);
   const { stdout } = service.output;
-  for (const text of [`${service.baseUrl}/v1`, `${service.baseUrl}/docs`, demo.secret_key, demo.publishable_key]) {
+  for (const text of [
+    `${service.baseUrl}/v1`,
+    `${service.baseUrl}/docs`,
+    `${service.baseUrl}/docs/api`,
+    demo.secret_key,
+    demo.publishable_key,
+  ]) {
     assert.ok(stdout.includes(text), `${text} is not in:\n${stdout}`);
   }
   assert.equal((await fetch(`${service.baseUrl}/docs`)).status, 200);

@@ -73,7 +73,8 @@ function mountDemo(app: FastifyInstance, sdk: Asset, options: CardFieldsOptions)
 }
 
 function demoOf({ demo }: CardFieldsOptions): DemoCheckout {
-  if (!demo) throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+  if (!demo)
+    throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
   return demo;
 }
 

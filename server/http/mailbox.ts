@@ -45,7 +45,7 @@ function sendPage(reply: FastifyReply, title: string, content: string): FastifyR
 }
 
 function nothingHere(): ApiError {
-  return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+  return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
 }
 
 /** Addresses in a text become links; everything else stays text. */

@@ -34,8 +34,8 @@ export async function mountReference(app: FastifyInstance, routes: readonly Rout
     if (request.url.endsWith('.js')) reply.header('Cache-Control', 'public, max-age=3600');
     return reply.code(answer.statusCode).send(answer.rawPayload);
   };
-  app.get('/docs', show);
-  app.get('/docs/*', show);
+  app.get('/docs/api', show);
+  app.get('/docs/api/*', show);
 }
 
 /** Made when somebody first asks for it: it takes a fifth of a second and 25 MB, and most processes never show it. */
@@ -43,7 +43,7 @@ async function referencePage(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const page = fastify();
   await page.register(scalar, {
-    routePrefix: '/docs',
+    routePrefix: '/docs/api',
     configuration: { url: '/openapi.json', pageTitle: 'Payments API', withDefaultFonts: false, telemetry: false },
   });
   await page.ready();

@@ -155,7 +155,7 @@ function unknownPath(mounted: readonly Mounted[], request: FastifyRequest): ApiE
   const path = request.url.split('?')[0] ?? '';
   const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
   if (allowed.length === 0) {
-    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs.');
+    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
   }
   return new ApiError('invalid_request', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, {
     status: 405,

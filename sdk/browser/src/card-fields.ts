@@ -34,7 +34,8 @@ const apiFields: Record<string, FieldName> = {
 const apiNames: Record<FieldName, string> = { number: 'card.number', expiry: 'card.exp_month', cvc: 'card.cvc' };
 
 function run(start: Start, port: MessagePort): void {
-  const live = start.publishableKey.startsWith('svc_live_');
+  const { publishableKey, dashboard } = start;
+  const live = dashboard ? dashboard.live === true : publishableKey.startsWith('svc_live_');
   const texts: CardTexts = { ...englishTexts, ...start.texts };
   const form = elementById('form');
   let rule = ruleFor('', live);
@@ -169,7 +170,7 @@ function run(start: Start, port: MessagePort): void {
       cvc: cvc.digits(),
     };
     setBusy(true);
-    const outcome = await requestToken(start.publishableKey, card, options);
+    const outcome = await requestToken(dashboard ?? publishableKey, card, options);
     setBusy(false);
     if ('token' in outcome) return send({ type: 'token', call, token: outcome.token });
     showApiError(outcome.error, outcome.status);
@@ -242,6 +243,8 @@ function waitForPage(): void {
     const [port] = event.ports;
     if (event.source !== window.parent || event.origin !== origin) return;
     if (event.data?.type !== 'svc:start' || !port) return;
+    // The session of the dashboard is for its own pages.
+    if (event.data.dashboard && origin !== location.origin) return;
     window.removeEventListener('message', onMessage);
     run(event.data, port);
   };

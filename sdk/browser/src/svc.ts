@@ -5,6 +5,16 @@ export interface SvcOptions {
   readonly baseUrl?: string;
 }
 
+/** The dashboard has no key; its pages, and no others, capture cards with the session of who is signed in. */
+export interface DashboardSession {
+  /** The company. */
+  readonly session: string;
+  readonly live?: boolean;
+}
+
+/** A publishable key. */
+export type Credential = string | DashboardSession;
+
 export interface ThemeColors {
   readonly text?: string;
   readonly background?: string;
@@ -155,6 +165,7 @@ export type ToFrame =
   | {
       readonly type: 'svc:start';
       readonly publishableKey: string;
+      readonly dashboard?: DashboardSession;
       readonly theme: Theme;
       readonly texts: Partial<CardTexts>;
       readonly language: string;
@@ -184,11 +195,15 @@ const ringPx = 4;
 const scriptUrl = import.meta.url;
 
 /** Starts the SDK with a publishable key. */
-export function Svc(publishableKey: string, options: SvcOptions = {}): SvcClient {
+export function Svc(credential: Credential, options: SvcOptions = {}): SvcClient {
+  if (typeof credential === 'string') checkKey(credential);
+  const serviceUrl = serviceUrlOf(options);
+  return { cardFields: (fieldOptions = {}) => createCardFields(credential, serviceUrl, fieldOptions) };
+}
+
+function checkKey(publishableKey: string): void {
   if (/_sk_/.test(publishableKey)) throw new Error('This is a secret key. A page must only have a publishable key.');
   if (!/^svc_\w+_pk_/.test(publishableKey)) throw new Error('Pass a publishable key: svc_test_pk_… or svc_live_pk_….');
-  const serviceUrl = serviceUrlOf(options);
-  return { cardFields: (fieldOptions = {}) => createCardFields(publishableKey, serviceUrl, fieldOptions) };
 }
 
 function serviceUrlOf({ baseUrl }: SvcOptions): URL {
@@ -208,7 +223,7 @@ interface Call {
   readonly reject: (error: SvcError) => void;
 }
 
-function createCardFields(publishableKey: string, serviceUrl: URL, options: CardFieldsOptions): CardFields {
+function createCardFields(credential: Credential, serviceUrl: URL, options: CardFieldsOptions): CardFields {
   let frame: HTMLIFrameElement | undefined;
   let port: MessagePort | undefined;
   let call: Call | undefined;
@@ -247,7 +262,9 @@ function createCardFields(publishableKey: string, serviceUrl: URL, options: Card
     port.start();
     const { theme = {}, texts = {}, language = 'en' } = options;
     const { direction } = getComputedStyle(target);
-    const start: ToFrame = { type: 'svc:start', publishableKey, theme, texts, language, direction };
+    const identity =
+      typeof credential === 'string' ? { publishableKey: credential } : { publishableKey: '', dashboard: credential };
+    const start: ToFrame = { type: 'svc:start', ...identity, theme, texts, language, direction };
     target.contentWindow?.postMessage(start, serviceUrl.origin, [channel.port2]);
     for (const message of waiting.splice(0)) send(message);
   }

@@ -1,4 +1,4 @@
-import type { CardToken, ErrorDetails, TokenOptions } from './svc.ts';
+import type { CardToken, Credential, ErrorDetails, TokenOptions } from './svc.ts';
 
 const tokenTimeoutMs = 30_000;
 
@@ -15,18 +15,22 @@ export type TokenOutcome =
   | { readonly error: ErrorDetails; readonly status: number };
 
 export async function requestToken(
-  publishableKey: string,
+  credential: Credential,
   card: CardInput,
   { billing_details }: TokenOptions,
 ): Promise<TokenOutcome> {
+  const ofDashboard = typeof credential !== 'string';
+  const authorization: Record<string, string> = ofDashboard
+    ? { 'svc-company': credential.session }
+    : { authorization: `Bearer ${credential}` };
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), tokenTimeoutMs);
   try {
     const response = await fetch('v1/card_tokens', {
       method: 'POST',
-      headers: { authorization: `Bearer ${publishableKey}`, 'content-type': 'application/json' },
+      headers: { ...authorization, 'content-type': 'application/json' },
       body: JSON.stringify({ card, ...(billing_details && { billing_details }) }),
-      credentials: 'omit',
+      credentials: ofDashboard ? 'same-origin' : 'omit',
       cache: 'no-store',
       redirect: 'error',
       signal: abort.signal,

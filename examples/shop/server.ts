@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+// In a project of your own: from '@svc/node'.
+import {
+  ConnectionError,
+  type Customer,
+  type Event,
+  IdempotencyError,
+  InvalidRequestError,
+  type Order,
+  ProcessingError,
+  Svc,
+  SvcError,
+  webhooks,
+  WebhookSignatureError,
+} from '../../sdk/node/src/index.ts';
+
+/**
+ * A small shop. The page shows the products and keeps the cart; this server makes the order, and believes in a payment
+ * when a webhook with a good signature says so.
+ */
+
+const { baseUrl, secretKey, publishableKey } = readSettings();
+const webhookSecret = process.env.SVC_WEBHOOK_SECRET;
+const svc = new Svc(secretKey, { baseUrl });
+
+interface Purchase {
+  status: 'paying' | 'paid' | 'declined' | 'refunded';
+  total?: string;
+  orderNumber?: string;
+  orderId?: string;
+  /** Why it was declined, for the shopper. */
+  message?: string;
+  /** Of the newest event seen: an older one that arrives late must not undo it. */
+  sequence: number;
+}
+
+/** By the id that the page chose for the purchase. A real shop has a database for this. */
+const purchases = new Map<string, Purchase>();
+
+const page = readFileSync(new URL('index.html', import.meta.url), 'utf8');
+const style = readFileSync(new URL('shop.css', import.meta.url), 'utf8');
+
+const routes: Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => unknown>> = {
+  'GET /': showPage,
+  'GET /shop.css': (_request, response) => response.setHeader('Content-Type', 'text/css').end(style),
+  'GET /products': async (_request, response) => sendJson(response, 200, await products()),
+  'POST /purchases': buy,
+  'POST /webhooks': receiveWebhook,
+};
+
+const server = createServer((request, response) => {
+  answer(request, response).catch((error: unknown) => {
+    process.stderr.write(`${error instanceof SvcError ? `${error.code}: ${error.message}` : String(error)}\n`);
+    if (!response.headersSent) sendJson(response, 500, { message: 'Something went wrong here. Please try again.' });
+  });
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  const path = (request.url ?? '/').split('?')[0] ?? '/';
+  const [, kind, id = ''] = path.split('/');
+  if (request.method === 'GET' && kind === 'orders' && id) return showPage(request, response);
+  if (request.method === 'GET' && kind === 'purchases' && id) return showPurchase(id, response);
+  const route = routes[`${request.method} ${path}`];
+  return route ? route(request, response) : response.writeHead(404).end('There is nothing here.');
+}
+
+function showPage(_request: IncomingMessage, response: ServerResponse): void {
+  const nonce = randomBytes(16).toString('base64');
+  const policy =
+    `default-src 'none'; script-src 'nonce-${nonce}' ${baseUrl}; style-src 'self'; connect-src 'self'; ` +
+    `frame-src ${baseUrl}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  response.setHeader('Content-Type', 'text/html; charset=utf-8').setHeader('Content-Security-Policy', policy);
+  const filled: Record<string, string> = { nonce, baseUrl, publishableKey };
+  response.end(page.replaceAll(/\{\{(\w+)\}\}/g, (_match, name: string) => filled[name] ?? ''));
+}
+
+async function products(): Promise<unknown[]> {
+  const { data } = await svc.products.list({ active: true, limit: 12, sort: 'created_at' });
+  return data.map(({ id, name, description, pricing }) => ({ id, name, description, ...pricing }));
+}
+
+interface Checkout {
+  readonly id: string;
+  readonly items: readonly { readonly product_id: string; readonly quantity: number }[];
+  readonly card_token: string;
+  readonly customer: { readonly name: string; readonly email: string; readonly phone: string };
+}
+
+/** Prices are the catalog's: the page says what is bought, never what it costs. */
+async function buy(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const checkout = JSON.parse((await bodyOf(request)).toString()) as Checkout;
+  // Known before it is paid for: the webhook may be faster than the answer.
+  const purchase: Purchase = purchases.get(checkout.id) ?? { status: 'paying', sequence: 0 };
+  purchases.set(checkout.id, purchase);
+  try {
+    const order = await placeOrder(checkout);
+    if (order.status !== 'failed') {
+      purchase.orderId = order.id;
+      return sendJson(response, 200, { status: 'paying' });
+    }
+    purchases.delete(checkout.id);
+    const why = kindWords[order.failure_code ?? ''] ?? 'The bank declined it. Please try another card.';
+    return sendJson(response, 200, { status: 'declined', message: `Your card was not charged. ${why}` });
+  } catch (error) {
+    // Nobody knows yet whether the card was charged: a webhook will tell.
+    if (unclear.some((kind) => error instanceof kind)) return sendJson(response, 200, { status: 'paying' });
+    if (!purchase.orderId) purchases.delete(checkout.id);
+    if (!(error instanceof InvalidRequestError)) throw error;
+    const [field] = error.fieldErrors;
+    return sendJson(response, 400, { message: field ? `${field.field}: ${field.message}` : error.message });
+  }
+}
+
+const unclear = [ConnectionError, IdempotencyError, ProcessingError];
+
+/** One purchase is one order, also when the shopper clicks twice or an answer is lost. */
+async function placeOrder({ id, customer: shopper, card_token, items }: Checkout): Promise<Order> {
+  const customer = await findOrCreateCustomer(shopper);
+  const card = await svc.paymentMethods.attach(customer.id, { card_token }, { idempotencyKey: `card-${id}` });
+  const order = { customer_id: customer.id, payment_method_id: card.id, items, metadata: { purchase: id } };
+  return svc.orders.create(order, { idempotencyKey: `order-${id}` });
+}
+
+const kindWords: Readonly<Record<string, string>> = {
+  insufficient_funds: 'There is not enough money on it. Please try another card.',
+  expired_card: 'It has expired. Please try another card.',
+  incorrect_cvv: 'The security code does not fit. Please check it and try again.',
+};
+
+async function findOrCreateCustomer({ name, email, phone }: Checkout['customer']): Promise<Customer> {
+  const [known] = (await svc.customers.list({ email, limit: 1 })).data;
+  if (known) return known;
+  const [first_name = '', ...rest] = name.trim().split(/\s+/);
+  return svc.customers.create({ email, phone, first_name, last_name: rest.join(' ') || first_name });
+}
+
+async function showPurchase(id: string, response: ServerResponse): Promise<void> {
+  const purchase = purchases.get(id);
+  if (!purchase) return sendJson(response, 404, { message: 'There is no such order.' });
+  // Without webhooks the shop has to ask. That works for a try; with them it also hears of refunds and late answers.
+  if (!webhookSecret && purchase.orderId) {
+    for await (const event of svc.events.list({ object_id: purchase.orderId, sort: 'created_at' })) learn(event);
+  }
+  const { status, total, orderNumber, message } = purchase;
+  return sendJson(response, 200, { status, total, orderNumber, message });
+}
+
+async function receiveWebhook(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    const event = await webhooks.verify(await bodyOf(request), request.headers, webhookSecret ?? '');
+    learn(event);
+    response.writeHead(204).end();
+  } catch (error) {
+    if (!(error instanceof WebhookSignatureError) && !(error instanceof TypeError)) throw error;
+    response.writeHead(400).end(error.message);
+  }
+}
+
+/** May be called any number of times with the same event, and in any order. */
+function learn(event: Event): void {
+  if (event.type !== 'order.succeeded' && event.type !== 'order.failed' && event.type !== 'order.refunded') return;
+  const { object: order } = event.data;
+  const purchase = purchases.get(String(order.metadata.purchase));
+  if (!purchase || event.sequence <= purchase.sequence) return;
+  purchase.sequence = event.sequence;
+  purchase.status = ({ 'order.succeeded': 'paid', 'order.failed': 'declined', 'order.refunded': 'refunded' } as const)[
+    event.type
+  ];
+  purchase.orderId = order.id;
+  purchase.orderNumber = order.order_number;
+  purchase.total = new Intl.NumberFormat('en-US', { style: 'currency', currency: order.currency }).format(
+    order.total / 100,
+  );
+  if (order.failure_reason) purchase.message = order.failure_reason;
+}
+
+const bodyLimitBytes = 100_000;
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bodyLimitBytes) throw new Error('the body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end(JSON.stringify(body));
+}
+
+/** The keys of the demo company, unless the environment names others. */
+function readSettings(): { baseUrl: string; secretKey: string; publishableKey: string } {
+  const { SVC_URL, SVC_KEY, SVC_PUBLISHABLE_KEY, SVC_DATA_DIR = '.svc' } = process.env;
+  if (SVC_URL && SVC_KEY && SVC_PUBLISHABLE_KEY) {
+    return { baseUrl: SVC_URL, secretKey: SVC_KEY, publishableKey: SVC_PUBLISHABLE_KEY };
+  }
+  const file = join(SVC_DATA_DIR, 'demo.json');
+  if (!existsSync(file)) {
+    process.stderr.write(`There is no ${file}. Start the service first, in another terminal: npm start\n`);
+    process.exit(1);
+  }
+  const demo = JSON.parse(readFileSync(file, 'utf8')) as Record<'base_url' | 'secret_key' | 'publishable_key', string>;
+  return { baseUrl: demo.base_url, secretKey: demo.secret_key, publishableKey: demo.publishable_key };
+}
+
+server.listen(Number(process.env.PORT ?? 4242), () => {
+  const { port } = server.address() as AddressInfo;
+  const listen = `npm run svc -- listen --forward-to localhost:${port}/webhooks`;
+  process.stdout.write(
+    `The shop is open: http://localhost:${port}\n` +
+      (webhookSecret
+        ? `Webhooks arrive at /webhooks. To bring them here: ${listen}\n`
+        : `SVC_WEBHOOK_SECRET is not set, so the shop asks for news instead of hearing them. See examples/shop/README.md.\n`),
+  );
+});

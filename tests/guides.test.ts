@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { difference, type Step, stepsOf } from './support/guide.ts';
+
+/**
+ * The guides as a reader follows them: the service as `npm start` starts it, its folder at ~/svc, each guide in an empty
+ * folder of its own. Only two things are done beforehand: the SDK is there without being packed and installed, and
+ * the service has a free port.
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const guides = globSync('docs/*.md', { cwd: root })
+  .map((file) => ({ file, steps: stepsOf(readFileSync(join(root, file), 'utf8')) }))
+  .filter(({ steps }) => steps.length > 0);
+
+let home: string;
+let service: ChildProcess;
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'svc-guides-'));
+  const folder = join(home, 'svc');
+  await mkdir(folder);
+  for (const name of await readdir(root)) {
+    if (!['.git', '.svc'].includes(name)) await symlink(join(root, name), join(folder, name));
+  }
+  service = spawn(process.execPath, ['server/main.ts'], {
+    cwd: folder,
+    // Readers have a machine to themselves; this one is shared with other tests.
+    env: environment({ PORT: '0', SVC_LOG_LEVEL: 'silent', SVC_MAX_EVENT_LOOP_DELAY_MS: '0' }),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await printed(service, /Ready in/);
+});
+
+after(async () => {
+  const ended = new Promise((resolve) => service.once('exit', resolve));
+  service.kill('SIGTERM');
+  await ended;
+  await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+function environment(more: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const { PATH = '', NODE_COMPILE_CACHE, TMPDIR } = process.env;
+  return {
+    PATH: `${dirname(process.execPath)}${delimiter}${PATH}`,
+    HOME: home,
+    NO_UPDATE_NOTIFIER: '1',
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+    ...(TMPDIR && { TMPDIR }),
+    ...more,
+  };
+}
+
+/** For the servers that guides start; two runs may be under way on one machine. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function printed(child: ChildProcess, pattern: RegExp): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    let output = '';
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+      if (pattern.test(output)) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`it ended with ${code} and had printed:\n${output}`)));
+  });
+}
+
+/** What a shell knows after one block is known to the next. */
+const shellStart = 'set -a; [ -f .shell ] && . ./.shell; set -e';
+const shellEnd = '{ export -p; declare -f; } > .shell';
+
+class Reader {
+  readonly #folder: string;
+  readonly #program: string;
+  readonly #port: number;
+  readonly #running: ChildProcess[] = [];
+
+  private constructor(folder: string, program: string, port: number) {
+    this.#folder = folder;
+    this.#program = program;
+    this.#port = port;
+  }
+
+  static async begin(name: string, steps: readonly Step[]): Promise<Reader> {
+    const folder = join(home, name);
+    const sdk = join(folder, 'node_modules', '@svc', 'node');
+    await mkdir(sdk, { recursive: true });
+    await writeFile(join(sdk, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }));
+    const source = new URL('../sdk/node/src/index.ts', import.meta.url).href;
+    await writeFile(join(sdk, 'index.js'), `export * from ${JSON.stringify(source)};`);
+    // What each part of the program prints ends with a mark.
+    const parts = steps.filter(({ kind }) => kind === 'program').map(({ code }) => `${code}\nconsole.log('\\0');`);
+    return new Reader(folder, parts.join('\n'), await freePort());
+  }
+
+  save({ file = '', code }: Step): Promise<void> {
+    return writeFile(join(this.#folder, file), `${code}\n`);
+  }
+
+  shell(code: string): Promise<string> {
+    return this.#run('bash', ['-c', `${shellStart}\n${code}\n${shellEnd}`]);
+  }
+
+  /** The output of each part. */
+  async program(): Promise<string[]> {
+    await writeFile(join(this.#folder, 'guide.mjs'), this.#program);
+    const output = await this.shell('node guide.mjs');
+    return output.split('\0\n');
+  }
+
+  async background(code: string): Promise<void> {
+    const child = this.#spawn('bash', ['-c', `${shellStart}\nexec ${code}`]);
+    this.#running.push(child);
+    await printed(child, /\n/);
+  }
+
+  async end(): Promise<void> {
+    for (const child of this.#running) {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      // Its children too: what npm was asked to run.
+      if (child.pid) process.kill(-child.pid, 'SIGKILL');
+      await ended;
+    }
+  }
+
+  #spawn(command: string, parameters: string[]): ChildProcess {
+    const env = environment({ PORT: String(this.#port) });
+    return spawn(command, parameters, { cwd: this.#folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  async #run(command: string, parameters: string[]): Promise<string> {
+    const child = this.#spawn(command, parameters);
+    const output = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+        output[name] += chunk;
+      });
+    }
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    assert.equal(code, 0, `it ended with ${code}:\n${parameters.at(-1)}\n${output.stdout}${output.stderr}`);
+    return output.stdout;
+  }
+}
+
+async function follow(name: string, steps: readonly Step[]): Promise<void> {
+  const reader = await Reader.begin(name, steps);
+  let parts: string[] | undefined;
+  try {
+    for (const step of steps) {
+      const { kind, code, expected } = step;
+      let output = '';
+      if (kind === 'file') await reader.save(step);
+      else if (kind === 'background') await reader.background(code);
+      else if (kind === 'shell') output = await reader.shell(code);
+      else {
+        parts ??= await reader.program();
+        output = parts.shift() ?? '';
+      }
+      for (const one of expected) assert.equal(difference(one, output), '', code);
+    }
+  } finally {
+    await reader.end();
+  }
+}
+
+const works = ({ file, steps }: (typeof guides)[number]): void => {
+  it(file, () => follow(file.replaceAll('/', '-'), steps));
+};
+// The company has one clock: while a guide moves it, the card tokens of another would expire.
+const movesTheClock = ({ steps }: (typeof guides)[number]): boolean =>
+  steps.some(({ code }) => /clock\b.*advance/.test(code));
+
+describe('the samples of a guide work as they are written', { concurrency: 3 }, () => {
+  for (const guide of guides.filter((one) => !movesTheClock(one))) works(guide);
+});
+
+describe('the samples of a guide that moves the clock work as they are written', () => {
+  for (const guide of guides.filter(movesTheClock)) works(guide);
+});
+
+describe('a guide that says what is not so', () => {
+  it('is found out', async () => {
+    const wrong = '```sh run\necho \'{"a": {"b": 1}, "c": "de"}\'\n```\n\n```json expect\n{"a": {"b": 2}}\n```\n';
+    await assert.rejects(follow('wrong', stepsOf(wrong)), /it\.a\.b is 1, not 2/);
+    await assert.rejects(follow('wrong', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "x…"'))), /it\.c is "de"/);
+    await follow('right', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "d…"')));
+    await assert.rejects(follow('wrong', stepsOf('```sh run\nfalse\necho no\n```')), /it ended with 1/);
+    assert.ok((await readFile(join(home, 'svc', '.svc', 'demo.json'), 'utf8')).includes('secret_key'));
+  });
+});

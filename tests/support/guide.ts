@@ -1,0 +1,75 @@
+import { marked, type Tokens } from 'marked';
+
+/**
+ * The samples of a guide, as docs/README.md says they are marked:
+ *
+ * - `sh run`: pasted into one shell, block after block. `sh run background`: left running until the guide ends.
+ * - `js run`: the blocks of a guide are one program, run where the first of them stands.
+ * - `js file=NAME`, `html file=NAME`: saved under that name.
+ * - `json expect`, `text expect`: what the block before printed. JSON has at least these fields; `…` is any text.
+ */
+
+export interface Step {
+  readonly kind: 'shell' | 'background' | 'program' | 'file';
+  readonly code: string;
+  readonly file?: string;
+  readonly expected: readonly Expected[];
+}
+
+interface Expected {
+  readonly format: 'json' | 'text';
+  readonly text: string;
+}
+
+export function stepsOf(markdown: string): Step[] {
+  const steps: (Step & { expected: Expected[] })[] = [];
+  for (const { lang = '', text } of marked.lexer(markdown).filter((token) => token.type === 'code') as Tokens.Code[]) {
+    const [language = '', ...words] = lang.split(' ');
+    const file = words.find((word) => word.startsWith('file='))?.slice('file='.length);
+    if (words.includes('expect')) {
+      const previous = steps.at(-1);
+      if (!previous) throw new Error(`nothing ran before this is expected:\n${text}`);
+      previous.expected.push({ format: language === 'json' ? 'json' : 'text', text });
+    } else if (file) steps.push({ kind: 'file', file, code: text, expected: [] });
+    else if (words.includes('run')) {
+      const kind = language === 'js' ? 'program' : words.includes('background') ? 'background' : 'shell';
+      steps.push({ kind, code: text, expected: [] });
+    }
+  }
+  return steps;
+}
+
+/** Why what was printed is not what the guide shows; empty when it is. */
+export function difference({ format, text }: Expected, printed: string): string {
+  if (format === 'text') {
+    return like(tidy(text), tidy(printed)) ? '' : `expected:\n${text}\nprinted:\n${printed}`;
+  }
+  let actual: unknown;
+  try {
+    actual = JSON.parse(printed);
+  } catch {
+    return `expected JSON, printed:\n${printed}`;
+  }
+  const where = missing(JSON.parse(text), actual, 'it');
+  return where && `${where}\nprinted:\n${printed}`;
+}
+
+function missing(expected: unknown, actual: unknown, path: string): string {
+  if (typeof expected === 'string' && typeof actual === 'string' && like(expected, actual)) return '';
+  if (typeof expected !== 'object' || expected === null || typeof actual !== 'object' || actual === null) {
+    return expected === actual ? '' : `${path} is ${JSON.stringify(actual)}, not ${JSON.stringify(expected)}`;
+  }
+  const parts = Object.entries(expected);
+  if (Array.isArray(expected) && (!Array.isArray(actual) || actual.length !== expected.length)) {
+    return `${path} has other entries than expected`;
+  }
+  const found = actual as Record<string, unknown>;
+  return parts.map(([name, value]) => missing(value, found[name], `${path}.${name}`)).find(Boolean) ?? '';
+}
+
+const tidy = (text: string): string => text.replaceAll(/ +$/gm, '').trim();
+
+function like(pattern: string, text: string): boolean {
+  const escaped = pattern.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${escaped.join('[\\s\\S]*?')}$`).test(text);
+}
