@@ -69,6 +69,10 @@ interface FormOptions<Draft extends object, Result> {
   readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
 }
 
+/** `must be a number` → `Must be a number` */
+const sentence = (text: string | undefined): string | undefined =>
+  text && text.charAt(0).toUpperCase() + text.slice(1);
+
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
   const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
@@ -77,7 +81,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   return {
     draft,
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
-    errorOf: (path) => found[path] ?? action.error?.fieldErrors.find(({ field }) => field === path)?.message,
+    errorOf: (path) => found[path] ?? sentence(action.error?.fieldErrors.find(({ field }) => field === path)?.message),
     async submit() {
       const problems = options.check?.(draft) ?? {};
       setFound(problems);
