@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../api.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
+import { toast } from './toasts.tsx';
 
 export interface Action<Input, Result> {
   readonly run: (input: Input) => Promise<Result | undefined>;
@@ -14,13 +15,19 @@ export interface Action<Input, Result> {
 interface ActionOptions<Input, Result> {
   readonly send: (input: Input, key: string) => Promise<Result>;
   readonly onDone?: (result: Result, input: Input) => void;
+  /** Says in a toast why it was refused, where nothing else on the page does. */
+  readonly tells?: boolean;
 }
 
 /**
  * Something the person does that changes data. The idempotency key lives as long as the intent: it is kept while nobody
  * knows the outcome and the input is the same, so that trying again never does it twice.
  */
-export function useAction<Input, Result>({ send, onDone }: ActionOptions<Input, Result>): Action<Input, Result> {
+export function useAction<Input, Result>({
+  send,
+  onDone,
+  tells = false,
+}: ActionOptions<Input, Result>): Action<Input, Result> {
   const client = useQueryClient();
   const intent = useRef<{ key: string; input: string } | undefined>(undefined);
   const running = useRef(false);
@@ -43,6 +50,7 @@ export function useAction<Input, Result>({ send, onDone }: ActionOptions<Input, 
       const shown = caught instanceof ApiError ? caught : new ApiError(0, { message: String(caught) }, '');
       if (!shown.undecided) intent.current = undefined;
       setError(shown);
+      if (tells) toast(shown.message, true);
       return undefined;
     } finally {
       running.current = false;
@@ -70,8 +78,7 @@ interface FormOptions<Draft extends object, Result> {
 }
 
 /** `must be a number` → `Must be a number` */
-const sentence = (text: string | undefined): string | undefined =>
-  text && text.charAt(0).toUpperCase() + text.slice(1);
+const sentence = (text: string | undefined): string | undefined => text && text.charAt(0).toUpperCase() + text.slice(1);
 
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
