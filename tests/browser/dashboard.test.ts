@@ -89,7 +89,9 @@ test('a plan, a customer and a card typed into our fields make a subscription th
   await fill(dialog(), { 'First name': 'Grace', 'Last name': 'Hopper', 'E-mail address': 'grace@example.com' });
   await fill(dialog(), { Phone: 'none' });
   await button('Add customer', dialog()).click();
-  await dialog().getByText(/^Must be an international number/).waitFor();
+  await dialog()
+    .getByText(/^Must be an international number/)
+    .waitFor();
   await fill(dialog(), { Phone: '+1 555 123 4567' });
   await button('Add customer', dialog()).click();
   await button('Add card').click();
