@@ -11,7 +11,7 @@ export interface MountedFields {
   createToken(): Promise<{ readonly id: string }>;
 }
 
-type SvcStart = (options: { readonly session: string }) => {
+type SvcStart = (credential: { readonly session: string; readonly live: boolean }) => {
   cardFields(options: { readonly theme: { readonly mode: 'light' | 'dark' } }): MountedFields;
 };
 
@@ -42,7 +42,9 @@ export function CardFields({ fields }: { fields: RefObject<MountedFields | null>
     loadScript().then(
       (Svc) => {
         if (gone || !place.current) return;
-        mounted = Svc({ session: company.id }).cardFields({ theme: { mode: dark ? 'dark' : 'light' } });
+        mounted = Svc({ session: company.id, live: company.mode === 'live' }).cardFields({
+          theme: { mode: dark ? 'dark' : 'light' },
+        });
         mounted.mount(place.current);
         fields.current = mounted;
       },
@@ -53,7 +55,7 @@ export function CardFields({ fields }: { fields: RefObject<MountedFields | null>
       mounted?.unmount();
       fields.current = null;
     };
-  }, [company.id, dark, fields]);
+  }, [company.id, company.mode, dark, fields]);
   return (
     <>
       <div ref={place} data-testid="card-fields" className="min-h-24" />

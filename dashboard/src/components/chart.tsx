@@ -16,7 +16,8 @@ export interface ChartProps {
     readonly tone: 'accent' | 'bad';
   }[];
   readonly format: (value: number) => string;
-  readonly bars?: boolean;
+  /** Values are counts: no half ones on the axis. */
+  readonly whole?: boolean;
 }
 
 export function Chart(props: ChartProps) {

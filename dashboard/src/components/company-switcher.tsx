@@ -90,7 +90,7 @@ export function ModeSwitch({ onChoose }: SwitchProps) {
           onClick={() => {
             if (company.mode !== mode && counterpart) change(counterpart);
           }}
-          className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink max-[420px]:hidden'}`}
+          className={`rounded-[6px] px-2.5 py-1 text-sm font-semibold disabled:cursor-not-allowed disabled:opacity-60 ${company.mode === mode ? looks[mode] : 'text-muted hover:text-ink'}`}
         >
           {shell[mode]}
         </button>

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../api.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
+import { toast } from './toasts.tsx';
 
 export interface Action<Input, Result> {
   readonly run: (input: Input) => Promise<Result | undefined>;
@@ -14,13 +15,19 @@ export interface Action<Input, Result> {
 interface ActionOptions<Input, Result> {
   readonly send: (input: Input, key: string) => Promise<Result>;
   readonly onDone?: (result: Result, input: Input) => void;
+  /** Says in a toast why it was refused, where nothing else on the page does. */
+  readonly tells?: boolean;
 }
 
 /**
  * Something the person does that changes data. The idempotency key lives as long as the intent: it is kept while nobody
  * knows the outcome and the input is the same, so that trying again never does it twice.
  */
-export function useAction<Input, Result>({ send, onDone }: ActionOptions<Input, Result>): Action<Input, Result> {
+export function useAction<Input, Result>({
+  send,
+  onDone,
+  tells = false,
+}: ActionOptions<Input, Result>): Action<Input, Result> {
   const client = useQueryClient();
   const intent = useRef<{ key: string; input: string } | undefined>(undefined);
   const running = useRef(false);
@@ -43,6 +50,7 @@ export function useAction<Input, Result>({ send, onDone }: ActionOptions<Input, 
       const shown = caught instanceof ApiError ? caught : new ApiError(0, { message: String(caught) }, '');
       if (!shown.undecided) intent.current = undefined;
       setError(shown);
+      if (tells) toast(shown.message, true);
       return undefined;
     } finally {
       running.current = false;
@@ -69,6 +77,9 @@ interface FormOptions<Draft extends object, Result> {
   readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
 }
 
+/** `must be a number` → `Must be a number` */
+const sentence = (text: string | undefined): string | undefined => text && text.charAt(0).toUpperCase() + text.slice(1);
+
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
   const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
@@ -77,7 +88,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   return {
     draft,
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
-    errorOf: (path) => found[path] ?? action.error?.fieldErrors.find(({ field }) => field === path)?.message,
+    errorOf: (path) => found[path] ?? sentence(action.error?.fieldErrors.find(({ field }) => field === path)?.message),
     async submit() {
       const problems = options.check?.(draft) ?? {};
       setFound(problems);

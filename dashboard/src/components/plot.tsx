@@ -1,12 +1,14 @@
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { home } from '../texts/home.ts';
 import { useTheme } from '../theme.ts';
 import type { ChartProps } from './chart.tsx';
 
 const heightPx = 224;
+const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
-export default function Plot({ days, series, format, bars = false }: ChartProps) {
+export default function Plot({ days, series, format, whole = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const { dark } = useTheme();
   useEffect(() => {
@@ -16,20 +18,24 @@ export default function Plot({ days, series, format, bars = false }: ChartProps)
     const color = (name: string): string => style.getPropertyValue(`--${name}`).trim();
     const colors = { accent: color('accent-ink'), bad: color('bad') };
     const axis = { stroke: color('muted'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
-    const paths = bars ? UPlot.paths.bars?.({ size: [0.7, 40], radius: 0.2 }) : undefined;
     const options: UPlot.Options = {
       width: target.clientWidth,
       height: heightPx,
       cursor: { points: { size: 7 }, drag: { x: false, y: false } },
-      legend: { live: true },
+      padding: [8, 8, 0, 0],
       tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), 'UTC'),
       scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 1) * 1.1] } },
       axes: [
         { ...axis, grid: { show: false }, values: '{MMM} {D}' },
-        { ...axis, size: 72, values: (_plot, values) => values.map((value) => format(value)) },
+        {
+          ...axis,
+          size: 72,
+          ...(whole ? { incrs: wholeSteps } : {}),
+          values: (_plot, values) => values.map((value) => format(value)),
+        },
       ],
       series: [
-        { value: '{YYYY}-{MM}-{DD}' },
+        { label: home.day, value: '{YYYY}-{MM}-{DD}' },
         ...series.map(({ name, tone }) => ({
           label: name,
           stroke: colors[tone],
@@ -37,7 +43,6 @@ export default function Plot({ days, series, format, bars = false }: ChartProps)
           width: 2,
           points: { show: false },
           value: (_plot: UPlot, value: number | null) => (value === null ? '—' : format(value)),
-          ...(paths ? { paths } : {}),
         })),
       ],
     };
@@ -49,6 +54,6 @@ export default function Plot({ days, series, format, bars = false }: ChartProps)
       observer.disconnect();
       plot.destroy();
     };
-  }, [days, series, format, bars, dark]);
+  }, [days, series, format, whole, dark]);
   return <div ref={place} aria-hidden="true" className="min-h-64 overflow-hidden text-sm" />;
 }

@@ -56,7 +56,12 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
   const { pathname } = useLocation();
-  useEffect(() => setDrawer(false), [pathname]);
+  useEffect(() => {
+    setDrawer(false);
+    // Who navigates by keyboard or ear goes on in the new page, not in the list of places.
+    const content = document.querySelector<HTMLElement>('#content');
+    if (content && !content.contains(document.activeElement)) content.focus({ preventScroll: true });
+  }, [pathname]);
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
       if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
@@ -115,13 +120,13 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
               type="button"
               aria-keyshortcuts="Control+K"
               onClick={() => setPalette(true)}
-              className="flex min-h-9 grow items-center gap-2 rounded-[8px] border border-line bg-surface px-3 text-muted hover:border-line-strong sm:max-w-md"
+              className="flex min-h-9 items-center gap-2 rounded-[8px] border border-line bg-surface px-3 text-muted hover:border-line-strong sm:max-w-md sm:grow"
             >
               <Icon name="search" />
-              <span className="grow truncate text-left">{shell.search}</span>
+              <span className="grow truncate text-left max-[420px]:sr-only">{shell.search}</span>
               <kbd className="rounded bg-sunken px-1.5 font-sans text-xs max-sm:hidden">Ctrl K</kbd>
             </button>
-            <div className="grow max-sm:hidden" />
+            <div className="grow" />
             <ModeSwitch onChoose={onChoose} />
             <UserMenu />
           </header>

@@ -1,5 +1,6 @@
 export const home = {
   title: 'Home',
+  day: 'Day',
   period: 'Period',
   periods: {
     '7': 'Last 7 days',

@@ -96,6 +96,7 @@ function Sessions() {
     queryFn: () => call<{ data: readonly SessionEntry[] }>('GET', '/dashboard/sessions'),
   });
   const end = useAction<string, unknown>({
+    tells: true,
     send: (id, key) => call('DELETE', `/dashboard/sessions/${id}`, { key }),
     onDone: () => toast(account.ended),
   });

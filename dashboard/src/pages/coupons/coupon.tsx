@@ -33,6 +33,7 @@ function Details({ coupon }: { coupon: Coupon }) {
   const path = `/v1/coupons/${coupon.id}`;
   const archived = coupon.archived_at !== null;
   const toggle = useAction<boolean, Coupon>({
+    tells: true,
     send: (active, key) => call('PATCH', path, { body: { active }, key }),
     onDone: ({ active }) => toast(active ? coupons.activated : coupons.deactivated),
   });

@@ -28,7 +28,7 @@ export function DevelopersPage() {
           </li>
         ))}
         <li>
-          <a href="/docs" className={look}>
+          <a href="/docs/api" className={look}>
             <span className="block font-semibold">{referenceTitle}</span>
             <span className="block text-sm text-muted">{referenceText}</span>
           </a>

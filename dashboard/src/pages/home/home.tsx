@@ -6,26 +6,40 @@ import { Table } from '../../components/table.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { isoDay, money, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
-import type { Statistics } from '../../types.ts';
+import type { Clock, Statistics } from '../../types.ts';
 import { GettingStarted } from './getting-started.tsx';
 import { LatestOrders } from './latest-orders.tsx';
 
 const dayMs = 86_400_000;
 
-function usePeriod(): { from: string; to: string; days: string } {
+/** The sandbox may be ahead of real time. Undefined until its clock is read. */
+function useNowMs(): number | undefined {
+  const { company } = useSignedIn();
+  const hasClock = company.mode === 'sandbox' && company.permissions.includes('subscriptions:read');
+  const clock = useGet<Clock>('/v1/sandbox/clock', {}, { enabled: hasClock });
+  if (!hasClock || clock.error) return Date.now();
+  return clock.data && Date.now() + clock.data.offset_seconds * 1000;
+}
+
+function usePeriod(nowMs: number): { from: string; to: string; days: string } {
   const [{ days = '30', from, to }] = useFilters();
-  const today = isoDay(new Date());
-  if (days === 'custom') return { days, from: from ?? isoDay(new Date(Date.now() - 29 * dayMs)), to: to ?? today };
-  return { days, from: isoDay(new Date(Date.now() - (Number(days) - 1) * dayMs)), to: today };
+  const dayBefore = (count: number): string => isoDay(new Date(nowMs - count * dayMs));
+  if (days === 'custom') return { days, from: from ?? dayBefore(29), to: to ?? dayBefore(0) };
+  return { days, from: dayBefore(Number(days) - 1), to: dayBefore(0) };
 }
 
 export function HomePage() {
   const [{ currency }] = useFilters();
-  const { from, to, days } = usePeriod();
+  const nowMs = useNowMs();
+  const { from, to, days } = usePeriod(nowMs ?? Date.now());
   const canOrders = useCan('orders:read');
-  const query = useGet<Statistics>('/dashboard/statistics', { from, to, currency }, { keep: true, enabled: canOrders });
+  const query = useGet<Statistics>(
+    '/dashboard/statistics',
+    { from, to, currency },
+    { keep: true, enabled: canOrders && nowMs !== undefined },
+  );
   const currencies = query.data?.currencies ?? [];
   if (!canOrders) {
     return (
@@ -88,7 +102,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
   );
   return (
     <>
-      <dl className="mb-5 grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
+      <dl className="mb-5 grid grid-cols-2 gap-3 sm:gap-4 xl:grid-cols-4">
         <Figure
           label={home.volume}
           value={money(totals.volume, currency)}
@@ -111,7 +125,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
           <Chart label={home.volumeOverTime} days={shown} series={volume} format={formatMoney} />
         </Panel>
         <Panel title={home.chargesOverTime}>
-          <Chart label={home.chargesOverTime} days={shown} series={counts} format={String} />
+          <Chart label={home.chargesOverTime} days={shown} series={counts} format={String} whole />
         </Panel>
       </div>
       <Panel title={home.declinesByReason} flush>
@@ -152,7 +166,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
 
 function Figure({ label, value, hint }: { label: string; value: string; hint: string }) {
   return (
-    <div className="panel px-5 py-4">
+    <div className="panel px-4 py-3 sm:px-5 sm:py-4">
       <dt className="text-sm text-muted">{label}</dt>
       <dd className="mt-0.5 text-2xl font-semibold tracking-tight tabular-nums">{value}</dd>
       <dd className="text-sm text-muted">{hint}</dd>

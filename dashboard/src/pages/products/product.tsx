@@ -32,6 +32,7 @@ function Details({ product }: { product: Product }) {
   const close = () => setOpen(undefined);
   const path = `/v1/products/${product.id}`;
   const archive = useAction<boolean, Product>({
+    tells: true,
     send: (active, key) => call('PATCH', path, { body: { active }, key }),
     onDone: ({ active }) => toast(active ? products.activeToast : products.archivedToast),
   });

@@ -131,7 +131,7 @@ function Actions({ subscription: { id, status }, subscription }: { subscription:
       )}
       {!ended.includes(status) && (
         <Button reason={reason} onClick={() => setOpen('cancel')}>
-          {common.cancel}
+          {subscriptions.cancel}
         </Button>
       )}
       {open === 'change' && <ChangeSubscription subscription={subscription} onClose={close} />}

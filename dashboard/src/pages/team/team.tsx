@@ -31,8 +31,8 @@ export function TeamPage() {
   const tell = (text: string) => () => toast(text);
   const post = (verb: string) => (id: string, key: string) =>
     call('POST', `/dashboard/team_members/${id}/${verb}`, { body: {}, key });
-  const unblock = useAction<string, unknown>({ send: post('unblock'), onDone: tell(team.unblocked) });
-  const resend = useAction<string, unknown>({ send: post('resend'), onDone: tell(team.resent) });
+  const unblock = useAction<string, unknown>({ tells: true, send: post('unblock'), onDone: tell(team.unblocked) });
+  const resend = useAction<string, unknown>({ tells: true, send: post('resend'), onDone: tell(team.resent) });
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setOpen({ what: 'invite' })}>
       {team.invite}
@@ -80,11 +80,12 @@ export function TeamPage() {
                       {team.resend}
                     </MenuItem>
                   )}
-                  {member.status === 'blocked' ? (
+                  {member.status === 'blocked' && (
                     <MenuItem reason={reason} onSelect={() => void unblock.run(member.id)}>
                       {team.unblock}
                     </MenuItem>
-                  ) : (
+                  )}
+                  {member.status === 'active' && (
                     <MenuItem reason={reason} onSelect={() => setOpen({ what: 'block', member })}>
                       {team.block}
                     </MenuItem>

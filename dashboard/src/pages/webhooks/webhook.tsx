@@ -36,6 +36,7 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
   const path = `/v1/webhook_endpoints/${endpoint.id}`;
   const on = endpoint.status === 'enabled';
   const toggle = useAction<string, WebhookEndpoint>({
+    tells: true,
     send: (status, key) => call('PATCH', path, { body: { status }, key }),
     onDone: ({ status }) => toast(status === 'enabled' ? webhooks.enabled : webhooks.disabled),
   });
