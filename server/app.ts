@@ -25,6 +25,7 @@ import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
@@ -228,6 +229,7 @@ interface DashboardDependencies {
 export function dashboardRoutes({ orders, team, clock, settings, keys }: DashboardDependencies): Route[] {
   return [
     ...overviewRoutes(clock),
+    ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
     ...subscriptionDashboardRoutes(),
     ...planDashboardRoutes(),

@@ -32,8 +32,14 @@ before(async () => {
   }
   service = spawn(process.execPath, ['server/main.ts'], {
     cwd: folder,
-    // Readers have a machine to themselves; this one is shared with other tests.
-    env: environment({ PORT: '0', SVC_LOG_LEVEL: 'silent', SVC_MAX_EVENT_LOOP_DELAY_MS: '0' }),
+    env: environment({
+      PORT: '0',
+      SVC_LOG_LEVEL: 'silent',
+      // Readers have a machine to themselves; this one is shared with other tests.
+      SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+      // As under npm: it ends when this process does, however that happens.
+      npm_lifecycle_event: 'start',
+    }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await printed(service, /Ready in/);

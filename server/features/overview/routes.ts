@@ -1,4 +1,4 @@
-import { momentParameter, textParameter } from '../../http/query-parameters.ts';
+import { integerParameter, momentParameter, textParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -18,6 +18,7 @@ export function overviewRoutes(clock: Clock): Route[] {
       summary: 'Volume, success, declines and subscriptions of a period',
       permission: 'orders:read',
       parameters: {
+        days: integerParameter(1, limits.statisticsDays, 'How many days, where `from` is not given.', 30),
         from: momentParameter('The first day.'),
         to: momentParameter('The last day. Default: today, by the clock of the company.'),
         currency: textParameter(3, 'Default: the one with most volume.'),

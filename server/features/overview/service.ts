@@ -22,11 +22,11 @@ import type { Found, InDoubt, Statistics } from './schemas.ts';
 /** What the dashboard shows of all features together. */
 
 const dayMs = 86_400_000;
-const defaultDays = 30;
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 export interface Period {
+  readonly days?: number;
   readonly from?: number;
   readonly to?: number;
   readonly currency?: string;
@@ -35,7 +35,7 @@ export interface Period {
 /** By whole days of UTC, both ends included. Of the currencies there are, the one with most volume unless one is named. */
 export async function getStatistics({ db, company, nowMs }: RequestContext, period: Period): Promise<Statistics> {
   const last = dayOf(period.to ?? nowMs);
-  const first = dayOf(period.from ?? last - (defaultDays - 1) * dayMs);
+  const first = dayOf(period.from ?? last - ((period.days ?? 30) - 1) * dayMs);
   const length = (last - first) / dayMs + 1;
   if (length < 1 || length > limits.statisticsDays) {
     throw invalidField('from', `must be at most ${limits.statisticsDays} days before to, and not after it`);

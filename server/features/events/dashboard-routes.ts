@@ -1,0 +1,29 @@
+import Type from 'typebox';
+import { uuidParameter } from '../../http/query-parameters.ts';
+import { defineRoute, type Route } from '../../http/route.ts';
+import { timestamp } from '../../http/schemas.ts';
+import { getTimeline } from './service.ts';
+
+const timeline = Type.Object({
+  data: Type.Array(Type.Object({ at: timestamp(), type: Type.String(), summary: Type.String() })),
+});
+
+export function eventDashboardRoutes(): Route[] {
+  return [
+    defineRoute({
+      tag: 'Events',
+      resource: 'object',
+      method: 'GET',
+      path: '/dashboard/timeline',
+      operationId: 'getTimeline',
+      summary: 'What happened to one object, oldest first',
+      permission: 'events:read',
+      category: 'read',
+      idempotency: 'none',
+      parameters: { object_id: uuidParameter('The object.') },
+      success: { status: 200, schema: timeline, shape: 'other' },
+      errors: [],
+      handle: async ({ context, query }) => (query.object_id ? getTimeline(context, query.object_id) : { data: [] }),
+    }),
+  ];
+}
