@@ -18,6 +18,8 @@ import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { requestRoutes } from './features/requests/routes.ts';
+import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
@@ -101,6 +103,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const metrics = createMetrics(db, () => inDoubtStatistics(db));
+  const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
+  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const app = await buildServer(
     routes,
     {
@@ -119,8 +123,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
       tracing,
       trustProxy: config.SVC_TRUST_PROXY,
       maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+      recorder,
     },
   );
+  app.addHook('onClose', () => recorder?.stop());
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
   await mountReference(app, routes, dependencies.baseUrl);
@@ -167,6 +173,7 @@ export function apiRoutes(
       forgetAccess,
     }),
     ...eventRoutes(),
+    ...requestRoutes(),
     ...webhookRoutes(webhooks),
     ...teamRoutes(team),
   ];

@@ -186,6 +186,17 @@ describe('the SDK', () => {
     assert.deepEqual(listed, event);
   });
 
+  it('reads the log of requests', async () => {
+    const page = await svc.customers.list({ limit: 1 });
+    assert.ok(page);
+    const [logged] = await eventually('it is logged', async () => {
+      const { data } = await svc.requests.list({ path: '/v1/customers', method: 'GET', status: '2xx' });
+      return data.length > 0 && data;
+    });
+    const details = await svc.requests.get(logged?.request_id ?? '');
+    assert.deepEqual([details.id, details.actor.kind], [logged?.id, 'key']);
+  });
+
   it('manages webhook endpoints', async () => {
     const endpoint = await svc.webhookEndpoints.create({ url: receiver.url, enabled_events: ['customer.*'] });
     assert.match(endpoint.signing_secret, /^whsec_/);

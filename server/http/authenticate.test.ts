@@ -274,6 +274,7 @@ describe('permissions', () => {
       'webhook_endpoints:read',
       'webhook_endpoints:write',
       'events:read',
+      'requests:read',
     ]);
   });
 });

@@ -4,9 +4,10 @@ import Type, { type TSchema } from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Access, ApiKeyDirectory } from '../features/api-keys/service.ts';
+import type { Actor } from '../features/requests/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
-import { readId } from '../platform/ids.ts';
+import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { authenticate, checkPermission } from './authenticate.ts';
@@ -40,11 +41,18 @@ interface Admission extends Access {
   readonly idempotencyKey: string | undefined;
 }
 
+export interface Caller {
+  readonly companyId: string;
+  readonly actor: Actor;
+}
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     uploadField?: string;
   }
   interface FastifyRequest {
+    /** Known before it is admitted, so that a refusal is logged for whom it concerns. */
+    caller: Caller | null;
     admission: Admission | null;
   }
 }
@@ -122,6 +130,8 @@ async function admit(
   let access: Access;
   try {
     access = await authenticate(directory, request.headers.authorization, request.ip);
+    const { key, company } = access;
+    request.caller = { companyId: company.id, actor: { kind: 'key', id: key.id, name: key.name } };
     checkPermission(access, route);
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
@@ -187,7 +197,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
   return (request, file) => {
     const params = request.params as Record<string, string>;
     for (const name of pathNames) {
-      const id = readId(params[name] ?? '');
+      const id = (name === 'requestId' ? readRequestId : readId)(params[name] ?? '');
       if (id === undefined) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
       params[name] = id;
     }

@@ -10,9 +10,10 @@ import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { AnsweredRequest, RequestRecorder } from '../features/requests/service.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import { parseJsonBody } from './json.ts';
-import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
+import { type Caller, type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
 import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
 
@@ -22,11 +23,14 @@ export interface ServerOptions {
   readonly tracing: Tracing;
   readonly trustProxy: readonly string[];
   readonly maxEventLoopDelayMs: number;
+  /** Undefined where requests are not logged. */
+  readonly recorder: RequestRecorder | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     span: RequestSpan | null;
+    answer: string | null;
   }
 }
 
@@ -61,7 +65,9 @@ export async function buildServer(
   app.addHook('preClose', async () => {
     closing = true;
   });
+  app.decorateRequest('caller', null);
   app.decorateRequest('admission', null);
+  app.decorateRequest('answer', null);
   app.decorateRequest('span', null);
   app.server.on('checkExpectation', refuseExpectation);
   app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
@@ -85,7 +91,8 @@ export async function buildServer(
     }
     return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload === 'string') request.answer = payload;
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
@@ -93,6 +100,9 @@ export async function buildServer(
   });
   app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply, options);
+    if (options.recorder && request.caller && isLogged(request, reply)) {
+      options.recorder.record(answered(request, request.caller, reply));
+    }
     // An answer whose headers were sent before the end began could not say that the connection closes.
     if (closing) setImmediate(() => app.server.closeIdleConnections());
     done();
@@ -246,4 +256,28 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
     },
     'request',
   );
+}
+
+/** Who asks too much must not fill the log with it, and looking at the log is no part of it. */
+function isLogged(request: FastifyRequest, reply: FastifyReply): boolean {
+  return reply.statusCode !== 429 && !request.routeOptions.url?.startsWith('/v1/requests');
+}
+
+function answered(request: FastifyRequest, { companyId, actor }: Caller, reply: FastifyReply): AnsweredRequest {
+  const idempotencyKey = request.headers['x-svc-idempotency-key'];
+  return {
+    companyId,
+    requestId: request.id,
+    method: request.method,
+    path: request.url.split('?')[0] ?? '',
+    query: request.url.includes('?') ? request.query : undefined,
+    status: reply.statusCode,
+    durationMs: reply.elapsedTime,
+    actor,
+    address: request.ip,
+    apiVersion: request.admission?.apiVersion ?? null,
+    idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
+    requestBody: request.body,
+    responseBody: request.answer,
+  };
 }

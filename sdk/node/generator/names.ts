@@ -64,6 +64,9 @@ export const methodNames: Readonly<Record<string, string>> = {
   listEvents: 'events.list',
   getEvent: 'events.get',
 
+  listRequests: 'requests.list',
+  getRequest: 'requests.get',
+
   createWebhookEndpoint: 'webhookEndpoints.create',
   listWebhookEndpoints: 'webhookEndpoints.list',
   getWebhookEndpoint: 'webhookEndpoints.get',

@@ -57,6 +57,8 @@ export const operations = {
   resolveChargeback: { method: 'POST', path: '/v1/sandbox/orders/{id}/chargeback/resolve', keyed: true },
   listEvents: { method: 'GET', path: '/v1/events', keyed: false },
   getEvent: { method: 'GET', path: '/v1/events/{id}', keyed: false },
+  listRequests: { method: 'GET', path: '/v1/requests', keyed: false },
+  getRequest: { method: 'GET', path: '/v1/requests/{requestId}', keyed: false },
   createWebhookEndpoint: { method: 'POST', path: '/v1/webhook_endpoints', keyed: true },
   listWebhookEndpoints: { method: 'GET', path: '/v1/webhook_endpoints', keyed: false, fieldsOf: 'webhook_endpoints' },
   getWebhookEndpoint: { method: 'GET', path: '/v1/webhook_endpoints/{id}', keyed: false, fieldsOf: 'webhook_endpoints' },
