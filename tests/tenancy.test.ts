@@ -276,6 +276,7 @@ const cases: Readonly<Record<string, Case>> = {
     ['GET', `/v1/requests?request_id=${theirs.request}`],
   ],
   getRequest: (theirs) => [['GET', `/v1/requests/${theirs.request}`]],
+  readEventFeed: takesNoIds,
   getEvent: (theirs) => [
     ['GET', `/v1/events/${theirs.event}`],
     ['GET', `/v1/events/${eventIdOf(theirs.event)}`],

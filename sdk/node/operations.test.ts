@@ -177,7 +177,10 @@ describe('the SDK', () => {
   });
 
   it('reads events, and makes them happen', async () => {
+    const { cursor } = await svc.events.feed();
     const triggered = await svc.sandbox.events.trigger({ type: 'order.failed' });
+    const fed = await svc.events.feed({ cursor });
+    assert.ok(fed.data.some(({ id }) => id === triggered.id));
     assert.ok(triggered.type === 'order.failed');
     const event = await svc.events.get(triggered.id);
     assert.ok(event.type === 'order.failed');

@@ -258,9 +258,12 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
   );
 }
 
-/** Who asks too much must not fill the log with it, and looking at the log is no part of it. */
+// Who looks on, again and again.
+const followed: readonly (string | undefined)[] = ['/v1/requests', '/v1/requests/:requestId', '/v1/events/feed'];
+
+/** Who asks too much must not fill the log with it, and neither must who follows it. */
 function isLogged(request: FastifyRequest, reply: FastifyReply): boolean {
-  return reply.statusCode !== 429 && !request.routeOptions.url?.startsWith('/v1/requests');
+  return reply.statusCode !== 429 && !followed.includes(request.routeOptions.url);
 }
 
 function answered(request: FastifyRequest, { companyId, actor }: Caller, reply: FastifyReply): AnsweredRequest {

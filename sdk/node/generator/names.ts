@@ -63,6 +63,7 @@ export const methodNames: Readonly<Record<string, string>> = {
 
   listEvents: 'events.list',
   getEvent: 'events.get',
+  readEventFeed: 'events.feed',
 
   listRequests: 'requests.list',
   getRequest: 'requests.get',

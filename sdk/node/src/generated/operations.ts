@@ -56,6 +56,7 @@ export const operations = {
   raiseChargeback: { method: 'POST', path: '/v1/sandbox/orders/{id}/chargeback', keyed: true },
   resolveChargeback: { method: 'POST', path: '/v1/sandbox/orders/{id}/chargeback/resolve', keyed: true },
   listEvents: { method: 'GET', path: '/v1/events', keyed: false },
+  readEventFeed: { method: 'GET', path: '/v1/events/feed', keyed: false },
   getEvent: { method: 'GET', path: '/v1/events/{id}', keyed: false },
   listRequests: { method: 'GET', path: '/v1/requests', keyed: false },
   getRequest: { method: 'GET', path: '/v1/requests/{requestId}', keyed: false },
