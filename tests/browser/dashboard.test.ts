@@ -1,0 +1,445 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { account } from '../../dashboard/src/texts/account.ts';
+import { auth } from '../../dashboard/src/texts/auth.ts';
+import { common, shell } from '../../dashboard/src/texts/common.ts';
+import { customers } from '../../dashboard/src/texts/customers.ts';
+import { developers } from '../../dashboard/src/texts/developers.ts';
+import { orders } from '../../dashboard/src/texts/orders.ts';
+import { plans } from '../../dashboard/src/texts/plans.ts';
+import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
+import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
+import { team } from '../../dashboard/src/texts/team.ts';
+import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
+import { loadConfig } from '../../server/config.ts';
+import { codeAt, stepOf } from '../../server/features/users/totp.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { type Service, startService } from '../../server/service.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { cloneDatabase, type TestDatabase } from '../support/database.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+
+/** The dashboard as a merchant uses it: the whole service, a real browser, a real receiver of webhooks. */
+
+const authority = fileURLToPath(new URL('../support/certificates/ca.pem', import.meta.url));
+const merchant = { email: `ada-${randomUUID()}@example.com`, password: 'engines of analysis' };
+
+let database: TestDatabase;
+let folder: string;
+let service: Service;
+let receiver: Receiver;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+const problems: string[] = [];
+
+async function newPage(): Promise<Page> {
+  context = await browser.newContext({
+    baseURL: service.baseUrl,
+    locale: 'en-US',
+    viewport: { width: 1280, height: 900 },
+  });
+  context.setDefaultTimeout(20_000);
+  const opened = await context.newPage();
+  opened.on('pageerror', (error) => problems.push(`${opened.url()}: ${error.message}`));
+  opened.on('console', (message) => {
+    // A refused call is told by the page itself; what is left are violated policies and errors of the code.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      problems.push(`${opened.url()}: ${message.text()}`);
+    }
+  });
+  return opened;
+}
+
+before(async () => {
+  [database, folder, receiver, browser] = await Promise.all([
+    cloneDatabase(),
+    mkdtemp(join(tmpdir(), 'svc-dashboard-')),
+    startReceiver(),
+    launchBrowser(),
+  ]);
+  const config = loadConfig({
+    DATABASE_URL: database.connectionString,
+    SVC_DATA_DIR: folder,
+    SVC_MASTER_SECRET: 'a master secret for the tests of the dashboard',
+    SVC_LOG_LEVEL: 'silent',
+    SVC_WEBHOOK_ALLOW: '127.0.0.1,::1',
+    SVC_WEBHOOK_CA: authority,
+    PORT: '0',
+  });
+  service = await startService(config, createLog('silent'), () => undefined);
+  page = await newPage();
+});
+after(async () => {
+  await browser?.close();
+  await service?.stop();
+  await receiver?.stop();
+  await database?.drop();
+  if (folder) await rm(folder, { recursive: true, force: true });
+});
+
+const button = (name: string | RegExp, within: Page | Locator = page): Locator =>
+  within.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
+const field = (label: string, within: Page | Locator = page): Locator => within.getByLabel(label, { exact: true });
+const dialog = (): Locator => page.getByRole('dialog');
+const table = (): Locator => page.getByRole('table').first();
+
+async function choose(label: string, text: string): Promise<void> {
+  await page.getByRole('combobox', { name: label }).fill(text);
+  await page
+    .getByRole('option', { name: new RegExp(text) })
+    .first()
+    .click();
+}
+
+async function typeCard(number: string): Promise<void> {
+  const frame = page.frameLocator('[data-testid="card-fields"] iframe');
+  await frame.locator('#number').fill(number);
+  await frame.locator('#expiry').fill('12 / 32');
+  await frame.locator('#cvc').fill('999');
+}
+
+async function call(method: string, path: string, key: string, body?: object): Promise<Record<string, any>> {
+  const response = await fetch(service.baseUrl + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      'x-svc-idempotency-key': randomUUID(),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  assert.ok(response.ok, `${method} ${path} was answered ${response.status}`);
+  return { ...((await response.json()) as object), request_id: response.headers.get('svc-request-id') };
+}
+
+let secretKey = '';
+
+describe('a merchant', () => {
+  it('signs up, makes a key, calls the API with it, and finds the request in the log', async () => {
+    await page.goto('/');
+    await page.getByRole('link', { name: auth.signUp }).click();
+    await field(auth.firstName).fill('Ada');
+    await field(auth.lastName).fill('Lovelace');
+    await field(auth.companyName).fill('Engines');
+    await field(auth.email).fill(merchant.email);
+    await field(auth.password).fill(merchant.password);
+    await button(auth.signUp).click();
+    await page.waitForURL('**/home');
+    await page.getByText(shell.sandboxBar).first().waitFor();
+
+    await page.goto('/developers/api-keys');
+    await button(developers.newKey).first().click();
+    await field(common.name, dialog()).fill('Server');
+    await button(developers.newKey, dialog()).click();
+    await page.getByText(developers.keyOnce).waitFor();
+    secretKey = /svc_test_sk_\w+/.exec((await dialog().innerText()) + (await valuesIn(dialog())))?.[0] ?? '';
+    const { request_id } = await call('GET', '/v1/customers', secretKey);
+    assert.equal(
+      await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }).includes('_sk_')),
+      false,
+    );
+
+    await page.goto(`/developers/requests?request_id=${request_id}`);
+    await page.getByText('GET /v1/customers').first().click();
+    await dialog().getByText(String(request_id)).first().waitFor();
+    await dialog().getByText('Server').first().waitFor();
+  });
+
+  it('adds a webhook endpoint and rotates its secret', async () => {
+    await page.goto('/developers/webhooks');
+    await button(webhooks.add).first().click();
+    await field(webhooks.url, dialog()).fill(receiver.url);
+    await button(/./, dialog())
+      .filter({ hasText: /Add endpoint|Create/ })
+      .last()
+      .click();
+    await page.getByText(webhooks.secretOnce).waitFor();
+    const first = await secretIn(dialog());
+    assert.match(first, /^whsec_/);
+    await page.keyboard.press('Escape');
+
+    await page.goto('/developers/webhooks');
+    await table().getByText(receiver.url).click();
+    await button(webhooks.rotate).click();
+    await button(webhooks.rotate, dialog()).click();
+    await page.getByText(webhooks.oldUntil).first().waitFor();
+    const second = await secretIn(dialog());
+    assert.match(second, /^whsec_/);
+    assert.notEqual(second, first);
+  });
+
+  it('makes a plan, subscribes a customer with a card typed into the card fields, and sees the renewal a month later', async () => {
+    await page.goto('/plans/new');
+    await field(common.name).fill('Monthly engine');
+    await field(plans.amount).fill('19.00');
+    await page.getByText('$19.00').first().waitFor();
+    await button(plans.add).click();
+    await page.getByText(plans.added).waitFor();
+
+    await page.goto('/customers');
+    await button(customers.add).first().click();
+    await field(customers.firstName, dialog()).fill('Charles');
+    await field(customers.lastName, dialog()).fill('Babbage');
+    await field(customers.email, dialog()).fill('charles@example.com');
+    await field(customers.phone, dialog()).fill('+15550102030');
+    await button(/./, dialog())
+      .filter({ hasText: /Add customer|Save|Create/ })
+      .last()
+      .click();
+    await page.getByRole('heading', { name: 'Charles Babbage' }).waitFor();
+    await button(customers.addCard).click();
+    await typeCard('4242424242424242');
+    await button(customers.saveCard, dialog()).click();
+    await page.getByText('Visa •••• 4242').waitFor();
+
+    await page.goto('/subscriptions/new');
+    await choose(orders.customer, 'Charles');
+    await choose(subscriptions.plan, 'Monthly engine');
+    await button(subscriptions.start).click();
+    await dialog().getByText('$19.00').first().waitFor();
+    await button(subscriptions.start, dialog()).click();
+    await page.waitForURL(/\/subscriptions\/[0-9a-f-]{36}/);
+    await page.getByText('1 paid, without end').waitFor();
+    const subscription = page.url();
+
+    await page.goto('/sandbox/clock');
+    await button(sandbox.steps.month).click();
+    await page
+      .getByText(/cycle 2, 1900 usd: succeeded/)
+      .first()
+      .waitFor();
+
+    await page.goto(subscription);
+    await page.getByText('2 paid, without end').waitFor();
+    const renewed = receiver.received.filter(({ event }) => event.type === 'subscription.charged');
+    assert.equal(renewed.length, 1, 'the renewal was told to the receiver');
+    await page.goto('/developers/webhooks');
+    await table().getByText(receiver.url).click();
+    const delivery = page.getByRole('row').filter({ hasText: 'subscription.charged' });
+    await delivery.getByText(/Delivered/i).waitFor();
+  });
+
+  it('refunds a part of an order after a confirmation that shows the amount', async () => {
+    await page.goto('/orders');
+    await table().getByRole('row').nth(1).click();
+    await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
+    await button(orders.refund).click();
+    await field(orders.refundAmount, dialog()).fill('5.00');
+    await button(common.next, dialog()).click();
+    await button(orders.refundButton('$5.00'), dialog()).click();
+    await page.getByText(orders.refundDone).waitFor();
+    await page.getByText('Partially refunded').first().waitFor();
+    await page.getByText('−$5.00').waitFor();
+  });
+
+  it('finds things with Ctrl-K', async () => {
+    await page.goto('/home');
+    await page.getByText(shell.sandboxBar).first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('babbage');
+    await dialog().getByText('Charles Babbage').first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Charles Babbage' }).waitFor();
+  });
+
+  it('switches to the live company, whose pages show no sandbox', async () => {
+    await button(shell.live).first().click();
+    await page.getByText(shell.sandboxBar).waitFor({ state: 'hidden' });
+    await page.goto('/customers');
+    await page.getByText(customers.emptyTitle).waitFor();
+    await button(shell.sandbox).first().click();
+    await page.getByText(shell.sandboxBar).first().waitFor();
+  });
+});
+
+describe('a member who was invited', () => {
+  it('accepts from the mailbox page and is refused what the role may not do', async () => {
+    await page.goto('/team');
+    await button(team.invite).first().click();
+    await field(team.firstName, dialog()).fill('Grace');
+    await field(team.lastName, dialog()).fill('Hopper');
+    await field(team.email, dialog()).fill('grace@example.com');
+    await field(team.phone, dialog()).fill('+15551234567');
+    const role = await field(team.role, dialog()).locator('option', { hasText: 'Support' }).getAttribute('value');
+    await field(team.role, dialog()).selectOption(role);
+    await button(team.invite, dialog()).click();
+    await page.getByText(team.invited).waitFor();
+
+    const owner = page;
+    page = await newPage();
+    await page.goto('/mailbox');
+    await page
+      .getByRole('link', { name: /invitations/ })
+      .first()
+      .click();
+    await field(auth.password).fill('nanoseconds of wire');
+    await button(auth.accept).click();
+    await page.waitForURL('**/customers');
+    await page.getByText('Charles Babbage').waitFor();
+
+    await page.goto('/products');
+    await page.getByRole('heading', { name: 'Products' }).waitFor();
+    assert.ok(
+      await button(/Add product/)
+        .first()
+        .isDisabled(),
+      'what is not allowed cannot be pressed',
+    );
+    await page.goto('/developers/api-keys');
+    await page
+      .getByText(/lacks the permission|may not see this/)
+      .first()
+      .waitFor();
+    const refused = await page.evaluate(async () => {
+      const session = await (await fetch('/dashboard/session')).json();
+      const answer = await fetch('/v1/products', {
+        method: 'POST',
+        headers: {
+          'svc-company': session.companies[0].id,
+          'content-type': 'application/json',
+          'x-svc-idempotency-key': 'x',
+        },
+        body: '{}',
+      });
+      return answer.status;
+    });
+    assert.equal(refused, 403);
+
+    // Blocked while signed in: the next thing they do is refused.
+    const member = page;
+    page = owner;
+    await page.goto('/team');
+    await page.getByRole('row').filter({ hasText: 'grace@example.com' }).getByRole('button').last().click();
+    await page.getByRole('menuitem', { name: team.block }).click();
+    await button(team.block, dialog()).click();
+    await page.getByText(team.blocked).waitFor();
+    await member.goto('/customers');
+    await member.getByText(shell.noCompany).waitFor();
+    await member.context().close();
+  });
+});
+
+describe('signing in', () => {
+  it('asks for the code of an authenticator app once that is set up', async () => {
+    page = await newPage();
+    await page.goto('/login');
+    await field(auth.email).fill(merchant.email);
+    await field(auth.password).fill(merchant.password);
+    await button(auth.signIn).click();
+    await page.waitForURL('**/home');
+    await page.goto('/account');
+    await button(account.totpStart).click();
+    await page.getByText(account.totpSecret).waitFor();
+    const shown =
+      (await page.locator('body').innerText()).replaceAll(/\s/g, ' ') + (await valuesIn(page.locator('body')));
+    const secret = decoded(/[A-Z2-7]{32}/.exec(shown.replaceAll(' ', ''))?.[0] ?? '');
+    await field(account.totpCode).fill(codeAt(secret, stepOf(Date.now())));
+    await button(common.done, dialog()).click();
+    await page.getByText(account.recovery).waitFor();
+    const recovery =
+      /[a-z0-9]{10}/.exec((await dialog().locator('li').allInnerTexts()).join(' '))?.[0] ?? '';
+
+    page = await newPage();
+    await page.goto('/login?next=/orders');
+    await field(auth.email).fill(merchant.email);
+    await field(auth.password).fill(merchant.password);
+    await button(auth.signIn).click();
+    await field(auth.totpCode).fill(recovery);
+    await button(auth.signIn).click();
+    await page.waitForURL('**/orders');
+  });
+
+  it('leaves nothing behind after signing out', async () => {
+    const cookies = await page.context().cookies();
+    await button(shell.userMenu).click();
+    await page.getByRole('menuitem', { name: shell.signOut }).click();
+    await page.waitForURL('**/login**');
+    assert.deepEqual(await page.context().cookies(), []);
+    await page.context().addCookies(cookies);
+    await page.goto('/customers');
+    await page.waitForURL('**/login**');
+  });
+});
+
+describe('every page', () => {
+  const paths = [
+    '/home',
+    '/customers',
+    '/orders',
+    '/orders/new',
+    '/subscriptions',
+    '/products',
+    '/plans/new',
+    '/coupons/new',
+    '/developers/api-keys',
+    '/developers/requests',
+    '/developers/webhooks',
+    '/team',
+    '/roles',
+    '/settings',
+    '/sandbox/clock',
+  ];
+  const fits = async (): Promise<boolean> =>
+    page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`has nothing for axe to mend in the ${colorScheme} theme, and fits on a phone`, async () => {
+      const opened = await browser.newContext({ baseURL: service.baseUrl, locale: 'en-US', colorScheme });
+      page = await opened.newPage();
+      for (const path of ['/login', '/sign-up', '/forgot-password']) await inspect(path);
+      const person = { email: `axe-${colorScheme}@example.com`, password: 'nothing to mend here' };
+      await page.request.post('/dashboard/sign_up', {
+        data: { ...person, first_name: 'A', last_name: 'X', company_name: 'E' },
+        headers: { origin: service.baseUrl },
+      });
+      for (const path of paths) await inspect(path);
+      await opened.close();
+    });
+  }
+
+  async function inspect(path: string): Promise<void> {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(path);
+    await page.waitForLoadState('networkidle');
+    await page.evaluate(axe.source);
+    const results = await page.evaluate<AxeResults>(
+      'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })',
+    );
+    const found = results.violations.map(
+      ({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join(' ')}`,
+    );
+    assert.deepEqual(found, []);
+    await page.setViewportSize({ width: 360, height: 740 });
+    assert.ok(await fits(), `${path} is wider than a phone`);
+  }
+
+  it('made no error and violated no policy', () => {
+    assert.deepEqual(problems, []);
+  });
+});
+
+/** What is written in fields, which a page's text does not include. */
+async function valuesIn(scope: Locator): Promise<string> {
+  const values = await scope
+    .locator('input, textarea')
+    .evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
+  return ` ${values.join(' ')}`;
+}
+
+async function secretIn(scope: Locator): Promise<string> {
+  return /whsec_[\w+/=]+/.exec((await scope.innerText()) + (await valuesIn(scope)))?.[0] ?? '';
+}
+
+function decoded(base32: string): Buffer {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const bits = [...base32].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+}
