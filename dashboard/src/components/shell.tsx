@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { placesOf } from '../navigation.ts';
 import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
@@ -56,7 +56,10 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
   const { pathname } = useLocation();
+  const shown = useRef(pathname);
   useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
     setDrawer(false);
     // Who navigates by keyboard or ear goes on in the new page, not in the list of places.
     const content = document.querySelector<HTMLElement>('#content');
