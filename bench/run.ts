@@ -7,6 +7,7 @@ import { workload as customers } from './customers.ts';
 import { startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
+import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
 import { formatReport, saveReport } from './report.ts';
 import { workload as webhooks } from './webhooks.ts';
@@ -14,7 +15,16 @@ import type { BenchOptions, Workload } from './workload.ts';
 
 /** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
 
-const workloads: Readonly<Record<string, Workload>> = { customers, capture, orders, coupons, renewals, webhooks, load };
+const workloads: Readonly<Record<string, Workload>> = {
+  customers,
+  capture,
+  orders,
+  coupons,
+  renewals,
+  webhooks,
+  'request-log': requestLog,
+  load,
+};
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 

@@ -26,6 +26,8 @@ import { productInActivePlans, productInArchivedPlans } from './features/plans/s
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
+import { requestRoutes } from './features/requests/routes.ts';
+import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
@@ -143,6 +145,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const metrics = createMetrics(db, () => inDoubtStatistics(db));
+  const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
+  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const http = {
     db,
     clock,
@@ -160,8 +164,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     tracing,
     trustProxy: config.SVC_TRUST_PROXY,
     maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+    recorder,
   });
-  app.addHook('onClose', () => audit.flush());
+  app.addHook('onClose', async () => {
+    await Promise.all([audit.flush(), recorder?.stop()]);
+  });
   mountOperations(app, db, metrics);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
@@ -212,6 +219,7 @@ export function apiRoutes(
       forgetAccess,
     }),
     ...eventRoutes(),
+    ...requestRoutes(),
     ...webhookRoutes(webhooks),
     ...teamRoutes(team),
   ];

@@ -190,6 +190,11 @@ export const settings = {
   ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender of mails.'),
   SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
+  SVC_REQUEST_LOG: choice(
+    'on',
+    ['on', 'off'],
+    'Whether requests are kept for seven days, cards and secrets masked, for `GET /v1/requests` and the dashboard.',
+  ),
   SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests of one company.'),
   SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads of one company.'),
   SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes of one company.'),

@@ -1,4 +1,4 @@
-import { isUuid } from './platform/ids.ts';
+import { maskCardNumbers } from './platform/card-digits.ts';
 
 /** The error catalogue: every code the API can answer with, and the error that carries one. */
 
@@ -172,21 +172,18 @@ export interface ErrorBody {
 }
 
 /** What a client sent as a name may be a card number in the wrong place: no answer repeats one. */
-const cardOrId = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d(?:[ -]?\d){11,18}/gi;
-const masked = (text: string): string => text.replace(cardOrId, (found) => (isUuid(found) ? found : '***'));
-
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error: {
       type: error.type,
       code: error.code,
-      message: masked(error.message),
-      param: error.param && masked(error.param),
+      message: maskCardNumbers(error.message),
+      param: error.param && maskCardNumbers(error.param),
       request_id: requestId,
       field_errors: error.fieldErrors.map(({ field, code, message }) => ({
-        field: masked(field),
+        field: maskCardNumbers(field),
         code,
-        message: masked(message),
+        message: maskCardNumbers(message),
       })),
     },
   };

@@ -63,6 +63,8 @@ export const limits = {
   signingSecretBytes: 32,
   urlLength: 2_048,
   eventRetentionDays: 30,
+  requestRetentionDays: 7,
+  requestBodyLength: 8 * 1024,
 
   invitationDays: 7,
 

@@ -490,6 +490,52 @@ CREATE TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE requests (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  request_id text NOT NULL,
+  method text NOT NULL,
+  path text NOT NULL,
+  query text,
+  status smallint NOT NULL,
+  duration_ms integer NOT NULL,
+  actor_kind text NOT NULL,
+  actor_id uuid NOT NULL,
+  actor_name text NOT NULL,
+  address text NOT NULL,
+  api_version text,
+  idempotency_key text,
+  request_body text,
+  response_body text,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT requests_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'member'::text]))),
+  CONSTRAINT requests_pkey PRIMARY KEY (company_id, id, inserted_at)
+);
+CREATE INDEX requests_request ON ONLY public.requests USING btree (company_id, request_id);
+
+CREATE TABLE requests_default (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  request_id text NOT NULL,
+  method text NOT NULL,
+  path text NOT NULL,
+  query text,
+  status smallint NOT NULL,
+  duration_ms integer NOT NULL,
+  actor_kind text NOT NULL,
+  actor_id uuid NOT NULL,
+  actor_name text NOT NULL,
+  address text NOT NULL,
+  api_version text,
+  idempotency_key text,
+  request_body text,
+  response_body text,
+  inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT requests_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'member'::text]))),
+  CONSTRAINT requests_default_pkey PRIMARY KEY (company_id, id, inserted_at)
+);
+CREATE INDEX requests_default_company_id_request_id_idx ON public.requests_default USING btree (company_id, request_id);
+
 CREATE TABLE roles (
   company_id uuid NOT NULL,
   id uuid NOT NULL,

@@ -8,6 +8,7 @@ import { buildApp, fileStore, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
+import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
 import { ensureRoles } from './features/team/service.ts';
@@ -182,6 +183,7 @@ async function start(
     await listenOrExplain(app, config.HOST, port, 'PORT');
   }
   await maintainPartitions(db);
+  await maintainRequestPartitions(db);
   await ensureRoles(db, systemClock.nowMs());
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
   const demoDependencies = { db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl };

@@ -604,6 +604,12 @@ test('all the markers were sent, and the cards that were taken are in the vault'
   assert.ok(replies.length > markerCount);
 });
 
+test('the log of requests was on, and masked what it kept', () => {
+  const text = dumps.get('public.requests') ?? '';
+  assert.ok(text.split('\n').length > markerCount / 2);
+  assert.ok(text.includes('"card"":""***"'));
+});
+
 test('no table of the database holds a card number or a CVC', () => {
   const found = [...dumps].filter(([, text]) => finder.find(text).length > 0 || finder.findCvc(text).length > 0);
   assert.deepEqual(

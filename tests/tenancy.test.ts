@@ -38,6 +38,7 @@ interface Ids {
   readonly couponCode: string;
   readonly role: string;
   readonly member: string;
+  readonly request: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -269,6 +270,13 @@ const cases: Readonly<Record<string, Case>> = {
     ...cursors('/v1/events', [], [theirs.event, eventIdOf(theirs.event), theirs.order]),
     ['GET', `/v1/events?object_id=${theirs.customer}`],
   ],
+  // Not the side that grows while it is compared.
+  listRequests: (theirs) => [
+    ['GET', `/v1/requests?starting_after=${theirs.event}`],
+    ['GET', `/v1/requests?request_id=${theirs.request}`],
+  ],
+  getRequest: (theirs) => [['GET', `/v1/requests/${theirs.request}`]],
+  readEventFeed: takesNoIds,
   getEvent: (theirs) => [
     ['GET', `/v1/events/${theirs.event}`],
     ['GET', `/v1/events/${eventIdOf(theirs.event)}`],
@@ -350,7 +358,8 @@ async function made(key: string, path: string, options: CallOptions): Promise<st
 async function objectsOf(key: string): Promise<Ids> {
   const person = someCustomer({ tags: ['vip'], shipping_address: { line1: '1 Main St' } });
   const customer = await made(key, '/v1/customers', { body: person });
-  const { body: shown } = await service.call('GET', `/v1/customers/${customer}`, { key });
+  const { body: shown, headers } = await service.call('GET', `/v1/customers/${customer}`, { key });
+  const request = headers.get('svc-request-id') ?? '';
   const address = shown.shipping_address.id;
   const deletedCustomer = await made(key, '/v1/customers', { body: someCustomer() });
   const product = await made(key, '/v1/products', keyed(someProduct()));
@@ -376,6 +385,7 @@ async function objectsOf(key: string): Promise<Ids> {
   const role = (await service.call('GET', '/v1/roles', { key })).body.data[0].id;
   const member = await made(key, '/v1/team_members', { body: someMember(role) });
   return {
+    request,
     role,
     member,
     coupon: minted.body.id,
@@ -430,6 +440,7 @@ async function deliveredTo(endpoint: string): Promise<{ event: string; log: stri
 }
 
 function unused(id: string): string {
+  if (id.startsWith('req_')) return `${id.slice(0, -1)}${id.endsWith('a') ? 'b' : 'a'}`;
   if (!isUuid(id)) return `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`;
   const tail = Number.parseInt(id.slice(-6), 16) ^ 0x00a5a5;
   return id.slice(0, -6) + tail.toString(16).padStart(6, '0');
@@ -438,7 +449,8 @@ function unused(id: string): string {
 async function rowsOf(companyId: string): Promise<Record<string, string[]>> {
   const tables = await service.db.query<{ name: string }>(
     `SELECT table_name AS name FROM information_schema.columns
-     WHERE table_schema = 'public' AND column_name = 'company_id' AND table_name <> 'api_keys' ORDER BY 1`,
+     WHERE table_schema = 'public' AND column_name = 'company_id' AND table_name <> 'api_keys'
+       AND table_name NOT LIKE 'requests%' ORDER BY 1`,
   );
   const rows: Record<string, string[]> = {};
   for (const { name } of tables) {
@@ -543,7 +555,9 @@ for (const name of askerNames) {
         const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
         const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
         const type = route.operationId === 'listEvents' ? 'order.created' : 'sale';
-        const status = { listSubscriptions: 'active', listTeamMembers: 'pending' }[route.operationId] ?? 'succeeded';
+        const status =
+          { listSubscriptions: 'active', listTeamMembers: 'pending', listRequests: '2xx' }[route.operationId] ??
+          'succeeded';
         const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,

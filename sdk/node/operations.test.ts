@@ -177,13 +177,27 @@ describe('the SDK', () => {
   });
 
   it('reads events, and makes them happen', async () => {
+    const { cursor } = await svc.events.feed();
     const triggered = await svc.sandbox.events.trigger({ type: 'order.failed' });
+    const fed = await svc.events.feed({ cursor });
+    assert.ok(fed.data.some(({ id }) => id === triggered.id));
     assert.ok(triggered.type === 'order.failed');
     const event = await svc.events.get(triggered.id);
     assert.ok(event.type === 'order.failed');
     assert.equal(event.data.object.status, 'failed');
     const [listed] = (await svc.events.list({ object_id: event.data.object.id, type: 'order.failed' })).data;
     assert.deepEqual(listed, event);
+  });
+
+  it('reads the log of requests', async () => {
+    const page = await svc.customers.list({ limit: 1 });
+    assert.ok(page);
+    const [logged] = await eventually('it is logged', async () => {
+      const { data } = await svc.requests.list({ path: '/v1/customers', method: 'GET', status: '2xx' });
+      return data.length > 0 && data;
+    });
+    const details = await svc.requests.get(logged?.request_id ?? '');
+    assert.deepEqual([details.id, details.actor.kind], [logged?.id, 'key']);
   });
 
   it('manages webhook endpoints', async () => {

@@ -275,6 +275,7 @@ describe('permissions', () => {
       'webhook_endpoints:read',
       'webhook_endpoints:write',
       'events:read',
+      'requests:read',
     ]);
   });
 });

@@ -6,7 +6,7 @@ import { limits } from '../limits.ts';
 import { type AuditLog, type NewAuditEntry, recordEntries } from '../features/audit/service.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
-import { readId } from '../platform/ids.ts';
+import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { authenticate, type Identities } from './authenticate.ts';
@@ -47,6 +47,8 @@ declare module 'fastify' {
     uploadField?: string;
   }
   interface FastifyRequest {
+    /** Known before it is admitted, so that a refusal is logged for whom it concerns. */
+    admitted: Admitted | null;
     admission: Admission | null;
   }
 }
@@ -124,6 +126,7 @@ async function admit(
   let admitted: Admitted;
   try {
     admitted = await authenticate(identities, request);
+    request.admitted = admitted;
     checkPermission(admitted.caller, route, clock.nowMs());
   } catch (error) {
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
@@ -191,7 +194,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
   return (request, file) => {
     const params = request.params as Record<string, string>;
     for (const name of pathNames) {
-      const id = readId(params[name] ?? '');
+      const id = (name === 'requestId' ? readRequestId : readId)(params[name] ?? '');
       if (id === undefined) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
       params[name] = id;
     }

@@ -105,15 +105,18 @@ function pathParameters(route: RouteBase): Json[] {
     name: match[1],
     in: 'path',
     required: true,
-    schema: { type: 'string', ...(isEventId(route, match[1]) ? { examples: [eventIdExample] } : { format: 'uuid' }) },
+    schema: { type: 'string', ...idForm(route, match[1]) },
   }));
 }
 
 const eventIdExample = 'evt_019c4c1f50007c008d223e4f50617283';
 
-/** Events are not named by a bare UUID. */
-function isEventId({ resource }: RouteBase, name: string | undefined): boolean {
-  return name === 'eventId' || (resource === 'event' && name === 'id');
+/** Events and requests are not named by a bare UUID. */
+function idForm({ resource }: RouteBase, name: string | undefined): Json {
+  if (name === 'requestId') return { examples: ['req_k3v5qz7m2n4p6r6s2t3u5w7x'] };
+  return name === 'eventId' || (resource === 'event' && name === 'id')
+    ? { examples: [eventIdExample] }
+    : { format: 'uuid' };
 }
 
 function queryParameters(route: RouteBase, schemas: Json): Json[] {

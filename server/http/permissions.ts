@@ -19,6 +19,7 @@ export const permissions = [
   'webhook_endpoints:read',
   'webhook_endpoints:write',
   'events:read',
+  'requests:read',
 ] as const;
 
 export type Permission = (typeof permissions)[number];

@@ -10,7 +10,9 @@ import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { AnsweredRequest, RequestRecorder } from '../features/requests/service.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
+import type { Admitted } from './caller.ts';
 import { parseJsonBody } from './json.ts';
 import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
 import type { Route } from './route.ts';
@@ -22,11 +24,14 @@ export interface ServerOptions {
   readonly tracing: Tracing;
   readonly trustProxy: readonly string[];
   readonly maxEventLoopDelayMs: number;
+  /** Undefined where requests are not logged. */
+  readonly recorder: RequestRecorder | undefined;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     span: RequestSpan | null;
+    answer: string | null;
   }
 }
 
@@ -61,7 +66,9 @@ export async function buildServer(
   app.addHook('preClose', async () => {
     closing = true;
   });
+  app.decorateRequest('admitted', null);
   app.decorateRequest('admission', null);
+  app.decorateRequest('answer', null);
   app.decorateRequest('span', null);
   app.server.on('checkExpectation', refuseExpectation);
   app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
@@ -85,7 +92,8 @@ export async function buildServer(
     }
     return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();
   });
-  app.addHook('onSend', (_request, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload === 'string') request.answer = payload;
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
@@ -93,6 +101,10 @@ export async function buildServer(
   });
   app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply, options);
+    const { admitted } = request;
+    if (options.recorder && admitted && isLogged(request, admitted, reply)) {
+      options.recorder.record(answered(request, admitted, reply));
+    }
     // An answer whose headers were sent before the end began could not say that the connection closes.
     if (closing) setImmediate(() => app.server.closeIdleConnections());
     done();
@@ -246,4 +258,32 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
     },
     'request',
   );
+}
+
+// Who looks on, again and again.
+const followed: readonly (string | undefined)[] = ['/v1/requests', '/v1/requests/:requestId', '/v1/events/feed'];
+
+/** Who asks too much must not fill the log with it, and neither must who follows it, or looks around in the dashboard. */
+function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {
+  const onlyLooks = caller.kind === 'member' && request.method === 'GET';
+  return reply.statusCode !== 429 && !onlyLooks && !followed.includes(request.routeOptions.url);
+}
+
+function answered(request: FastifyRequest, { company, caller }: Admitted, reply: FastifyReply): AnsweredRequest {
+  const idempotencyKey = request.headers['x-svc-idempotency-key'];
+  return {
+    companyId: company.id,
+    requestId: request.id,
+    method: request.method,
+    path: request.url.split('?')[0] ?? '',
+    query: request.url.includes('?') ? request.query : undefined,
+    status: reply.statusCode,
+    durationMs: reply.elapsedTime,
+    actor: caller,
+    address: request.ip,
+    apiVersion: request.admission?.apiVersion ?? null,
+    idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
+    requestBody: request.body,
+    responseBody: request.answer,
+  };
 }

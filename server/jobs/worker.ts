@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
+import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
@@ -68,6 +69,7 @@ export const jobs: readonly Job[] = [
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
   { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },
+  { name: 'partitions of requests', everyMs: 3_600_000, run: ({ db }) => maintainRequestPartitions(db) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,

@@ -64,6 +64,13 @@ export function readId(text: string): string | undefined {
   return parts ? parts.slice(1).join('-') : undefined;
 }
 
+const requestIdPattern = /^req_[a-z2-7]{24}$/;
+
+/** Requests have no UUID to be named by. */
+export function readRequestId(text: string): string | undefined {
+  return requestIdPattern.test(text) ? text : undefined;
+}
+
 export function idTimeMs(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

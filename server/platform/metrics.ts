@@ -1,9 +1,10 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DatabasePool } from './database.ts';
 
 export interface Metrics {
   readonly registry: Registry;
   observeRequest(method: string, route: string, status: number, seconds: number): void;
+  countUnloggedRequests(count: number): void;
 }
 
 export interface InDoubt {
@@ -51,8 +52,14 @@ export function createMetrics(db: DatabasePool, inDoubt: () => Promise<InDoubt>)
       oldest.set(found.oldestSeconds);
     },
   });
+  const unlogged = new Counter({
+    name: 'svc_request_log_dropped_total',
+    help: 'Requests that are missing in the request log, because the database could not follow.',
+    registers: [registry],
+  });
   return {
     registry,
     observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
+    countUnloggedRequests: (count) => unlogged.inc(count),
   };
 }

@@ -63,6 +63,10 @@ export const methodNames: Readonly<Record<string, string>> = {
 
   listEvents: 'events.list',
   getEvent: 'events.get',
+  readEventFeed: 'events.feed',
+
+  listRequests: 'requests.list',
+  getRequest: 'requests.get',
 
   createWebhookEndpoint: 'webhookEndpoints.create',
   listWebhookEndpoints: 'webhookEndpoints.list',

@@ -65,6 +65,42 @@ export async function listEvents(
   return fetchPage(db, companyId, source, page, where);
 }
 
+/** A moment in the order of transactions: those before it had ended by then. */
+export interface FeedMark {
+  readonly transaction: number;
+  readonly atMs: number;
+}
+
+/** Bounds what is read; no transaction is open for that long. */
+const transactionMinutesMax = 60;
+
+/** What transactions since the mark have made, and the mark of now. Rows know the last 32 bits of their transaction. */
+export async function readFeed(
+  db: Queryable,
+  companyId: string,
+  since: FeedMark | undefined,
+  afterId: string | null,
+  count: number,
+): Promise<{ mark: FeedMark; latestTransaction: number; events: EventFacts[] }> {
+  const rows = await db.query<EventFacts & { settled: number; latest: number; at_ms: number; id: string | null }>(
+    `WITH here AS MATERIALIZED (
+       SELECT pg_snapshot_xmin(snapshot)::text::bigint AS settled, pg_snapshot_xmax(snapshot)::text::bigint AS latest,
+         floor(extract(epoch FROM now()) * 1000)::bigint AS at_ms
+       FROM pg_current_snapshot() AS snapshot
+     )
+     SELECT settled, latest, at_ms, e.* FROM here LEFT JOIN LATERAL (
+       SELECT ${columns} FROM events
+       WHERE company_id = $1 AND inserted_at >= to_timestamp($3::bigint / 1000.0) - $6 * interval '1 minute'
+         AND ((latest - xmin::text::bigint) & 4294967295) <= latest - $2::bigint AND ($4::uuid IS NULL OR id > $4)
+       ORDER BY id LIMIT $5
+     ) e ON $2::bigint IS NOT NULL`,
+    [companyId, since?.transaction ?? null, since?.atMs ?? null, afterId, count, transactionMinutesMax],
+  );
+  const [{ settled, latest, at_ms } = { settled: 0, latest: 0, at_ms: 0 }] = rows;
+  const events = rows.filter(({ id }) => id !== null);
+  return { mark: { transaction: settled, atMs: at_ms }, latestTransaction: latest, events };
+}
+
 /** Pieces of the growing tables for the coming weeks; those beyond the retention go. */
 export async function maintainPartitions(db: Queryable, retentionDays: number): Promise<void> {
   for (const table of ['events', 'webhook_deliveries', 'webhook_delivery_logs']) {

@@ -1,9 +1,10 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { integerParameter, listParameter, oneOf, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
 import { eventTypes } from './catalogue.ts';
-import { event } from './schemas.ts';
-import { getEvent, getEvents } from './service.ts';
+import { event, eventFeed } from './schemas.ts';
+import { getEvent, getEvents, getFeed } from './service.ts';
 
 const common = { tag: 'Events', resource: 'event', permission: 'events:read' } as const;
 
@@ -24,6 +25,25 @@ export function eventRoutes(): Route[] {
       success: { status: 200, schema: listSchema('EventList', event, '/v1/events'), shape: 'list' },
       errors: [],
       handle: ({ context, query, page }) => getEvents(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: '/v1/events/feed',
+      operationId: 'readEventFeed',
+      summary: 'Follow events',
+      description:
+        'The events since a cursor, for a program that must miss none and cannot receive webhooks. Without a cursor it ' +
+        'gives the one of now. An event may come more than once: know it by its id.',
+      category: 'read',
+      idempotency: 'none',
+      parameters: {
+        cursor: textParameter(limits.textLength, 'The cursor of the last answer.'),
+        limit: integerParameter(1, limits.pageSizeMax, 'How many events an answer has.', limits.pageSizeMax),
+      },
+      success: { status: 200, schema: eventFeed, shape: 'other' },
+      errors: [],
+      handle: ({ context, query }) => getFeed(context, query.cursor, query.limit ?? limits.pageSizeMax),
     }),
     defineRoute({
       ...common,

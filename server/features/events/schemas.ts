@@ -38,3 +38,13 @@ export const event = Type.Object(
   },
 );
 export type Event = Static<typeof event>;
+
+export const eventFeed = Type.Object(
+  {
+    data: Type.Array(event),
+    cursor: Type.String({ description: 'Send it with the next call.', examples: ['81204-1770802200000'] }),
+    has_more: Type.Boolean({ description: 'Whether the next call has more at once.' }),
+  },
+  { title: 'EventFeed' },
+);
+export type EventFeed = Static<typeof eventFeed>;

@@ -9,6 +9,7 @@ import { type EventFilters, type EventRow, findEvent, listEvents } from './queri
 import type { Event } from './schemas.ts';
 
 export { eventCatalogue, eventPatterns, type EventType, eventTypes } from './catalogue.ts';
+export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
 export { eventColumns, eventRecord, type EventRow, insertEvents, latestEvents } from './queries.ts';
 

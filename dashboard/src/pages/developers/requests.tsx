@@ -23,7 +23,7 @@ export function RequestsPage() {
   return (
     <Page title={developers.requestsTitle} lead={developers.requestsLead}>
       <ResourceTable<RequestEntry>
-        path="/dashboard/requests"
+        path="/v1/requests"
         query={{ request_id, status, method, path }}
         filtered={Boolean(request_id ?? status ?? method ?? path)}
         label={developers.requestsTitle}
@@ -74,7 +74,7 @@ export function RequestsPage() {
 }
 
 function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () => void }) {
-  const query = useGet<RequestDetail>(`/dashboard/requests/${requestId}`);
+  const query = useGet<RequestDetail>(`/v1/requests/${requestId}`);
   return (
     <Dialog title={developers.request} drawer onClose={onClose}>
       <Load query={query}>

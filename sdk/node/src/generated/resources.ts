@@ -9,6 +9,7 @@ import { Orders } from './resources/orders.ts';
 import { PaymentMethods } from './resources/payment-methods.ts';
 import { Plans } from './resources/plans.ts';
 import { Products } from './resources/products.ts';
+import { Requests } from './resources/requests.ts';
 import { Roles } from './resources/roles.ts';
 import { Sandbox } from './resources/sandbox.ts';
 import { Subscriptions } from './resources/subscriptions.ts';
@@ -28,6 +29,7 @@ export class Resources {
   readonly transactions: Transactions;
   readonly sandbox: Sandbox;
   readonly events: Events;
+  readonly requests: Requests;
   readonly webhookEndpoints: WebhookEndpoints;
   readonly roles: Roles;
   readonly teamMembers: TeamMembers;
@@ -44,6 +46,7 @@ export class Resources {
     this.transactions = new Transactions(call);
     this.sandbox = new Sandbox(call);
     this.events = new Events(call);
+    this.requests = new Requests(call);
     this.webhookEndpoints = new WebhookEndpoints(call);
     this.roles = new Roles(call);
     this.teamMembers = new TeamMembers(call);

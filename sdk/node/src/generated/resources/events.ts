@@ -3,7 +3,7 @@
 import type { Call, RequestOptions } from '../../request.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { Event, ListEventsParams } from '../types/events.ts';
+import type { Event, EventFeed, ListEventsParams, ReadEventFeedParams } from '../types/events.ts';
 
 export class Events {
   readonly #call: Call;
@@ -15,6 +15,11 @@ export class Events {
   /** List events. */
   list(params: ListEventsParams = {}, options?: RequestOptions): PagePromise<Event> {
     return listPages(this.#call, operations.listEvents, [], params, options);
+  }
+
+  /** Follow events. */
+  feed(params: ReadEventFeedParams = {}, options?: RequestOptions): Promise<EventFeed> {
+    return this.#call(operations.readEventFeed, [], { query: params }, options);
   }
 
   /** Retrieve an event. */

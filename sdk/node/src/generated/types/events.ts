@@ -7,6 +7,14 @@ import type { Subscription } from './subscriptions.ts';
 import type { TeamMember } from './team.ts';
 import type { WebhookEndpoint } from './webhook-endpoints.ts';
 
+export interface EventFeed {
+  data: Event[];
+  /** Send it with the next call. */
+  cursor: string;
+  /** Whether the next call has more at once. */
+  has_more: boolean;
+}
+
 /** What each event is about. */
 export interface EventObjects {
   'customer.created': Customer;
@@ -77,4 +85,11 @@ export interface ListEventsParams {
   /** Those about this object. */
   object_id?: string | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface ReadEventFeedParams {
+  /** The cursor of the last answer. */
+  cursor?: string | undefined;
+  /** How many events an answer has. */
+  limit?: number | undefined;
 }

@@ -7,6 +7,7 @@ export type * from './orders.ts';
 export type * from './payment-methods.ts';
 export type * from './plans.ts';
 export type * from './products.ts';
+export type * from './requests.ts';
 export type * from './sandbox.ts';
 export type * from './subscriptions.ts';
 export type * from './team.ts';

@@ -1,0 +1,56 @@
+import { invalidField } from '../../errors.ts';
+import type { RequestContext } from '../../http/route.ts';
+import { isUuid } from '../../platform/ids.ts';
+import { envelopeOf } from './envelope.ts';
+import { latestVersion } from '../../http/versions/versions.ts';
+import { type FeedMark, readFeed } from './queries.ts';
+import type { EventFeed } from './schemas.ts';
+
+/**
+ * Events for a follower that must miss none. An id is made before its transaction commits, so an event may appear after
+ * one with a greater id, and a cursor over ids would pass it by. This one is a mark in the order of transactions: below it
+ * all of them had ended when it was set, so whatever appears later lies above. Events above the mark may come again with the
+ * next call, while a transaction from before is still open.
+ */
+interface Position {
+  readonly mark: FeedMark;
+  /** Between two pages: the last event shown, and the mark to go on from after the last page. */
+  readonly within?: { readonly next: FeedMark; readonly afterId: string } | undefined;
+}
+
+const form = /^(\d{1,16})-(\d{1,16})(?:\.(\d{1,16})-(\d{1,16})\.([0-9a-f-]{36}))?$/;
+
+function readCursor(text: string): Position {
+  const parts = form.exec(text);
+  const [, transaction, atMs, nextTransaction, nextAtMs, afterId] = parts ?? [];
+  if (!parts || (afterId !== undefined && !isUuid(afterId)))
+    throw invalidField('cursor', 'is not a cursor of the feed');
+  const mark = { transaction: Number(transaction), atMs: Number(atMs) };
+  if (!afterId) return { mark };
+  return { mark, within: { next: { transaction: Number(nextTransaction), atMs: Number(nextAtMs) }, afterId } };
+}
+
+function writeCursor({ mark, within }: Position): string {
+  const text = ({ transaction, atMs }: FeedMark): string => `${transaction}-${atMs}`;
+  return within ? `${text(mark)}.${text(within.next)}.${within.afterId}` : text(mark);
+}
+
+export async function getFeed(context: RequestContext, cursor: string | undefined, limit: number): Promise<EventFeed> {
+  const { db, company } = context;
+  const position = cursor === undefined ? undefined : readCursor(cursor);
+  const found = await readFeed(db, company.id, position?.mark, position?.within?.afterId ?? null, limit + 1);
+  if (!position) return { data: [], cursor: writeCursor({ mark: found.mark }), has_more: false };
+  if (position.mark.transaction > found.latestTransaction) {
+    throw invalidField('cursor', 'is of another database; begin without one');
+  }
+  const events = found.events.slice(0, limit);
+  const next = position.within?.next ?? found.mark;
+  const last = events.at(-1);
+  const hasMore = found.events.length > limit && last !== undefined;
+  const after = hasMore ? { mark: position.mark, within: { next, afterId: last.id } } : { mark: next };
+  return {
+    data: events.map((event) => envelopeOf(event, company.mode === 'live', latestVersion)),
+    cursor: writeCursor(after),
+    has_more: hasMore,
+  };
+}

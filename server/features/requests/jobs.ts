@@ -1,0 +1,8 @@
+import { limits } from '../../limits.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { maintainPartitions } from './queries.ts';
+
+export async function maintainRequestPartitions(db: Queryable): Promise<number> {
+  await maintainPartitions(db, limits.requestRetentionDays);
+  return 0;
+}

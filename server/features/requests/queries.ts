@@ -1,0 +1,88 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+
+export interface RequestSummaryRow {
+  readonly id: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  readonly actor_kind: 'key' | 'member';
+  readonly actor_id: string;
+  readonly actor_name: string;
+  readonly address: string;
+}
+
+export interface RequestDetailRow extends RequestSummaryRow {
+  readonly query: string | null;
+  readonly api_version: string | null;
+  readonly idempotency_key: string | null;
+  readonly request_body: string | null;
+  readonly response_body: string | null;
+}
+
+export interface RequestRow extends RequestDetailRow {
+  readonly company_id: string;
+}
+
+const summaryColumns = 'id, request_id, method, path, status, duration_ms, actor_kind, actor_id, actor_name, address';
+const detailColumns = `${summaryColumns}, query, api_version, idempotency_key, request_body, response_body`;
+
+/** Nobody waits for these to be safe on disk: a crash may cost the last of them. */
+export async function insertRequests(db: Queryable, rows: readonly RequestRow[]): Promise<void> {
+  await db.query(
+    `WITH at_leisure AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+     INSERT INTO requests (company_id, ${detailColumns})
+     SELECT company_id, ${detailColumns} FROM at_leisure, json_to_recordset($1::json) AS r (company_id uuid, id uuid,
+       request_id text, method text, path text, query text, status smallint, duration_ms integer, actor_kind text,
+       actor_id uuid, actor_name text, address text, api_version text, idempotency_key text, request_body text,
+       response_body text)`,
+    [JSON.stringify(rows)],
+  );
+}
+
+export async function findRequest(
+  db: Queryable,
+  companyId: string,
+  requestId: string,
+): Promise<RequestDetailRow | undefined> {
+  const [row] = await db.query<RequestDetailRow>(
+    `SELECT ${detailColumns} FROM requests WHERE company_id = $1 AND request_id = $2`,
+    [companyId, requestId],
+  );
+  return row;
+}
+
+export interface RequestFilters extends QueryValues<typeof createdAtFilters> {
+  readonly request_id?: string;
+  readonly method?: string;
+  /** From and to, both of them included. */
+  readonly status?: readonly [number, number];
+  readonly path?: string;
+  readonly actor_id?: string;
+}
+
+const source: ListSource = { table: 'requests', objectType: 'request', columns: summaryColumns, sorts: {} };
+
+export async function listRequests(
+  db: Queryable,
+  companyId: string,
+  filters: RequestFilters,
+  page: PageRequest,
+): Promise<Page<RequestSummaryRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.request_id) where.push(sql`request_id = ${filters.request_id}`);
+  if (filters.method) where.push(sql`method = ${filters.method}`);
+  if (filters.status) where.push(sql`status BETWEEN ${filters.status[0]} AND ${filters.status[1]}`);
+  if (filters.path) where.push(sql`starts_with(path, ${filters.path})`);
+  if (filters.actor_id) where.push(sql`actor_id = ${filters.actor_id}::uuid`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+export async function maintainPartitions(db: Queryable, retentionDays: number): Promise<void> {
+  await db.query(`SELECT maintain_partitions('requests', $1 * interval '1 day')`, [retentionDays]);
+}

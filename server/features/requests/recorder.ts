@@ -1,0 +1,142 @@
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import { maskedAnswer, maskedJson, maskText, storable } from './mask.ts';
+import { insertRequests, type RequestRow } from './queries.ts';
+
+/** Who asked: a program by its key, or a member of the team in the dashboard. */
+export interface Actor {
+  readonly kind: 'key' | 'member';
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface AnsweredRequest {
+  readonly companyId: string;
+  readonly requestId: string;
+  readonly method: string;
+  /** As it came, without the query. */
+  readonly path: string;
+  readonly query: unknown;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly actor: Actor;
+  readonly address: string;
+  readonly apiVersion: string | null;
+  readonly idempotencyKey: string | null;
+  /** Parsed; undefined where there was none, or a file. */
+  readonly requestBody: unknown;
+  readonly responseBody: string | null;
+}
+
+export interface RequestRecorder {
+  record(request: AnsweredRequest): void;
+  /** Writes what is left, if the database takes it. */
+  stop(): Promise<void>;
+}
+
+interface RecorderDependencies {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onDropped: (count: number) => void;
+}
+
+const flushEveryMs = 200;
+const batchMax = 200;
+const waitingMax = 5_000;
+const lastFlushMs = 2_000;
+
+/**
+ * Writes requests down beside serving them: in batches, one at a time. When the database cannot follow, the oldest that
+ * wait are dropped, so that neither a request nor the memory ever pays for the log.
+ */
+export function startRecorder({ db, clock, log, onDropped }: RecorderDependencies): RequestRecorder {
+  const waiting: RequestRow[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let flushing: Promise<void> | undefined;
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, batchMax);
+      try {
+        await insertRequests(db, batch);
+      } catch (error) {
+        onDropped(batch.length);
+        log.warn({ err: error, count: batch.length }, 'requests could not be logged');
+      }
+      if (waiting.length < batchMax) return;
+    }
+  }
+
+  function flushNow(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    flushing ??= flush().finally(() => {
+      flushing = undefined;
+      if (waiting.length > 0) flushSoon();
+    });
+  }
+
+  function flushSoon(): void {
+    if (waiting.length >= batchMax) flushNow();
+    else timer ??= setTimeout(flushNow, flushEveryMs).unref();
+  }
+
+  return {
+    record(request) {
+      if (waiting.length >= waitingMax) {
+        waiting.shift();
+        onDropped(1);
+      }
+      waiting.push(rowOf(request, newId(clock.nowMs())));
+      if (!flushing) flushSoon();
+    },
+    async stop() {
+      const done = (async () => {
+        await flushing;
+        while (waiting.length > 0) await flush();
+      })();
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const deadline = setTimeout(resolve, lastFlushMs);
+      await Promise.race([done, late]);
+      clearTimeout(deadline);
+      clearTimeout(timer);
+    },
+  };
+}
+
+function rowOf(request: AnsweredRequest, id: string): RequestRow {
+  const text = (value: string, length: number = limits.textLength): string =>
+    storable(maskText(value)).slice(0, length).toWellFormed();
+  return {
+    company_id: request.companyId,
+    id,
+    request_id: request.requestId,
+    method: request.method,
+    path: text(decoded(request.path), limits.urlLength),
+    query: maskedJson(request.query),
+    status: request.status,
+    duration_ms: Math.round(request.durationMs),
+    actor_kind: request.actor.kind,
+    actor_id: request.actor.id,
+    actor_name: text(request.actor.name),
+    // Behind a proxy it is what a client wrote into a header.
+    address: text(request.address),
+    api_version: request.apiVersion,
+    idempotency_key: request.idempotencyKey && text(request.idempotencyKey),
+    request_body: maskedJson(request.requestBody),
+    response_body: request.responseBody === null ? null : maskedAnswer(request.responseBody),
+  };
+}
+
+/** Digits may be hidden behind percent signs. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
