@@ -145,26 +145,6 @@ export interface Actor {
   readonly name: string | null;
 }
 
-export interface RequestEntry {
-  readonly id: string;
-  readonly request_id: string;
-  readonly method: string;
-  readonly path: string;
-  readonly status: number;
-  readonly duration_ms: number;
-  readonly actor: Actor | null;
-  readonly address: string | null;
-  readonly created_at: string;
-}
-
-export interface RequestDetail extends RequestEntry {
-  readonly query: unknown;
-  readonly request_body: unknown;
-  readonly response_body: unknown;
-  readonly api_version: string | null;
-  readonly idempotency_key: string | null;
-}
-
 export interface AuditEntry {
   readonly id: string;
   readonly action: string;

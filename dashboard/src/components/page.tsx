@@ -54,7 +54,7 @@ export function Panel({
   flush?: boolean;
 }) {
   return (
-    <section className="panel mb-5">
+    <section className="panel mb-5 min-w-0">
       {title && (
         <header className="flex flex-wrap items-center justify-between gap-3 border-b border-line px-5 py-3">
           <h2 className="font-semibold">{title}</h2>

@@ -89,4 +89,5 @@ export const keyPermissions = [
   'webhook_endpoints:read',
   'webhook_endpoints:write',
   'events:read',
+  'requests:read',
 ].map((key) => ({ key }));

@@ -24,10 +24,12 @@ export function UserMenu() {
       trigger={
         <button
           type="button"
-          aria-label={`${initials} ${shell.userMenu}`}
-          className="flex size-9 shrink-0 items-center justify-center rounded-full bg-sunken text-sm font-semibold hover:bg-line"
+          aria-label={shell.userMenu}
+          // Not a part of the name, so not a part of the text.
+          data-initials={initials}
+          className="flex size-9 shrink-0 items-center justify-center rounded-full bg-sunken text-sm font-semibold before:content-[attr(data-initials)] hover:bg-line"
         >
-          {initials || <Icon name="team" />}
+          {initials === '' && <Icon name="team" />}
         </button>
       }
     >

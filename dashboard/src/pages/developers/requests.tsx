@@ -10,7 +10,7 @@ import { ResourceTable } from '../../components/table.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
-import type { RequestDetail, RequestEntry } from '../../types.ts';
+import type { LoggedRequestDetails, LoggedRequest } from '../../types.ts';
 
 const methods = ['GET', 'POST', 'PATCH', 'DELETE'];
 
@@ -22,7 +22,7 @@ export function RequestsPage() {
   const [{ request_id, status, method, path, open }, change] = useFilters();
   return (
     <Page title={developers.requestsTitle} lead={developers.requestsLead}>
-      <ResourceTable<RequestEntry>
+      <ResourceTable<LoggedRequest>
         path="/v1/requests"
         query={{ request_id, status, method, path }}
         filtered={Boolean(request_id ?? status ?? method ?? path)}
@@ -74,7 +74,7 @@ export function RequestsPage() {
 }
 
 function RequestDrawer({ requestId, onClose }: { requestId: string; onClose: () => void }) {
-  const query = useGet<RequestDetail>(`/v1/requests/${requestId}`);
+  const query = useGet<LoggedRequestDetails>(`/v1/requests/${requestId}`);
   return (
     <Dialog title={developers.request} drawer onClose={onClose}>
       <Load query={query}>
