@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
-import { call, setCompanyOfCalls } from './api.ts';
+import { ApiError, call, setCompanyOfCalls } from './api.ts';
 import type { Company, Session } from './types.ts';
 
 /** Who is signed in, and which of their companies the pages are about. */
@@ -11,7 +11,8 @@ export const sessionQuery = {
   queryKey: ['session'],
   queryFn: () => call<Session>('GET', '/dashboard/session'),
   staleTime: 60_000,
-  retry: false,
+  // Not to be signed in is an answer; a service that is busy is none.
+  retry: (failures: number, error: Error) => failures < 4 && error instanceof ApiError && error.undecided,
 } as const;
 
 export function useSessionQuery() {
