@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { dashboardRoutes } from '../server/app.ts';
 import { limits } from '../server/limits.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
-import { assertRefused } from './support/orders.ts';
+import { assertRefused, checkAllOpen } from './support/orders.ts';
 import { type Reply, startTestService, someCustomer, someProduct, type TestService } from './support/service.ts';
 
 /** The common rules hold for the dashboard's own routes as they do for those of the API. */
@@ -511,7 +511,9 @@ describe('the overview', () => {
     );
     const items = [{ product_id: product.id, quantity: 1 }];
     order = await post('/v1/orders', { customer_id: customer, items });
-    await person.in('POST', `/v1/orders/${order.id}/refund`, { amount: 300 });
+    const refunded = await person.in('POST', `/v1/orders/${order.id}/refund`, { amount: 300 });
+    assert.equal(refunded.status, 200, refunded.text);
+    await checkAllOpen(service);
     await post('/v1/orders', { customer_id: customer, items, payment_method_id: declining.id });
   });
 
