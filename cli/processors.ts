@@ -5,7 +5,7 @@ import { connectProcessor, disconnectProcessor } from '../server/vault/processor
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 

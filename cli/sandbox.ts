@@ -6,7 +6,7 @@ import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
