@@ -74,6 +74,8 @@ describe('svc listen', () => {
         await Promise.all(Array.from({ length: 6 }, () => happenings((cut * eventCount) / (cutCount + 1))));
         proxy.mishaps.push(kinds[cut % kinds.length] ?? 'none');
         await eventually('it is cut', async () => proxy.mishaps.length === 0);
+        const { length } = proxy.seen;
+        await eventually('it is there again', async () => proxy.seen.length > length);
       }
       await happenings(eventCount);
       await eventually('all have come', async () => new Set(taken).size === made.length);

@@ -44,7 +44,7 @@ export interface Listening {
 
 const pollEveryMsUsually = 500;
 const answerWithinMs = 30_000;
-const waitMsMax = 5_000;
+const waitMsMax = 2_000;
 // The feed repeats events for as long as a transaction from before them is open, which is seconds.
 const rememberedMax = 10_000;
 
