@@ -45,7 +45,7 @@ export function Icon({ name, size = 18 }: { name: IconName; size?: number }) {
       viewBox="0 0 20 20"
       fill="none"
       stroke="currentColor"
-      strokeWidth={1.6}
+      strokeWidth={name === 'more' ? 2.6 : 1.6}
       strokeLinecap="round"
       strokeLinejoin="round"
       aria-hidden="true"

@@ -97,7 +97,15 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
         >
           <div className="flex items-center gap-1 p-3 pb-1">
             <CompanySwitcher onChoose={onChoose} />
-            <IconButton className="lg:hidden" label={common.close} icon="close" onClick={() => setDrawer(false)} />
+            {drawer && (
+              <IconButton
+                autoFocus
+                className="lg:hidden"
+                label={common.close}
+                icon="close"
+                onClick={() => setDrawer(false)}
+              />
+            )}
           </div>
           <Navigation company={company} />
         </aside>
@@ -108,7 +116,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             onClick={() => setDrawer(false)}
           />
         )}
-        <div className="min-w-0 grow">
+        <div className="min-w-0 grow" inert={drawer}>
           <header
             className={`sticky z-20 flex items-center gap-2 border-b border-line bg-canvas px-3 py-2 sm:px-6 ${company.mode === 'sandbox' ? 'top-6' : 'top-0'}`}
           >

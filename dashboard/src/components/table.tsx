@@ -35,7 +35,7 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
   const opens = link !== undefined || onOpen !== undefined;
   const classOf = (column: Column<T>) => `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''}`;
   return (
-    <div className="overflow-x-auto">
+    <div className="overflow-x-auto rounded-[8px]">
       <table className="table" aria-label={label} aria-busy={rows === undefined}>
         <thead>
           <tr>

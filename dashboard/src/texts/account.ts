@@ -23,6 +23,7 @@ export const account = {
   sessions: 'Sessions',
   thisSession: 'This one',
   device: 'Browser',
+  browserOn: (browser: string, system: string) => `${browser} on ${system}`,
   address: 'Address',
   lastSeen: 'Last seen',
   signedIn: 'Signed in',

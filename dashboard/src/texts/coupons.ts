@@ -58,4 +58,7 @@ export const coupons = {
   inactive: 'Inactive',
   scope: (product: string, plan: string) => `products: ${product}, plans: ${plan}`,
   appliesTo: 'Applies to',
+  scopeOf: { product: 'Products', plan: 'Plans' },
+  scopes: { all: 'All', none: 'None', specific: 'Some of them' },
+  addTo: (label: string) => `Add: ${label.toLowerCase()}`,
 };

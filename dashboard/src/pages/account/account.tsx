@@ -90,6 +90,13 @@ function Password() {
   );
 }
 
+/** `Firefox on Windows`, as well as the browser tells. */
+function browserOf(agent: string): string {
+  const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(agent)?.[1]?.replace('Edg', 'Edge');
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1]?.replace('Mac OS X', 'macOS');
+  return browser && system ? account.browserOn(browser, system) : agent.slice(0, 40) || '—';
+}
+
 function Sessions() {
   const query = useQuery({
     queryKey: ['sessions'],
@@ -112,7 +119,7 @@ function Sessions() {
           columns={[
             {
               header: account.device,
-              cell: ({ user_agent }) => <span className="line-clamp-1 max-w-80">{user_agent ?? '—'}</span>,
+              cell: ({ user_agent }) => <span title={user_agent ?? ''}>{browserOf(user_agent ?? '')}</span>,
             },
             { header: account.address, cell: ({ address }) => address ?? '—', wide: true },
             { header: account.signedIn, cell: ({ created_at }) => <DateTime at={created_at} />, wide: true },

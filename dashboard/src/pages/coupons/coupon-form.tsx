@@ -4,6 +4,7 @@ import { amountText, centsOf } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
+import { ScopeField } from './scope-field.tsx';
 
 export interface CouponDraft {
   kind: string;
@@ -25,6 +26,10 @@ export interface CouponDraft {
   expires_at: string;
   code_prefix: string;
   count: string;
+  product_scope: string;
+  product_ids: readonly string[];
+  plan_scope: string;
+  plan_ids: readonly string[];
 }
 
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
@@ -52,6 +57,10 @@ export function draftOf(coupon?: Coupon): CouponDraft {
     expires_at: coupon?.expires_at?.slice(0, 16) ?? '',
     code_prefix: coupon?.code_prefix ?? '',
     count: '',
+    product_scope: coupon?.product_scope ?? 'all',
+    product_ids: coupon?.product_ids ?? [],
+    plan_scope: coupon?.plan_scope ?? 'all',
+    plan_ids: coupon?.plan_ids ?? [],
   };
 }
 
@@ -75,6 +84,10 @@ export function bodyOf(draft: CouponDraft): Record<string, unknown> {
     max_redemptions_per_customer: numberOrNull(draft.max_redemptions_per_customer),
     ...(draft.kind === 'generated' ? { max_redemptions_per_code: numberOrNull(draft.max_redemptions_per_code) } : {}),
     first_time_customer_only: draft.first_time_customer_only,
+    product_scope: draft.product_scope,
+    product_ids: draft.product_ids,
+    plan_scope: draft.plan_scope,
+    plan_ids: draft.plan_ids,
     starts_at: momentOrNull(draft.starts_at),
     expires_at: momentOrNull(draft.expires_at),
     ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix || null } : {}),
@@ -175,6 +188,22 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       <FieldRow>
         <TextField form={form} name="starts_at" label={coupons.starts} type="datetime-local" />
         <TextField form={form} name="expires_at" label={coupons.expires} type="datetime-local" />
+      </FieldRow>
+      <FieldRow>
+        {(['product', 'plan'] as const).map((kind) => (
+          <ScopeField
+            key={kind}
+            label={coupons.scopeOf[kind]}
+            path={`/v1/${kind}s`}
+            scope={draft[`${kind}_scope`]}
+            ids={draft[`${kind}_ids`]}
+            error={form.errorOf(`${kind}_scope`) ?? form.errorOf(`${kind}_ids`)}
+            onChange={(scope, ids) => {
+              form.set(`${kind}_scope`, scope);
+              form.set(`${kind}_ids`, ids);
+            }}
+          />
+        ))}
       </FieldRow>
       <CheckField form={form} name="first_time_customer_only" label={coupons.firstTime} />
       {draft.kind === 'generated' && (

@@ -112,7 +112,9 @@ function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }
     check: checkCoupon,
     send: (draft, key) => {
       // Only what was changed: some of it cannot be once the coupon was used.
-      const changes = Object.entries(bodyOf(draft)).filter(([name, value]) => value !== before[name]);
+      const changes = Object.entries(bodyOf(draft)).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
+      );
       return call<Coupon>('PATCH', `/v1/coupons/${coupon.id}`, { body: Object.fromEntries(changes), key });
     },
     onDone: () => {

@@ -71,8 +71,15 @@ function Details({ order }: { order: Order }) {
               columns={[
                 { header: common.type, cell: ({ type }) => words(type) },
                 { header: common.amount, cell: ({ amount }) => money(amount, currency), end: true },
-                { header: common.status, cell: ({ status }) => <Badge status={status} /> },
-                { header: orders.failure, cell: ({ failure_reason }) => failure_reason ?? '—', wide: true },
+                {
+                  header: common.status,
+                  cell: ({ status, failure_reason }) => (
+                    <>
+                      <Badge status={status} />
+                      {failure_reason && <span className="block text-sm text-muted">{failure_reason}</span>}
+                    </>
+                  ),
+                },
                 { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
               ]}
             />
