@@ -145,10 +145,7 @@ describe('a merchant', () => {
     await page.getByText(developers.keyOnce).waitFor();
     secretKey = /svc_test_sk_\w+/.exec((await dialog().innerText()) + (await valuesIn(dialog())))?.[0] ?? '';
     const { request_id } = await call('GET', '/v1/customers', secretKey);
-    assert.equal(
-      await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }).includes('_sk_')),
-      false,
-    );
+    assert.equal(await page.evaluate(`JSON.stringify({ ...localStorage, ...sessionStorage }).includes("_sk_")`), false);
 
     await page.goto(`/developers/requests?request_id=${request_id}`);
     await page.getByText('GET /v1/customers').first().click();
@@ -301,19 +298,11 @@ describe('a member who was invited', () => {
       .getByText(/lacks the permission|may not see this/)
       .first()
       .waitFor();
-    const refused = await page.evaluate(async () => {
-      const session = await (await fetch('/dashboard/session')).json();
-      const answer = await fetch('/v1/products', {
-        method: 'POST',
-        headers: {
-          'svc-company': session.companies[0].id,
-          'content-type': 'application/json',
-          'x-svc-idempotency-key': 'x',
-        },
-        body: '{}',
-      });
-      return answer.status;
-    });
+    const refused = await page.evaluate(`(async () => {
+      const { companies } = await (await fetch('/dashboard/session')).json();
+      const headers = { 'svc-company': companies[0].id, 'content-type': 'application/json', 'x-svc-idempotency-key': 'x' };
+      return (await fetch('/v1/products', { method: 'POST', headers, body: '{}' })).status;
+    })()`);
     assert.equal(refused, 403);
 
     // Blocked while signed in: the next thing they do is refused.
@@ -397,8 +386,8 @@ describe('every page', () => {
   // Some in each theme; with SVC_AXE=all every one in both.
   const pagesOf = (theme: 'light' | 'dark'): readonly string[] =>
     process.env.SVC_AXE === 'all' ? [...paths.light, ...paths.dark, ...others] : paths[theme];
-  const fits = async (): Promise<boolean> =>
-    page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+  const fits = async (): Promise<unknown> =>
+    page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has nothing for axe to mend in the ${colorScheme} theme, and fits on a phone`, async () => {
@@ -455,9 +444,8 @@ describe('every page', () => {
 
 /** What is written in fields, which a page's text does not include. */
 async function valuesIn(scope: Locator): Promise<string> {
-  const values = await scope
-    .locator('input, textarea')
-    .evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
+  const fields = await scope.locator('input, textarea').all();
+  const values = await Promise.all(fields.map((one) => one.inputValue()));
   return ` ${values.join(' ')}`;
 }
 
