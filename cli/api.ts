@@ -2,17 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CommandError } from './command-error.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
+import { withProgress } from './progress.ts';
 
 /** Commands that ask a running service over HTTP, as a merchant's own program would. */
 
-interface Target {
+export interface Target {
   readonly baseUrl: string;
   readonly key: string;
 }
 
 /** What was named, or the demo company of the service on this machine. */
-async function chosenTarget(flags: Flags): Promise<Target> {
+export async function chosenTarget(flags: Flags): Promise<Target> {
   const demo = await demoTarget();
   const baseUrl = flags['base-url'] ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
   const key = flags.key ?? process.env.SVC_KEY ?? demo?.key;
@@ -33,8 +34,28 @@ async function demoTarget(): Promise<Target | undefined> {
   }
 }
 
-async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
-  const { baseUrl, key } = await chosenTarget(flags);
+/** An answer that is an error, or none at all. */
+export class ApiFailure extends CommandError {
+  /** Null when nothing answered. */
+  readonly status: number | null;
+  readonly retryAfterSeconds: number;
+  readonly text: string;
+
+  constructor(message: string, status: number | null, text = '', retryAfterSeconds = 0) {
+    super(message);
+    this.status = status;
+    this.text = text;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export async function call(
+  { baseUrl, key }: Target,
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<unknown> {
   const headers = {
     authorization: `Bearer ${key}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -42,15 +63,31 @@ async function ask(flags: Flags, method: string, path: string, body: unknown): P
   };
   const payload = body === undefined ? undefined : JSON.stringify(body);
   let response: Response;
+  let text: string;
   try {
-    response = await fetch(baseUrl + path, { method, headers, ...(payload !== undefined && { body: payload }) });
+    response = await fetch(baseUrl + path, {
+      method,
+      headers,
+      ...(payload !== undefined && { body: payload }),
+      ...(signal && { signal }),
+    });
+    text = await response.text();
   } catch {
-    throw new CommandError(`Nothing answers at ${baseUrl}. Is the service running?`);
+    throw new ApiFailure(`Nothing answers at ${baseUrl}. Is the service running?`, null);
   }
-  const text = await response.text();
   const answer = parsed(text);
   if (response.ok) return answer;
-  throw new CommandError(flags.json ? text : explained(response.status, answer, text));
+  const retryAfterSeconds = Number(response.headers.get('retry-after') ?? 0);
+  throw new ApiFailure(explained(response.status, answer, text), response.status, text, retryAfterSeconds);
+}
+
+async function ask(flags: Flags, method: string, path: string, body: unknown): Promise<unknown> {
+  const target = await chosenTarget(flags);
+  try {
+    return await withProgress(`${method} ${path}`, () => call(target, method, path, body));
+  } catch (error) {
+    throw flags.json && error instanceof ApiFailure && error.text ? new CommandError(error.text) : error;
+  }
 }
 
 function parsed(text: string): unknown {

@@ -3,7 +3,7 @@ import { setDunning } from '../server/features/companies/service.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 /** `companies dunning`: when declined renewals are tried again, and what becomes of a subscription afterwards. */
 export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {

@@ -2,7 +2,7 @@ import type { Queryable } from '../server/platform/database.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 /** `doctor`: holds a database against what must always be true of it. Reads only; exits with 1 when something is wrong. */
 

@@ -7,7 +7,7 @@ import { createdAt, isUuid } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, pepper }) => {

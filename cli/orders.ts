@@ -9,7 +9,7 @@ import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 /** `orders void ID`: takes back a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {

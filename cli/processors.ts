@@ -5,7 +5,7 @@ import { connectProcessor, disconnectProcessor } from '../server/vault/processor
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
@@ -18,6 +18,7 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (action === 'disconnect') {
       await updateProcessor(db, company.id, null);
       await disconnectProcessor(db, company.id);
+      if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
     if (action !== 'connect') throw new CommandError('Say what to do: processors connect or processors disconnect.');
@@ -34,6 +35,9 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     }
     await connectProcessor(db, await openKeyStore(config, db), company.id, connection);
     await updateProcessor(db, company.id, 'acquirer');
+    if (flags.json) {
+      return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
+    }
     return `${company.name} is connected to ${connection.url}.\n`;
   });
 }

@@ -6,7 +6,7 @@ import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
@@ -25,6 +25,7 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     const vault = localVault(db, await openKeyStore(config, db));
     const fingerprint = await vault.fingerprint(company.id, 'sandbox', new CardNumber(digits));
     await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
+    if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'
       ? 'The number has no rule of its own any more.\n'
       : `The number declines with ${code} from now on.\n`;

@@ -5,7 +5,7 @@ import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 const actions = { pause: pauseSubscription, resume: resumeSubscription };
 

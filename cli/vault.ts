@@ -4,7 +4,7 @@ import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import { rotate } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import type { Flags } from './svc.ts';
+import type { Flags } from './options.ts';
 
 // A call that took its key just before the new one was there may still be storing its card.
 const runningCallsMs = 1_000;

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { commandsPage } from '../cli/help.ts';
 import { settings } from '../server/config.ts';
 import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissions } from '../server/http/permissions.ts';
@@ -81,6 +82,10 @@ function limitsPage(): string {
     ],
     ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to answer`],
     ['Events', `kept ${limits.eventRetentionDays} days`],
+    [
+      'Logged requests',
+      `kept ${limits.requestRetentionDays} days; ${limits.requestBodyLength / 1024} KiB of each body`,
+    ],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['E-mail address', `${limits.emailLength} characters`],
@@ -119,6 +124,7 @@ ${supportedVersions.map((version) => `\`${version}\``).join(', ')}; the first is
 }
 
 export const pages: Readonly<Record<string, () => string>> = {
+  'docs/cli.md': () => commandsPage(note),
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/limits.md': limitsPage,

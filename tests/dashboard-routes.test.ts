@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { dashboardRoutes } from '../server/app.ts';
 import { limits } from '../server/limits.ts';
 import { colleague, companyOf, type Person, signUp } from './support/dashboard.ts';
-import { assertRefused } from './support/orders.ts';
+import { assertRefused, checkAllOpen } from './support/orders.ts';
 import { type Reply, startTestService, someCustomer, someProduct, type TestService } from './support/service.ts';
 
 /** The common rules hold for the dashboard's own routes as they do for those of the API. */
@@ -487,5 +487,93 @@ describe('the audit log', () => {
          has_table_privilege('svc_api', 'audit_entries', 'INSERT') AS insert`,
     );
     assert.deepEqual(row, { update: false, delete: false, insert: true });
+  });
+});
+
+describe('the overview', () => {
+  let person: Person;
+  let customer: string;
+  let order: Record<string, any>;
+  before(async () => {
+    person = await signUp(service);
+    const post = async (path: string, body: object): Promise<Record<string, any>> => {
+      const reply = await person.in('POST', path, body, { idempotencyKey: randomUUID() });
+      assert.equal(reply.status, 201, reply.text);
+      return reply.body;
+    };
+    customer = (await post('/v1/customers', someCustomer({ first_name: 'Zoë', last_name: 'Searchable' }))).id;
+    const card = (number: string): object => ({ number, exp_month: '12', exp_year: '2032', cvc: '999' });
+    await post('/capture', { customer_id: customer, card: card('4242424242424242') });
+    const declining = await post('/capture', { customer_id: customer, card: card('4000000000009995') });
+    const product = await post(
+      '/v1/products',
+      someProduct({ name: 'Findable pot', pricing: { amount: 1000, currency: 'usd' } }),
+    );
+    const items = [{ product_id: product.id, quantity: 1 }];
+    order = await post('/v1/orders', { customer_id: customer, items });
+    const refunded = await person.in('POST', `/v1/orders/${order.id}/refund`, { amount: 300 });
+    assert.equal(refunded.status, 200, refunded.text);
+    await checkAllOpen(service);
+    await post('/v1/orders', { customer_id: customer, items, payment_method_id: declining.id });
+  });
+
+  it('sums a period by days, in the time of the company', async () => {
+    await person.in('POST', '/v1/sandbox/clock/advance', { by: { days: 3 } });
+    const { body } = await person.in('GET', '/dashboard/statistics?days=7');
+    assert.equal(body.days.length, 7);
+    assert.deepEqual(body.totals, {
+      volume: 1000,
+      refunded: 300,
+      succeeded_count: 1,
+      failed_count: 1,
+      active_subscriptions: 0,
+      past_due_subscriptions: 0,
+      new_customers: 1,
+    });
+    assert.deepEqual([body.currency, body.currencies], ['usd', ['usd']]);
+    assert.deepEqual(body.declines, [{ failure_code: 'insufficient_funds', count: 1 }]);
+    assert.deepEqual(
+      body.days.map(({ volume }: { volume: number }) => volume),
+      [0, 0, 0, 1000, 0, 0, 0],
+    );
+    const { body: later } = await person.in('GET', '/dashboard/statistics?days=2');
+    assert.equal(later.totals.volume, 0);
+  });
+
+  it('refuses periods that are none', async () => {
+    for (const query of ['from=2026-02-02&to=2026-02-01', 'from=2020-01-01&to=2026-01-01', 'days=0', 'from=x']) {
+      assertRefused(await person.in('GET', `/dashboard/statistics?${query}`), 400, 'validation_error');
+    }
+  });
+
+  it('finds by name, number and id, and only in the own company', async () => {
+    const find = async (who: Person, q: string): Promise<string[]> => {
+      const { body } = await who.in('GET', `/dashboard/search?q=${encodeURIComponent(q)}`);
+      return body.data.map(({ type, title }: { type: string; title: string }) => `${type} ${title}`);
+    };
+    assert.deepEqual(await find(person, 'zoe search'), ['customer Zoë Searchable']);
+    assert.deepEqual(await find(person, 'findable'), ['product Findable pot']);
+    assert.deepEqual(await find(person, order.order_number.toLowerCase()), [`order ${order.order_number}`]);
+    assert.deepEqual(await find(person, order.id), [`order ${order.order_number}`]);
+    assert.deepEqual(await find(person, customer), ['customer Zoë Searchable']);
+    for (const q of ['zoe', 'findable', order.order_number, order.id, customer]) {
+      assert.deepEqual(await find(owner, q), []);
+    }
+    for (const q of ['%', '_', "'", '\\', '🫖', 'a b c d']) assert.ok(Array.isArray(await find(person, q)));
+  });
+
+  it('finds nothing that the member may not read', async () => {
+    await person.in('POST', '/dashboard/roles', { name: 'Blind', permissions: ['products:read', 'team_members:read'] });
+    const member = await colleague(service, person, 'Blind');
+    const { body } = await member.in('GET', '/dashboard/search?q=zoe');
+    assert.deepEqual(body.data, []);
+    assert.equal((await member.in('GET', '/dashboard/search?q=findable')).body.data.length, 1);
+  });
+
+  it('tells the story of an object', async () => {
+    const { body } = await person.in('GET', `/dashboard/timeline?object_id=${order.id}`);
+    const types = body.data.map(({ type }: { type: string }) => type);
+    assert.deepEqual(types, ['order.created', 'order.succeeded', 'order.partially_refunded']);
+    assert.deepEqual((await owner.in('GET', `/dashboard/timeline?object_id=${order.id}`)).body.data, []);
   });
 });

@@ -57,8 +57,8 @@ UPDATE roles SET permissions = permissions || CASE name
   WHEN 'Owner' THEN '{requests:read,plans:write,company:read,company:write,api_keys:read,api_keys:write,audit_log:read}'::text[]
   WHEN 'Admin' THEN '{requests:read,plans:write,company:read,api_keys:read,api_keys:write,audit_log:read}'::text[]
   WHEN 'Developer' THEN '{requests:read,plans:write,company:read,api_keys:read,api_keys:write}'::text[]
-  WHEN 'Finance' THEN '{requests:read,plans:write,company:read}'::text[]
-  WHEN 'Viewer' THEN '{requests:read,company:read}'::text[]
+  WHEN 'Finance' THEN '{plans:write,company:read}'::text[]
+  WHEN 'Viewer' THEN '{company:read}'::text[]
   ELSE '{}' END;
 
 -- Who changed what. Nothing is ever changed or taken away here: the role of the service cannot.

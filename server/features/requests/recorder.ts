@@ -46,6 +46,7 @@ interface RecorderDependencies {
 
 const flushEveryMs = 200;
 const batchMax = 200;
+// Ten megabytes of usual requests, eighty of the largest.
 const waitingMax = 5_000;
 const lastFlushMs = 2_000;
 

@@ -9,7 +9,8 @@ export interface RoleTemplate {
   readonly permissions: readonly MemberPermission[];
 }
 
-const reads = permissions.filter((permission) => permission.endsWith(':read'));
+// The log of requests shows what all the others do: it is for those who integrate.
+const reads = permissions.filter((permission) => permission.endsWith(':read') && permission !== 'requests:read');
 const all = (...resources: readonly string[]): MemberPermission[] =>
   memberPermissions.filter((permission) => resources.includes(permission.split(':')[0] ?? ''));
 const together = (...lists: readonly (readonly MemberPermission[])[]): MemberPermission[] =>

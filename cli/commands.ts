@@ -1,0 +1,215 @@
+import type { Flags, OptionName } from './options.ts';
+
+/** Every command. Help, completion and docs/cli.md are written from this table. */
+
+/** Gets the words after the first one; gives what is printed. */
+export type Run = (words: readonly string[], flags: Flags) => Promise<string>;
+
+export interface Command {
+  readonly name: string;
+  /** What follows the name. */
+  readonly takes?: string;
+  readonly summary: string;
+  readonly more?: string;
+  readonly options?: readonly OptionName[];
+  readonly examples?: readonly string[];
+  /** Loaded when it runs, so that help and completion are quick. */
+  readonly load: () => Promise<Run>;
+}
+
+const service: readonly OptionName[] = ['base-url', 'key'];
+const request = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') => async (): Promise<Run> =>
+  (await import('./api.ts')).requestCommand(method);
+const keys = async (): Promise<Run> => (await import('./keys.ts')).keysCommand;
+const plans = async (): Promise<Run> => (await import('./plans.ts')).plansCommand;
+const processors = async (): Promise<Run> => (await import('./processors.ts')).processorsCommand;
+const subscriptions = async (): Promise<Run> => (await import('./subscriptions.ts')).subscriptionsCommand;
+const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
+
+export const groups: Readonly<Record<string, readonly Command[]>> = {
+  'The service': [
+    {
+      name: 'start',
+      summary: 'starts the service, as npm start does',
+      more: 'Settings are environment variables, see docs/configuration.md.',
+      load: async () => (await import('./start.ts')).startCommand,
+    },
+    {
+      name: 'doctor',
+      summary: 'holds the database against what must always be true of it',
+      more: 'Reads only. Exits with 1 when something is wrong.',
+      load: async () => (await import('./doctor.ts')).doctorCommand,
+    },
+    {
+      name: 'vault rotate',
+      summary: 'gives the vault new keys, and rewraps every card with them',
+      more: 'Works while the service runs. Keep a backup of the keys afterwards.',
+      load: async () => (await import('./vault.ts')).vaultCommand,
+    },
+  ],
+  'While you build': [
+    {
+      name: 'listen',
+      summary: 'brings the events of your sandbox to a receiver on this machine',
+      more:
+        'Each is signed as a webhook is, with a secret that is printed at the start. A connection that breaks is made ' +
+        'again, and nothing is lost meanwhile; an event may come twice. A receiver that does not answer is waited for; ' +
+        'one that answers with an error gets the event three times.',
+      options: ['forward-to', 'events', 'customer', 'secret', 'from-cursor', 'state', ...service],
+      examples: ['svc listen --forward-to localhost:3000/hook --events "order.*,subscription.*"'],
+      load: async () => (await import('./listen.ts')).listenCommand,
+    },
+    {
+      name: 'trigger',
+      takes: 'EVENT',
+      summary: 'makes an event happen in the sandbox',
+      options: service,
+      examples: ['svc trigger order.failed'],
+      load: async () => (await import('./api.ts')).triggerCommand,
+    },
+    {
+      name: 'webhooks check',
+      takes: 'URL',
+      summary: 'tries your receiver of webhooks: good events, repeated, reordered, stale and forged ones',
+      more: 'Give it the secret that your receiver knows. Exits with 1 when it did something wrong.',
+      options: ['secret'],
+      examples: ['svc webhooks check localhost:3000/hook --secret whsec_…'],
+      load: async () => (await import('./webhooks-check.ts')).webhooksCommand,
+    },
+    {
+      name: 'logs',
+      takes: '[REQUEST_ID]',
+      summary: 'shows the requests of the last seven days, or one of them in full',
+      options: ['follow', 'method', 'status', 'path', 'limit', ...service],
+      examples: ['svc logs --follow --status 4xx'],
+      load: async () => (await import('./logs.ts')).logsCommand,
+    },
+    { name: 'clock', summary: 'reads the clock of the sandbox', options: service, load: clock },
+    {
+      name: 'clock advance',
+      takes: '1 month 2 days | MOMENT',
+      summary: 'lets time pass in the sandbox, and shows what happened',
+      options: service,
+      examples: ['svc clock advance 1 month', 'svc clock advance 2027-01-31T09:00:00Z'],
+      load: clock,
+    },
+    {
+      name: 'sandbox decline',
+      summary: 'makes a further test card that declines',
+      options: ['number', 'code', 'company'],
+      load: async () => (await import('./sandbox.ts')).sandboxCommand,
+    },
+  ],
+  'Requests to the API': [
+    {
+      name: 'get',
+      takes: 'PATH',
+      summary: 'reads',
+      options: service,
+      examples: ["svc get '/v1/customers?limit=3'"],
+      load: request('GET'),
+    },
+    {
+      name: 'post',
+      takes: 'PATH',
+      summary: 'creates or acts, with a new idempotency key',
+      options: ['data', ...service],
+      examples: ['svc post /v1/sandbox/events/trigger -d type=order.failed'],
+      load: request('POST'),
+    },
+    { name: 'patch', takes: 'PATH', summary: 'changes', options: ['data', ...service], load: request('PATCH') },
+    { name: 'delete', takes: 'PATH', summary: 'deletes', options: ['data', ...service], load: request('DELETE') },
+  ],
+  'A company': [
+    {
+      name: 'keys create',
+      summary: 'makes an API key; it is shown this once',
+      options: ['company', 'kind', 'name', 'permissions', 'expires-in', 'allow-ip'],
+      examples: ['svc keys create --company demo --permissions customers:read --expires-in 3600'],
+      load: keys,
+    },
+    { name: 'keys list', summary: 'shows the keys of a company', options: ['company'], load: keys },
+    { name: 'keys revoke', takes: 'ID', summary: 'ends a key at once', options: ['company'], load: keys },
+    {
+      name: 'plans create',
+      takes: 'JSON',
+      summary: 'makes a plan; the fields are those that GET /v1/plans shows',
+      options: ['company'],
+      load: plans,
+    },
+    { name: 'plans list', summary: 'shows the plans of a company', options: ['company'], load: plans },
+    {
+      name: 'plans archive',
+      takes: 'ID',
+      summary: 'ends new subscriptions to a plan; those there are go on',
+      options: ['company'],
+      load: plans,
+    },
+    {
+      name: 'subscriptions pause',
+      takes: 'ID',
+      summary: 'bills no cycle until it is resumed',
+      options: ['company'],
+      load: subscriptions,
+    },
+    {
+      name: 'subscriptions resume',
+      takes: 'ID',
+      summary: 'bills again; dates that passed meanwhile are not billed',
+      options: ['company'],
+      load: subscriptions,
+    },
+    {
+      name: 'orders void',
+      takes: 'ID',
+      summary: 'takes back a charge that has not settled',
+      options: ['company'],
+      load: async () => (await import('./orders.ts')).ordersCommand,
+    },
+    {
+      name: 'companies dunning',
+      summary: 'says when declined renewals are tried again',
+      options: ['company', 'days', 'then'],
+      load: async () => (await import('./companies.ts')).companiesCommand,
+    },
+    {
+      name: 'processors connect',
+      summary: 'says who charges the cards of the live company',
+      more: 'The secret of the acquirer is read from the variable SVC_PROCESSOR_SECRET.',
+      options: ['url', 'timeout-ms', 'request-life-ms', 'company'],
+      load: processors,
+    },
+    {
+      name: 'processors disconnect',
+      summary: 'refuses new live orders from now on',
+      options: ['company'],
+      load: processors,
+    },
+  ],
+  'The shell': [
+    {
+      name: 'completion',
+      takes: 'bash|zsh|fish',
+      summary: 'prints what your shell needs to complete these commands',
+      examples: ['source <(svc completion bash)', 'svc completion fish > ~/.config/fish/completions/svc.fish'],
+      load: async () => (await import('./completion.ts')).completionCommand,
+    },
+  ],
+};
+
+export const commands: readonly Command[] = Object.values(groups).flat();
+
+/** The command with the most words of those given. */
+export function findCommand(words: readonly string[]): Command | undefined {
+  const named = (count: number): Command | undefined =>
+    words.length < count ? undefined : commands.find(({ name }) => name === words.slice(0, count).join(' '));
+  return named(2) ?? named(1);
+}
+
+export function optionsOf({ options = [] }: Command): readonly OptionName[] {
+  return [...options, 'json', 'help'];
+}
+
+/** Commands that begin with this word, such as `keys`. */
+export const commandsUnder = (word: string): readonly Command[] =>
+  commands.filter(({ name }) => name.split(' ')[0] === word);

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signatureHeaders } from '../server/features/webhooks/signing.ts';
+import { CommandError } from './command-error.ts';
+
+/** Events to a receiver on this machine, in the shape of a webhook. */
+
+export interface EventToSend {
+  readonly id: string;
+  readonly type: string;
+}
+
+export interface Answer {
+  /** Null when there was none. */
+  readonly status: number | null;
+  readonly durationMs: number;
+}
+
+/** `localhost:3000/hook` as people write it. */
+export function receiverUrl(text: string): string {
+  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) throw new CommandError(`${text} is not an address, such as localhost:3000/hook.`);
+  return url;
+}
+
+export function eventHeaders(
+  { id, type }: EventToSend,
+  body: string,
+  secrets: readonly string[],
+  timestampSeconds: number,
+  attempt = 1,
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'svc-webhooks/1',
+    'SVC-Event-Id': id,
+    'SVC-Event-Type': type,
+    'SVC-Delivery-Attempt': String(attempt),
+    ...signatureHeaders(secrets, { eventId: id, body, timestampSeconds }),
+  };
+}
+
+const answerWithinMs = 30_000;
+
+export async function send(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
+  const startedMs = performance.now();
+  const durationMs = (): number => Math.round(performance.now() - startedMs);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    await response.arrayBuffer();
+    return { status: response.status, durationMs: durationMs() };
+  } catch {
+    return { status: null, durationMs: durationMs() };
+  }
+}
+
+const triesMax = 3;
+const waitMsMax = 5_000;
+
+/** Until it is taken: a receiver that is not there is waited for, one that answers with an error is tried three times. */
+export async function forward(
+  url: string,
+  event: EventToSend,
+  secret: string,
+  onAnswer: (answer: Answer) => void,
+  stopped: AbortSignal,
+): Promise<void> {
+  const body = JSON.stringify(event);
+  let refused = 0;
+  for (let attempt = 1; !stopped.aborted; attempt += 1) {
+    const headers = eventHeaders(event, body, [secret], Math.floor(Date.now() / 1_000), attempt);
+    const answer = await send(url, headers, body);
+    onAnswer(answer);
+    const { status } = answer;
+    if (status !== null && status >= 200 && status < 300) return;
+    if (status !== null) refused += 1;
+    if (refused === triesMax) return;
+    await sleep(Math.min(200 * 2 ** (attempt - 1), waitMsMax), undefined, { signal: stopped }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,63 @@
+import { type Command, groups, optionsOf } from './commands.ts';
+import { declarationOf, type OptionName } from './options.ts';
+
+/** What the table of commands says, for people at a shell and for docs/cli.md. */
+
+const called = ({ name, takes }: Command): string => [name, takes].filter(Boolean).join(' ');
+
+const optionText = (name: OptionName): string => {
+  const { short, value } = declarationOf(name);
+  return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
+};
+
+const footer = `Every command takes --json and --help. Commands that ask the API use SVC_BASE_URL and SVC_KEY, or the demo company of
+the service on this machine; the others open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
+
+export function overview(): string {
+  const parts = Object.entries(groups).map(([title, commands]) => {
+    const lines = commands.map((command) => `  ${called(command).padEnd(40)}  ${command.summary}`);
+    return [title, ...lines].join('\n');
+  });
+  return `Usage: npx svc <command>\n\n${parts.join('\n\n')}\n\n${footer}\n`;
+}
+
+export function commandHelp(command: Command): string {
+  const options = optionsOf(command).map((name) => `  ${optionText(name).padEnd(32)}  ${declarationOf(name).describe}`);
+  return [
+    `svc ${called(command)}: ${command.summary}.`,
+    ...(command.more ? ['', command.more] : []),
+    '',
+    ...options,
+    ...(command.examples ? ['', ...command.examples.map((example) => `  ${example}`)] : []),
+    '',
+  ].join('\n');
+}
+
+/** docs/cli.md. */
+export function commandsPage(note: string): string {
+  const sections = Object.entries(groups).map(([title, commands]) => {
+    const parts = commands.map((command) => {
+      const rows = (command.options ?? []).map(
+        (name) => `| \`${optionText(name).replaceAll('|', '\\|')}\` | ${declarationOf(name).describe} |`,
+      );
+      return [
+        `### \`svc ${called(command)}\``,
+        '',
+        `${command.summary[0]?.toUpperCase()}${command.summary.slice(1)}.${command.more ? ` ${command.more}` : ''}`,
+        ...(rows.length > 0 ? ['', '| Option | Meaning |', '| --- | --- |', ...rows] : []),
+        ...(command.examples ? ['', ...command.examples.map((example) => `    ${example}`)] : []),
+      ].join('\n');
+    });
+    return [`## ${title}`, ...parts].join('\n\n');
+  });
+  return `${note}
+
+# The svc command
+
+\`npx svc\` in this folder, or \`npm run --silent svc --\`. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+
+What is wrong is said on the error output, and the exit code is 1. Long work says on the error output how far it is.
+
+${sections.join('\n\n')}
+`;
+}

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventPatterns } from '../server/features/events/catalogue.ts';
+import { newSigningSecret } from '../server/features/webhooks/signing.ts';
+import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
+import { CommandError } from './command-error.ts';
+import { type Answer, forward, receiverUrl } from './forward.ts';
+import type { Flags } from './options.ts';
+import { suggestion } from './suggest.ts';
+
+/** `listen`: follows the feed of events, and brings each to a receiver on this machine. */
+
+interface Event {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly data: {
+    readonly object: {
+      readonly id?: string;
+      readonly customer_id?: string;
+      readonly customer?: { readonly id: string } | null;
+    };
+  };
+}
+
+interface Feed {
+  readonly data: readonly Event[];
+  readonly cursor: string;
+  readonly has_more: boolean;
+}
+
+export interface Listening {
+  readonly target: Target;
+  readonly cursor: string | undefined;
+  readonly accepts: (event: Event) => boolean;
+  readonly take: (event: Event) => Promise<void>;
+  /** Everything before the cursor was taken. */
+  readonly reached: (cursor: string) => Promise<void>;
+  readonly onTrouble: (problem: string) => void;
+  readonly stopped: AbortSignal;
+  readonly pollEveryMs?: number;
+}
+
+const pollEveryMsUsually = 500;
+const answerWithinMs = 30_000;
+const waitMsMax = 2_000;
+// The feed repeats events for as long as a transaction from before them is open, which is seconds.
+const rememberedMax = 10_000;
+
+/** What is no fault of the caller passes: it is asked again, from the same cursor. */
+const isPassing = ({ status }: ApiFailure): boolean => status === null || status === 429 || status >= 500;
+
+async function readFeed(
+  { target, onTrouble, stopped }: Listening,
+  cursor: string | undefined,
+): Promise<Feed | undefined> {
+  const path = cursor === undefined ? '/v1/events/feed' : `/v1/events/feed?cursor=${encodeURIComponent(cursor)}`;
+  for (let failures = 0; !stopped.aborted; failures += 1) {
+    try {
+      const answer = (await call(target, 'GET', path, undefined, AbortSignal.timeout(answerWithinMs))) as
+        | Feed
+        | undefined;
+      if (answer?.cursor) return answer;
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || !isPassing(error)) throw error;
+      if (failures > 0) onTrouble(error.message.split('\n')[0] ?? '');
+      if (error.retryAfterSeconds > 0) await pause(error.retryAfterSeconds * 1_000, stopped);
+    }
+    await pause(Math.min(100 * 2 ** failures, waitMsMax), stopped);
+  }
+  return undefined;
+}
+
+const pause = (ms: number, stopped: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal: stopped }).catch(() => undefined);
+
+/** Every event since the cursor (or since now) at least once, until it is stopped. */
+export async function listen(listening: Listening): Promise<void> {
+  const { stopped, accepts, take, reached, pollEveryMs = pollEveryMsUsually } = listening;
+  const taken = new Set<string>();
+  let cursor = listening.cursor;
+  while (!stopped.aborted) {
+    const page = await readFeed(listening, cursor);
+    if (!page) return;
+    for (const event of page.data) {
+      if (taken.has(event.id) || !accepts(event)) continue;
+      await take(event);
+      if (stopped.aborted) return;
+      taken.add(event.id);
+    }
+    for (const id of taken) {
+      if (taken.size <= rememberedMax) break;
+      taken.delete(id);
+    }
+    cursor = page.cursor;
+    await reached(cursor);
+    if (!page.has_more) await pause(pollEveryMs, stopped);
+  }
+}
+
+export function eventFilter(patterns: string | undefined, customer: string | undefined): (event: Event) => boolean {
+  const wanted = patterns?.split(',').map((pattern) => pattern.trim());
+  for (const pattern of wanted ?? []) {
+    if (eventPatterns.includes(pattern)) continue;
+    throw new CommandError(`There is no event ${pattern}.${suggestion(pattern, eventPatterns)}`);
+  }
+  const isWanted = (type: string): boolean =>
+    !wanted || [type, `${type.split('.')[0]}.*`, '*'].some((pattern) => wanted.includes(pattern));
+  const concerns = ({ data: { object } }: Event): boolean =>
+    customer === undefined || [object.id, object.customer_id, object.customer?.id].includes(customer.toLowerCase());
+  return (event) => isWanted(event.type) && concerns(event);
+}
+
+async function savedCursor(file: string | undefined): Promise<string | undefined> {
+  if (!file) return undefined;
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw new CommandError(`--state ${file} cannot be read: ${error.message}.`);
+  });
+  return text.trim() || undefined;
+}
+
+/** In one step: a cursor that is half written would be none. */
+async function saveCursor(file: string, cursor: string): Promise<void> {
+  await writeFile(`${file}.new`, `${cursor}\n`);
+  await rename(`${file}.new`, file);
+}
+
+const clockOf = (moment: Date): string => moment.toTimeString().slice(0, 8);
+
+export async function listenCommand(_words: readonly string[], flags: Flags): Promise<string> {
+  const target = await chosenTarget(flags);
+  if (target.key.startsWith('svc_live_')) {
+    throw new CommandError('svc listen is for the sandbox; events of a live company go to its webhook endpoints.');
+  }
+  const url = flags['forward-to'] === undefined ? undefined : receiverUrl(flags['forward-to']);
+  const secret = flags.secret ?? newSigningSecret(randomBytes(32));
+  if (!secret.startsWith('whsec_')) throw new CommandError('--secret begins with whsec_.');
+  const accepts = eventFilter(flags.events, flags.customer);
+  const say = (text: string): void => void process.stdout.write(`${text}\n`);
+  const shown = (event: Event, outcome: string): string =>
+    `${clockOf(new Date())}  ${event.type.padEnd(30)}  ${event.id}${outcome}`;
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+  const stopped = stopping.signal;
+
+  if (flags.json) say(JSON.stringify({ listening: target.baseUrl, forward_to: url ?? null, signing_secret: secret }));
+  else if (url) say(`Forwarding events of ${target.baseUrl} to ${url}, signed with\n${secret}`);
+  else say(`Events of ${target.baseUrl}:`);
+
+  let cursor = flags['from-cursor'] ?? (await savedCursor(flags.state));
+  await listen({
+    target,
+    cursor,
+    accepts,
+    stopped,
+    onTrouble: (problem) => void process.stderr.write(`${clockOf(new Date())}  ${problem} Trying again.\n`),
+    async reached(next) {
+      if (next !== cursor && flags.state) await saveCursor(flags.state, next);
+      cursor = next;
+    },
+    async take(event) {
+      if (!url) return say(flags.json ? JSON.stringify(event) : shown(event, ''));
+      const onAnswer = ({ status, durationMs }: Answer): void => {
+        const answer = status === null ? 'no answer; waiting for the receiver' : `${status} in ${durationMs} ms`;
+        say(flags.json ? JSON.stringify({ event, status, duration_ms: durationMs }) : shown(event, `  → ${answer}`));
+      };
+      await forward(url, event, secret, onAnswer, stopped);
+    },
+  });
+  if (cursor) process.stderr.write(`To go on from here: --from-cursor ${cursor}\n`);
+  return '';
+}

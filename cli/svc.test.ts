@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startSvc, svc } from '../tests/support/command.ts';
+import { eventually } from '../tests/support/webhooks.ts';
+import { commands } from './commands.ts';
+import { commandHelp, overview } from './help.ts';
+import { closest } from './suggest.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+describe('help', () => {
+  test('shows every command, and each command what it takes', async () => {
+    const { stdout, code } = await svc({}, '--help');
+    assert.equal(code, 0);
+    assert.equal(stdout, overview());
+    for (const command of commands) {
+      assert.ok(stdout.includes(`  ${command.name}`), command.name);
+      const help = commandHelp(command);
+      for (const option of command.options ?? []) assert.ok(help.includes(`--${option}`), command.name);
+    }
+    assert.match((await svc({}, 'listen', '--help')).stdout, /--forward-to URL/);
+    assert.match((await svc({}, 'keys', '--help')).stdout, /svc keys revoke ID/);
+  });
+
+  test('every command can be loaded', async () => {
+    for (const { name, load } of commands) assert.equal(typeof (await load()), 'function', name);
+  });
+});
+
+describe('a mistake', () => {
+  const mistakes: readonly (readonly [string[], RegExp])[] = [
+    [['lisen'], /no command "lisen"\. Did you mean svc listen\?/],
+    [['keys', 'craete'], /no command "keys craete"\. Did you mean keys create\?/],
+    [['keys'], /Say what to do\. There are: keys create, keys list, keys revoke/],
+    [['listen', '--forward-too', 'x'], /Unknown option '--forward-too'.* Did you mean --forward-to\?/],
+    [['listen', '--days', '1'], /svc listen takes no --days\. It takes: --forward-to/],
+    [['nonsense-entirely'], /no command "nonsense-entirely"\. `svc --help`/],
+    [['completion', 'cmd'], /Name your shell/],
+  ];
+  for (const [parameters, hint] of mistakes) {
+    test(`is explained: ${parameters.join(' ')}`, async () => {
+      const { code, stderr, stdout } = await svc({}, ...parameters);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, hint);
+      assert.ok(!stderr.includes('    at '), stderr);
+    });
+  }
+
+  test('is JSON where JSON was asked for', async () => {
+    const { stderr } = await svc({}, 'lisen', '--json');
+    assert.match(JSON.parse(stderr).error.message, /Did you mean/);
+  });
+
+  test('is guessed only where it is near', () => {
+    assert.equal(closest('statr', ['start', 'listen']), undefined);
+    assert.equal(closest('star', ['start', 'listen']), 'start');
+    assert.equal(closest('customer.create', ['customer.created']), 'customer.created');
+  });
+});
+
+describe('completion', () => {
+  test('in bash gives commands, actions and options', async () => {
+    const complete = async (...words: string[]): Promise<string[]> => {
+      const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(svc ${words.map((word) => `'${word}'`).join(' ')});
+        COMP_CWORD=${words.length}; _svc; echo "\${COMPREPLY[@]}"`;
+      return (await run('bash', ['-c', script, process.execPath], { cwd: root })).stdout.trim().split(' ');
+    };
+    assert.deepEqual(await complete('li'), ['listen']);
+    assert.deepEqual(await complete('keys', ''), ['create', 'list', 'revoke']);
+    assert.deepEqual(await complete('keys', 'create', '--e'), ['--expires-in']);
+    assert.deepEqual(await complete('listen', '--f'), ['--forward-to', '--from-cursor']);
+    assert.deepEqual(await complete('listen', '--json', '--c'), ['--customer']);
+    assert.deepEqual(await complete('completion', 'f'), ['fish']);
+  });
+
+  test('in zsh and fish names every command', async () => {
+    const fish = (await svc({}, 'completion', 'fish')).stdout;
+    const zsh = (await svc({}, 'completion', 'zsh')).stdout;
+    for (const { name } of commands) {
+      const words = name.split(' ');
+      assert.ok(fish.includes(`-a ${words.at(-1)} -d`), name);
+      assert.ok(
+        words.every((word) => zsh.includes(word)),
+        name,
+      );
+    }
+  });
+});
+
+describe('npx svc', () => {
+  test('runs in this folder', async () => {
+    const child = spawn('npx', ['--no-install', 'svc', 'completion', 'bash'], { cwd: root });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+    await once(child, 'close');
+    assert.match(output, /_svc\(\)/);
+  });
+
+  test('start does what npm start does, until it is told to end', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
+    const url = process.env.SVC_TEST_DATABASE_URL ?? '';
+    // A wrong setting is enough to see that it is the same program.
+    const wrong = startSvc({ SVC_DATA_DIR: folder, PORT: 'nowhere', DATABASE_URL: url }, 'start');
+    const [code] = (await once(wrong.child, 'close')) as [number];
+    assert.equal(code, 1);
+    assert.match(wrong.output(), /PORT must be a whole number/);
+    await eventually('it has ended', async () => wrong.child.exitCode !== null);
+    await rm(folder, { recursive: true, force: true });
+  });
+});

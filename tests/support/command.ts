@@ -1,0 +1,94 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** The `svc` command as a person runs it, and a plain receiver on this machine. */
+
+const run = promisify(execFile);
+const program = fileURLToPath(new URL('../../cli/svc.ts', import.meta.url));
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const environment = (settings: Record<string, string>): NodeJS.ProcessEnv => {
+  const { SVC_KEY: _, SVC_BASE_URL: __, ...rest } = process.env;
+  return { ...rest, SVC_DATA_DIR: '/nowhere', ...settings };
+};
+
+export async function svc(settings: Record<string, string>, ...parameters: string[]): Promise<Ended> {
+  try {
+    const done = await run(process.execPath, [program, ...parameters], { env: environment(settings) });
+    return { code: 0, ...done };
+  } catch (error) {
+    const { code, stdout, stderr } = error as Ended;
+    return { code, stdout, stderr };
+  }
+}
+
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  output(): string;
+  /** Ends it as Ctrl-C does; gives its exit code. */
+  end(): Promise<number | null>;
+}
+
+export function startSvc(settings: Record<string, string>, ...parameters: string[]): RunningCommand {
+  const child = spawn(process.execPath, [program, ...parameters], { env: environment(settings) });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  }
+  const exited = once(child, 'close') as Promise<[number | null]>;
+  return {
+    child,
+    output: () => output,
+    async end() {
+      child.kill('SIGINT');
+      return (await exited)[0];
+    },
+  };
+}
+
+export interface PlainReceiver {
+  readonly url: string;
+  readonly received: { readonly headers: IncomingMessage['headers']; readonly body: string }[];
+  stop(): Promise<void>;
+}
+
+/** Answers with a status, or with nothing where there is none. */
+export async function startPlainReceiver(
+  answer: (headers: IncomingMessage['headers'], body: string) => number | undefined | Promise<number>,
+): Promise<PlainReceiver> {
+  const received: { headers: IncomingMessage['headers']; body: string }[] = [];
+  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    received.push({ headers: request.headers, body });
+    const status = await answer(request.headers, body);
+    if (status === undefined) request.socket.destroy();
+    else response.writeHead(status).end();
+  }
+  const server = createServer((request, response) => {
+    receive(request, response).catch(() => request.socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    received,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
