@@ -13,7 +13,7 @@ import { rolePassword } from './support/database.ts';
 
 /**
  * `npm test [files…]`: starts a PostgreSQL of its own, prepares the template that each test file clones its
- * database from, and runs the test files side by side.
+ * database from, and runs the test files side by side. With SVC_TEST_TIMES=1 it says which took longest.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -82,7 +82,15 @@ async function runTests(files: string[], connectionString: string): Promise<bool
   results.on('test:fail', () => {
     passed = false;
   });
+  const times: [string, number][] = [];
+  results.on('test:summary', ({ file, duration_ms }) => {
+    if (file) times.push([file, duration_ms]);
+  });
   await pipeline(results, new spec(), process.stdout, { end: false });
+  if (process.env.SVC_TEST_TIMES) {
+    const slowestFirst = times.sort(([, left], [, right]) => right - left).slice(0, 40);
+    for (const [file, ms] of slowestFirst) process.stdout.write(`${(ms / 1000).toFixed(1).padStart(6)} s  ${file}\n`);
+  }
   return passed && !stopped.signal.aborted;
 }
 
