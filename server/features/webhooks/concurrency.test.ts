@@ -132,7 +132,7 @@ describe('several workers', () => {
   const attemptOf = (delivery: Delivery, succeeded: boolean): Attempt => ({
     ...delivery,
     log_id: newId(Date.now()),
-    event_type: delivery.type,
+    event_type: delivery.event.type,
     attempt: delivery.attempts,
     succeeded,
     http_status: succeeded ? 200 : 500,
