@@ -19,7 +19,7 @@ const kills = longKills || 3;
 const eventCount = longKills ? 10_000 : 500;
 const workerCount = 2;
 /** Requests under way, and answers that are not written down yet. */
-const underWayPerEndpointMax = 40;
+const underWayPerEndpointMax = 80;
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 

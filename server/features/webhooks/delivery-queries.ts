@@ -72,19 +72,22 @@ const claim = (due: string): string => `
     RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
   ) ${describeClaimed}`;
 
-const notBusy = `d.status = 'pending' AND d.claimed_by IS NULL AND d.endpoint_id <> ALL($2::uuid[])`;
+const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL`;
+const inOrder = `ORDER BY d.next_attempt_at LIMIT ${window}`;
 
 // No clock of a company is behind the real one: what is due by real time is due by any.
 const claimByRealTime = claim(`FROM webhook_deliveries d
-  WHERE ${notBusy} AND d.next_attempt_at <= now() ORDER BY d.next_attempt_at LIMIT ${window}`);
+  WHERE ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 const claimByTheirClock = claim(`FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
-  WHERE o.clock_offset_ms > 0 AND ${notBusy}
-    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ORDER BY d.next_attempt_at LIMIT ${window}`);
+  WHERE o.clock_offset_ms > 0 AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
+    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ${inOrder}`);
+const claimOfSome = claim(`FROM webhook_deliveries d
+  WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** Endpoints that have as much under way as they may. */
-  readonly busy: readonly string[];
+  /** Which endpoints; what only their own clock makes due is left to a claim of all others. */
+  readonly of: { readonly only: readonly string[] } | { readonly allBut: readonly string[] };
   readonly perEndpoint: number;
   readonly count: number;
 }
@@ -105,9 +108,12 @@ function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
 }
 
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
-  const values = [request.workerId, request.busy, request.perEndpoint, request.count];
-  const due = deliveriesOf(await db.query<ClaimRow>(claimByRealTime, values));
-  return due.length > 0 ? due : deliveriesOf(await db.query<ClaimRow>(claimByTheirClock, values));
+  const { workerId, of, perEndpoint, count } = request;
+  const claimed = async (statement: string, endpointIds: readonly string[]): Promise<Delivery[]> =>
+    deliveriesOf(await db.query<ClaimRow>(statement, [workerId, endpointIds, perEndpoint, count]));
+  if ('only' in of) return claimed(claimOfSome, of.only);
+  const due = await claimed(claimByRealTime, of.allBut);
+  return due.length > 0 ? due : claimed(claimByTheirClock, of.allBut);
 }
 
 export interface Attempt {

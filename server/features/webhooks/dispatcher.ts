@@ -66,14 +66,16 @@ interface Held {
   underWay: number;
 }
 
+const stockOf = ({ waiting, underWay }: Held): number => waiting.length + underWay;
+
 export const webhooksDueChannel = 'webhooks_due';
 
 /** One for claims, one for records: the more of them wait for each other, the cheaper each one is. */
 export const dispatcherConnections = 2;
 const requestsPerEndpointMax = 20;
-const underWayPerEndpointMax = 2 * requestsPerEndpointMax;
-/** Deliveries of one endpoint that a worker holds, so that it need not ask the database for each. */
-const heldPerEndpointMax = 400;
+const underWayPerEndpointMax = 4 * requestsPerEndpointMax;
+/** A worker holds up to twice as many deliveries of one endpoint, so that it need not ask the database for each. */
+const refillAt = 200;
 const heldMax = 20_000;
 const claimMax = 1_000;
 const idleMs = 1_000;
@@ -86,8 +88,10 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const attempt = createAttempts(dependencies, times.answerMs);
   const alarm = new EventEmitter();
   const state = { held: 0, inFlight: 0, stopping: false };
-  /** Endpoints that the last claim did not ask for. Of the others it has left nothing that was due. */
+  /** Endpoints that had enough at the last look at the whole queue. Of the others it has left nothing that was due. */
   let leftOut = new Set<string>();
+  /** Those of them that want more by now. */
+  const runningLow = new Set<string>();
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -131,9 +135,11 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
         state.inFlight -= 1;
         state.held -= 1;
         sendNext(endpointId);
-        const left = held.waiting.length + held.underWay;
+        const left = stockOf(held);
         if (left === 0) endpoints.delete(endpointId);
-        if (left <= heldPerEndpointMax / 2 && leftOut.delete(endpointId)) ring();
+        if (left > refillAt || !leftOut.has(endpointId)) return;
+        runningLow.add(endpointId);
+        alarm.emit('ring');
       });
     }
   }
@@ -152,21 +158,25 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
   }
 
-  async function claim(): Promise<number> {
+  /** Claims what is due: of all endpoints that have room, or only of those that are named. */
+  async function claim(only?: readonly string[]): Promise<number> {
     const room = Math.min(heldMax - state.held, claimMax);
-    leftOut = new Set();
-    for (const [id, { waiting, underWay }] of endpoints) {
-      if (room <= 0 || waiting.length + underWay > heldPerEndpointMax / 2) leftOut.add(id);
+    if (!only || room <= 0) {
+      const isLeftOut = ([, held]: [string, Held]): boolean => room <= 0 || stockOf(held) > refillAt;
+      leftOut = new Set([...endpoints].filter(isLeftOut).map(([id]) => id));
     }
     if (room <= 0) return 0;
-    const due = await claimDeliveries(lanesDb, {
-      workerId,
-      busy: [...leftOut],
-      perEndpoint: heldPerEndpointMax / 2,
-      count: room,
-    });
+    const of = only ? { only } : { allBut: [...leftOut] };
+    const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count: room });
+    const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
+    for (const id of only ?? []) {
+      if (byEndpoint.has(id)) continue;
+      // Its queue has ended, or stands behind that of another one.
+      if (due.length === 0) leftOut.delete(id);
+      else runningLow.add(id);
+    }
     state.held += due.length;
-    for (const [endpointId, deliveries] of Map.groupBy(due, ({ endpoint_id }) => endpoint_id)) {
+    for (const [endpointId, deliveries] of byEndpoint) {
       const held = endpoints.get(endpointId) ?? { waiting: [], requests: 0, underWay: 0 };
       endpoints.set(endpointId, held);
       held.waiting.push(...deliveries);
@@ -175,18 +185,27 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     return due.length;
   }
 
+  /** Looks at the whole queue when there is news and once a second; in between only after endpoints that ran low. */
   async function loop(): Promise<void> {
+    let nextLookMs = performance.now();
     while (!state.stopping) {
-      rung = false;
-      let claimed = 0;
-      try {
-        claimed = await claim();
-      } catch (error) {
-        log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
-        await pause(idleMs);
+      const look = rung || performance.now() >= nextLookMs;
+      if (!look && runningLow.size === 0) {
+        await pause(nextLookMs - performance.now());
         continue;
       }
-      if (claimed === 0 && !rung && !state.stopping) await pause(idleMs);
+      const only = look ? undefined : [...runningLow];
+      rung = false;
+      runningLow.clear();
+      try {
+        const claimed = await claim(only);
+        // Behind what was taken there may be more.
+        if (look) nextLookMs = performance.now() + (claimed > 0 ? 0 : idleMs);
+      } catch (error) {
+        log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
+        nextLookMs = performance.now() + idleMs;
+        await pause(idleMs);
+      }
     }
   }
 
