@@ -88,6 +88,8 @@ describe('a receiver that hangs', () => {
     await insertSomeEvents(service, quick.company.id, 1);
     await good.count(1);
     assert.ok(Date.now() - startedAtMs < 2_000);
+    await sleep(200);
+    assert.ok(bad.received.length <= 20, 'and it has no more requests under way than it may');
     await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
   });
 });
@@ -254,6 +256,27 @@ describe('a worker', () => {
     receiver.behave(200);
     running(t, dispatchFor(service));
     await receiver.count(2);
+  });
+
+  it('sends no more than it could repeat while nothing can be written down', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    const back = Promise.withResolvers<void>();
+    const silent: DatabasePool = {
+      ...service.db,
+      query: async (text, values) => {
+        if (text.includes('INSERT INTO webhook_delivery_logs')) await back.promise;
+        return service.db.query(text, values);
+      },
+    };
+    running(t, dispatchFor(service, {}, { lanesDb: silent }));
+    const ids = await insertSomeEvents(service, subscriber.company.id, 150);
+    await receiver.count(80);
+    await sleep(200);
+    assert.equal(receiver.received.length, 80);
+    back.resolve();
+    await receiver.count(ids.length);
   });
 
   it('writes down what came of an attempt when the database is back', async (t) => {
