@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
-import { signatureHeaders } from '../server/features/webhooks/signing.ts';
+import { signatureHeaders, signingKey } from '../server/features/webhooks/signing.ts';
 
 /** What the dispatcher is compared with: a client that does nothing but sign and post, as many at once. */
 
@@ -12,7 +12,7 @@ export interface ClientJob {
 }
 
 const ca = readFileSync(new URL('../tests/support/certificates/ca.pem', import.meta.url), 'utf8');
-const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const key = signingKey(`whsec_${Buffer.alloc(32, 1).toString('base64')}`);
 
 async function run({ urls, body, count, concurrency }: ClientJob): Promise<number> {
   const dispatcher = new Agent({ connect: { ca }, connections: concurrency });
@@ -27,7 +27,7 @@ async function run({ urls, body, count, concurrency }: ClientJob): Promise<numbe
       const headers = {
         'content-type': 'application/json',
         'svc-event-id': eventId,
-        ...signatureHeaders([secret], { eventId, body, timestampSeconds }),
+        ...signatureHeaders([key], { eventId, body, timestampSeconds }),
       };
       const url = urls[number % urls.length] ?? '';
       const answer = await request(url, { dispatcher, method: 'POST', headers, body });

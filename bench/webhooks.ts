@@ -7,6 +7,7 @@ import { sealSecret } from '../server/features/webhooks/secrets.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
 import { deriveKey } from '../server/platform/secret.ts';
+import { cpuSeconds, familyCpuSeconds } from './processes.ts';
 import type { ClientJob } from './webhook-client.ts';
 import type { ReceiverAnswer, ReceiverQuestion } from './webhook-receiver.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
@@ -55,11 +56,17 @@ async function makeEndpoints({ environment }: Bench, receiver: string, count: nu
   }
 }
 
+/** Both sides are compiled while they run: 4,000 deliveries are not enough for either. */
+const warmUpRounds = 3;
+
 interface Rate {
   readonly endpoints: number;
   readonly deliveries: number;
   readonly ours: number;
   readonly bare: number;
+  /** CPU of the service and of PostgreSQL for a delivery; that of the insert is part of it. */
+  readonly nodeUs: number;
+  readonly postgresUs: number;
 }
 
 function percentile(values: readonly number[], share: number): number {
@@ -70,7 +77,7 @@ function percentile(values: readonly number[], share: number): number {
 async function run(bench: Bench): Promise<Report> {
   const { environment, options, note } = bench;
   const ca = fileURLToPath(new URL('../tests/support/certificates/ca.pem', import.meta.url));
-  await environment.startService('ours', {
+  const service = await environment.startService('ours', {
     settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1', SVC_WEBHOOK_CA: ca, SVC_LOG_LEVEL: 'warn' },
     ...(options.profile && { profileInto: 'bench/results/profiles' }),
   });
@@ -86,39 +93,54 @@ async function run(bench: Bench): Promise<Report> {
       const deliveries = events * endpoints;
       const ours: number[] = [];
       const bare: number[] = [];
-      for (let round = 0; round <= options.rounds; round += 1) {
+      const cpu: { node: number; postgres: number }[] = [];
+      for (let round = 1 - warmUpRounds; round <= options.rounds; round += 1) {
         await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
-        const startedAtMs = Date.now();
+        const [nodeBefore, postgresBefore] = [cpuSeconds(service.pid), familyCpuSeconds(environment.postgresPid)];
         await insertEvents(bench, events);
+        const committedAtMs = Date.now();
         const { lastAtMs } = await ask<{ lastAtMs: number }>(receiver, { waitFor: deliveries });
         const body = JSON.stringify({ id: 'evt', type: 'order.succeeded', data: { object: sampleObject } });
         const urls = Array.from({ length: endpoints }, (_, index) => `${url}/${index}`);
         const job: ClientJob = { urls, body, count: deliveries, concurrency: 20 };
         const { perSecond } = await ask<{ perSecond: number }>(bareClient, job);
-        // The first round warms both up.
-        if (round === 0) continue;
-        ours.push(deliveries / ((lastAtMs - startedAtMs) / 1_000));
+        if (round < 1) continue;
+        ours.push(deliveries / ((lastAtMs - committedAtMs) / 1_000));
         bare.push(perSecond);
+        cpu.push({
+          node: (cpuSeconds(service.pid) ?? Number.NaN) - (nodeBefore ?? 0),
+          postgres: (familyCpuSeconds(environment.postgresPid) ?? Number.NaN) - (postgresBefore ?? 0),
+        });
         note(`${endpoints} endpoints: ours ${Math.round(ours.at(-1) ?? 0)}/s, bare ${Math.round(perSecond)}/s`);
       }
-      rates.push({ endpoints, deliveries, ours: percentile(ours, 0.5), bare: percentile(bare, 0.5) });
+      const microseconds = (seconds: readonly number[]): number =>
+        Math.round((percentile(seconds, 0.5) / deliveries) * 1_000_000);
+      rates.push({
+        endpoints,
+        deliveries,
+        ours: percentile(ours, 0.5),
+        bare: percentile(bare, 0.5),
+        nodeUs: microseconds(cpu.map(({ node }) => node)),
+        postgresUs: microseconds(cpu.map(({ postgres }) => postgres)),
+      });
     }
     await makeEndpoints(bench, url, 1);
     const latencies = await measureLatency(bench, receiver, 200, options.seconds ?? 10);
     const p50Ms = percentile(latencies, 0.5);
     const p99Ms = percentile(latencies, 0.99);
-    const rows = rates.map(({ endpoints, deliveries, ours, bare }): Cell[] => [
+    const rows = rates.map(({ endpoints, deliveries, ours, bare, nodeUs, postgresUs }): Cell[] => [
       endpoints,
       deliveries,
       Math.round(ours),
       Math.round(bare),
       Number((ours / bare).toFixed(2)),
+      `${nodeUs} / ${postgresUs}`,
     ]);
     return {
       tables: [
         {
           title: 'Deliveries, from commit to 2xx',
-          columns: ['endpoints', 'deliveries', 'ours/s', 'bare undici/s', 'ratio'],
+          columns: ['endpoints', 'deliveries', 'ours/s', 'bare undici/s', 'ratio', 'CPU µs node / PostgreSQL'],
           rows,
         },
         {

@@ -18,6 +18,7 @@ import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
 import {
   byKeySettings,
+  queueSettings,
   type DatabaseOptions,
   type DatabasePool,
   isUnavailable,
@@ -146,7 +147,7 @@ async function start(
       baseUrl,
       signingKey: deriveKey(masterSecret, 'file-urls'),
     });
-    const dispatcherDb = openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: byKeySettings });
+    const dispatcherDb = openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: queueSettings });
     const worker = startWorker({
       db,
       lanesDb: dispatcherDb,

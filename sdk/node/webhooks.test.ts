@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import type { Dispatcher } from '../../server/features/webhooks/dispatcher.ts';
-import { newSigningSecret, signatureHeaders } from '../../server/features/webhooks/signing.ts';
+import { newSigningSecret, signatureHeaders, signingKey } from '../../server/features/webhooks/signing.ts';
 import { type Received, type Receiver, startReceiver } from '../../tests/support/receiver.ts';
 import { aCustomer, recordedSdk } from '../../tests/support/sdk.ts';
 import type { TestService } from '../../tests/support/service.ts';
@@ -151,7 +151,7 @@ const eventBody = JSON.stringify(event);
 
 function signed(secrets: string[], body = eventBody, timestampSeconds = nowSeconds()): Record<string, string> {
   const eventId = (JSON.parse(body) as { id: string }).id;
-  const headers = Object.entries(signatureHeaders(secrets, { eventId, body, timestampSeconds }));
+  const headers = Object.entries(signatureHeaders(secrets.map(signingKey), { eventId, body, timestampSeconds }));
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]));
 }
 

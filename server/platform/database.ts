@@ -94,6 +94,9 @@ export const byKeySettings = {
   enable_mergejoin: 'off',
 } as const;
 
+/** For the head of a queue as well: a bitmap would be made of all of it to read the first few. */
+export const queueSettings = { ...byKeySettings, enable_bitmapscan: 'off' } as const;
+
 export function openDatabase(options: DatabaseOptions): DatabasePool {
   const connectionOptions = {
     connectionString: options.connectionString,

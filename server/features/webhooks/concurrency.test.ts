@@ -88,6 +88,8 @@ describe('a receiver that hangs', () => {
     await insertSomeEvents(service, quick.company.id, 1);
     await good.count(1);
     assert.ok(Date.now() - startedAtMs < 2_000);
+    await sleep(200);
+    assert.ok(bad.received.length <= 20, 'and it has no more requests under way than it may');
     await service.db.query('DELETE FROM webhook_deliveries WHERE company_id = $1', [slow.company.id]);
   });
 });
@@ -117,7 +119,7 @@ describe('several workers', () => {
     const dead = newId(Date.now());
     await keepWatch(service.db, dead, 60_000, false);
     const id = await subscriber.happen();
-    await claimDeliveries(service.db, { workerId: dead, busy: [], perEndpoint: 10, count: 10 });
+    await claimDeliveries(service.db, { workerId: dead, of: { allBut: [] }, perEndpoint: 10, count: 10 });
     running(t, dispatchFor(service, { silenceMs: 2_000 }));
     await sleep(200);
     assert.equal(receiver.received.length, 0, 'it may still live');
@@ -132,7 +134,7 @@ describe('several workers', () => {
   const attemptOf = (delivery: Delivery, succeeded: boolean): Attempt => ({
     ...delivery,
     log_id: newId(Date.now()),
-    event_type: delivery.type,
+    event_type: delivery.event.type,
     attempt: delivery.attempts,
     succeeded,
     http_status: succeeded ? 200 : 500,
@@ -149,7 +151,8 @@ describe('several workers', () => {
     const endpoint = await subscriber.subscribe('https://receiver.invalid/');
     const id = await subscriber.happen();
     const [late, next] = [newId(Date.now()), newId(Date.now())];
-    const claim = (workerId: string) => claimDeliveries(service.db, { workerId, busy: [], perEndpoint: 10, count: 10 });
+    const claim = (workerId: string) =>
+      claimDeliveries(service.db, { workerId, of: { allBut: [] }, perEndpoint: 10, count: 10 });
     const [first] = await claim(late);
     assert.ok(first);
     await service.db.query('UPDATE webhook_deliveries SET claimed_by = NULL WHERE claimed_by = $1', [late]);
@@ -168,7 +171,7 @@ describe('several workers', () => {
     const workerId = newId(Date.now());
     for (const succeeded of [false, true, false]) {
       await insertSomeEvents(service, subscriber.company.id, 8);
-      const due = await claimDeliveries(service.db, { workerId, busy: [], perEndpoint: 20, count: 100 });
+      const due = await claimDeliveries(service.db, { workerId, of: { allBut: [] }, perEndpoint: 20, count: 100 });
       assert.equal(due.length, 96);
       const shuffled = due.map((one) => attemptOf(one, succeeded)).sort(() => Math.random() - 0.5);
       const batches = Array.from({ length: 4 }, (_, index) => shuffled.slice(index * 24, index * 24 + 24));
@@ -178,6 +181,25 @@ describe('several workers', () => {
 });
 
 describe('an endpoint', () => {
+  it('with a queue of its own is followed up on without another look at all the others', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    const ids = await insertSomeEvents(service, subscriber.company.id, 1_000);
+    let looks = 0;
+    const lookingOnce: DatabasePool = {
+      ...service.db,
+      query: async <Row extends object>(text: string, values?: readonly unknown[]) => {
+        if (!text.includes('endpoint_id <> ALL')) return service.db.query<Row>(text, values);
+        looks += 1;
+        return looks <= 3 ? service.db.query<Row>(text, values) : [];
+      },
+    };
+    running(t, dispatchFor(service, {}, { lanesDb: lookingOnce }));
+    await receiver.count(ids.length);
+    assert.equal(new Set(receiver.received.map(({ event }) => event.id)).size, ids.length);
+  });
+
   it('may be deleted while a delivery to it is under way', async (t) => {
     let answer: (() => void) | undefined;
     const receiver = await receiving(t, (_, response) => {
@@ -234,6 +256,27 @@ describe('a worker', () => {
     receiver.behave(200);
     running(t, dispatchFor(service));
     await receiver.count(2);
+  });
+
+  it('sends no more than it could repeat while nothing can be written down', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    const back = Promise.withResolvers<void>();
+    const silent: DatabasePool = {
+      ...service.db,
+      query: async (text, values) => {
+        if (text.includes('INSERT INTO webhook_delivery_logs')) await back.promise;
+        return service.db.query(text, values);
+      },
+    };
+    running(t, dispatchFor(service, {}, { lanesDb: silent }));
+    const ids = await insertSomeEvents(service, subscriber.company.id, 150);
+    await receiver.count(80);
+    await sleep(200);
+    assert.equal(receiver.received.length, 80);
+    back.resolve();
+    await receiver.count(ids.length);
   });
 
   it('writes down what came of an attempt when the database is back', async (t) => {

@@ -231,10 +231,12 @@ describe('a receiver', { concurrency: 4 }, () => {
     assert.equal(logs[0]?.request_headers['SVC-Event-Id'], id);
   });
 
-  it('that hangs is given up in time', async (t) => {
-    const one = await scene(t, () => undefined);
+  it('that hangs is given up in time, and the connection with it', async (t) => {
+    const closed = Promise.withResolvers<void>();
+    const one = await scene(t, (_, response) => response.on('close', closed.resolve));
     const id = await one.subscriber.happen();
     await assertRetried(one, id);
+    await closed.promise;
     assert.equal(await lastError(one), 'no answer in time');
     const [log] = await one.subscriber.logs(one.endpoint.id);
     assert.ok(log && log.duration_ms >= answerMs - 50 && log.duration_ms < answerMs + 3_000, String(log?.duration_ms));

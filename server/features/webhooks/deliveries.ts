@@ -8,7 +8,7 @@ import { replayDelivery } from './delivery-queries.ts';
 import { getEndpoint, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
 import type { Delivery, DeliveryLog, EndpointTest, TestResult, VersionMove, VersionMoved } from './schemas.ts';
-import { secretsOf } from './secrets.ts';
+import { keysOf } from './secrets.ts';
 import { send } from './send.ts';
 
 /** What an endpoint received or is to receive: to look at, to try, to send again. */
@@ -90,16 +90,16 @@ export async function testEndpoint(
     object: exampleOf(type),
     previous: null,
   };
-  const stillValid = row.previous_secret_until && row.previous_secret_until.getTime() > dependencies.clock.nowMs();
+  const previousIsValid = (row.previous_secret_until?.getTime() ?? 0) > dependencies.clock.nowMs();
+  const sealed = row.previous_secret && previousIsValid ? [row.secret, row.previous_secret] : [row.secret];
+  const envelope = envelopeOf(event, company.mode === 'live', input.api_version ?? row.api_version);
   const sent = await send(
     dependencies,
     {
       url: row.url,
-      secrets: secretsOf(dependencies.secretKey, company.id, row.id, {
-        secret: row.secret,
-        previous_secret: stillValid ? row.previous_secret : null,
-      }),
-      event: envelopeOf(event, company.mode === 'live', input.api_version ?? row.api_version),
+      keys: keysOf(dependencies.secretKey, company.id, row.id, sealed),
+      event: envelope,
+      body: JSON.stringify(envelope),
       attempt: 1,
     },
     testTimeoutMs,

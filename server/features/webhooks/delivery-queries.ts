@@ -1,41 +1,52 @@
 import type { Queryable } from '../../platform/database.ts';
+import type { EventFacts } from '../events/service.ts';
 
 /** Deliveries on their way: claimed by one worker at a time, any number of workers side by side. */
 
-export interface Delivery {
+/** Where deliveries go, as it was when they were claimed. */
+export interface Receiver {
+  readonly endpoint_id: string;
+  readonly mode: 'sandbox' | 'live';
+  readonly clock_offset_ms: number;
+  /** Null when it is gone. */
+  readonly status: 'enabled' | 'disabled' | null;
+  readonly url: string;
+  readonly api_version: string;
+  /** Sealed, as base64. */
+  readonly secrets: readonly string[];
+}
+
+interface Claimed {
   readonly company_id: string;
   readonly endpoint_id: string;
   readonly event_id: string;
   readonly inserted_at: string;
   /** This one included. */
   readonly attempts: number;
-  readonly type: string;
-  readonly sequence: number;
-  readonly request_id: string | null;
-  readonly object: object;
-  readonly previous: object | null;
-  readonly mode: 'sandbox' | 'live';
-  readonly clock_offset_ms: number;
-  readonly endpoint_status: 'enabled' | 'disabled' | null;
-  readonly url: string;
-  readonly api_version: string;
-  readonly secret: Buffer;
-  readonly previous_secret: Buffer | null;
 }
 
-// LIMIT keeps each look-up a look-up by the whole key: as a join, PostgreSQL may read all events of the company for each
-// delivery, by a plan it made when there were few.
+export interface Delivery extends Claimed {
+  readonly event: EventFacts;
+  readonly receiver: Receiver;
+}
+
+// Each event and each receiver once, however many deliveries they have here. LIMIT keeps each look-up a look-up by the whole
+// key: as a join, PostgreSQL may read all events of the company for each delivery, by a plan it made when there were few.
 const describeClaimed = `
-  SELECT c.company_id, c.endpoint_id, c.event_id, c.inserted_at::text AS inserted_at, c.attempts, e.type, e.sequence,
-    e.request_id, e.object, e.previous, companies.mode, companies.clock_offset_ms, w.status AS endpoint_status, w.url,
-    w.api_version, w.secret, CASE WHEN w.previous_secret_until > now() THEN w.previous_secret END AS previous_secret
-  FROM claimed c
-  JOIN companies ON companies.id = c.company_id
-  CROSS JOIN LATERAL (
-    SELECT type, sequence, request_id, object, previous FROM events
-    WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
-  ) e
-  LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id`;
+  SELECT (SELECT json_agg(c) FROM claimed c) AS deliveries,
+    (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
+     CROSS JOIN LATERAL (
+       SELECT id, type, sequence, request_id, object, previous FROM events
+       WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
+     ) e) AS events,
+    (SELECT json_agg(r) FROM (
+       SELECT c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
+         array_remove(ARRAY[encode(w.secret, 'base64'),
+           CASE WHEN w.previous_secret_until > now() THEN encode(w.previous_secret, 'base64') END], NULL) AS secrets
+       FROM (SELECT DISTINCT company_id, endpoint_id FROM claimed) c
+       JOIN companies ON companies.id = c.company_id
+       LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id
+     ) r) AS receivers`;
 
 // How far ahead the queue is looked at: a receiver with a long queue must not hide the others behind it.
 const window = 1_000;
@@ -47,13 +58,13 @@ const claim = (due: string): string => `
     SELECT *, row_number() OVER (PARTITION BY company_id, endpoint_id ORDER BY next_attempt_at) AS place FROM first
   ), taken AS (
     SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at
-    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY next_attempt_at LIMIT $4) c
+    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY next_attempt_at) c
     CROSS JOIN LATERAL (
       SELECT company_id, endpoint_id, event_id, inserted_at, status, claimed_by FROM webhook_deliveries l
       WHERE l.company_id = c.company_id AND l.endpoint_id = c.endpoint_id AND l.event_id = c.event_id
         AND l.inserted_at = c.inserted_at LIMIT 1 FOR UPDATE SKIP LOCKED
     ) d
-    WHERE d.status = 'pending' AND d.claimed_by IS NULL
+    WHERE d.status = 'pending' AND d.claimed_by IS NULL LIMIT $4
   ), claimed AS (
     UPDATE webhook_deliveries d SET claimed_by = $1, attempts = d.attempts + 1 FROM taken t
     WHERE d.company_id = t.company_id AND d.endpoint_id = t.endpoint_id AND d.event_id = t.event_id
@@ -61,27 +72,48 @@ const claim = (due: string): string => `
     RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
   ) ${describeClaimed}`;
 
-const notBusy = `d.status = 'pending' AND d.claimed_by IS NULL AND d.endpoint_id <> ALL($2::uuid[])`;
+const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL`;
+const inOrder = `ORDER BY d.next_attempt_at LIMIT ${window}`;
 
 // No clock of a company is behind the real one: what is due by real time is due by any.
 const claimByRealTime = claim(`FROM webhook_deliveries d
-  WHERE ${notBusy} AND d.next_attempt_at <= now() ORDER BY d.next_attempt_at LIMIT ${window}`);
+  WHERE ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 const claimByTheirClock = claim(`FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
-  WHERE o.clock_offset_ms > 0 AND ${notBusy}
-    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ORDER BY d.next_attempt_at LIMIT ${window}`);
+  WHERE o.clock_offset_ms > 0 AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
+    AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ${inOrder}`);
+const claimOfSome = claim(`FROM webhook_deliveries d
+  WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** Endpoints that have as much under way as they may. */
-  readonly busy: readonly string[];
+  /** Which endpoints; what only their own clock makes due is left to a claim of all others. */
+  readonly of: { readonly only: readonly string[] } | { readonly allBut: readonly string[] };
   readonly perEndpoint: number;
   readonly count: number;
 }
 
+interface ClaimRow {
+  readonly deliveries: Claimed[] | null;
+  readonly events: EventFacts[] | null;
+  readonly receivers: Receiver[] | null;
+}
+
+function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
+  const events = new Map(row?.events?.map((event) => [event.id, event]));
+  const receivers = new Map(row?.receivers?.map((receiver) => [receiver.endpoint_id, receiver]));
+  return (row?.deliveries ?? []).flatMap((claimed) => {
+    const [event, receiver] = [events.get(claimed.event_id), receivers.get(claimed.endpoint_id)];
+    return event && receiver ? [{ ...claimed, event, receiver }] : [];
+  });
+}
+
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
-  const values = [request.workerId, request.busy, request.perEndpoint, request.count];
-  const due = await db.query<Delivery>(claimByRealTime, values);
-  return due.length > 0 ? due : db.query<Delivery>(claimByTheirClock, values);
+  const { workerId, of, perEndpoint, count } = request;
+  const claimed = async (statement: string, endpointIds: readonly string[]): Promise<Delivery[]> =>
+    deliveriesOf(await db.query<ClaimRow>(statement, [workerId, endpointIds, perEndpoint, count]));
+  if ('only' in of) return claimed(claimOfSome, of.only);
+  const due = await claimed(claimByRealTime, of.allBut);
+  return due.length > 0 ? due : claimed(claimByTheirClock, of.allBut);
 }
 
 export interface Attempt {

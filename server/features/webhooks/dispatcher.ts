@@ -7,7 +7,7 @@ import { newId } from '../../platform/ids.ts';
 import { createLane } from '../../platform/lane.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { envelopeOf } from '../events/service.ts';
+import { createAttempts } from './attempts.ts';
 import {
   type Attempt,
   claimDeliveries,
@@ -17,9 +17,6 @@ import {
   releaseClaims,
 } from './delivery-queries.ts';
 import { disableEndpoint } from './service.ts';
-import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
-import { secretsOf } from './secrets.ts';
-import { type Sent, send } from './send.ts';
 
 /**
  * Sends what is due. Each endpoint may have a bounded number of requests under way: one that hangs fills its own share and
@@ -28,7 +25,7 @@ import { type Sent, send } from './send.ts';
 
 export interface DispatcherDependencies {
   readonly db: DatabasePool;
-  /** The same database for claims and records, opened with `byKeySettings`. */
+  /** The same database for claims and records, opened with `queueSettings`. */
   readonly lanesDb: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
@@ -63,30 +60,38 @@ export interface Dispatcher {
 /** What a worker has claimed for one endpoint. */
 interface Held {
   readonly waiting: Delivery[];
+  /** Sent, and not answered. */
+  requests: number;
+  /** Sent, and the answer is not written down: what would be sent again after a crash. */
   underWay: number;
 }
 
+const stockOf = ({ waiting, underWay }: Held): number => waiting.length + underWay;
+
 export const webhooksDueChannel = 'webhooks_due';
 
-/** One for claims, two for records. */
-export const dispatcherConnections = 3;
-/** Requests of one endpoint under way. */
-const perEndpointMax = 20;
-/** Deliveries of one endpoint that a worker holds, so that it need not ask the database for each. */
-const heldPerEndpointMax = 400;
+/** One for claims, one for records: the more of them wait for each other, the cheaper each one is. */
+export const dispatcherConnections = 2;
+const requestsPerEndpointMax = 20;
+const underWayPerEndpointMax = 4 * requestsPerEndpointMax;
+/** A worker holds up to twice as many deliveries of one endpoint, so that it need not ask the database for each. */
+const refillAt = 200;
 const heldMax = 20_000;
-const claimMax = 400;
+const claimMax = 1_000;
 const idleMs = 1_000;
-/** A receiver that answers so does not want to be asked again. */
-const gone = 410;
 
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
   const { db, lanesDb, clock, log } = dependencies;
   const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
   const endpoints = new Map<string, Held>();
+  const attempt = createAttempts(dependencies, times.answerMs);
   const alarm = new EventEmitter();
   const state = { held: 0, inFlight: 0, stopping: false };
+  /** Endpoints that had enough at the last look at the whole queue. Of the others it has left nothing that was due. */
+  let leftOut = new Set<string>();
+  /** Those of them that want more by now. */
+  const runningLow = new Set<string>();
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -97,14 +102,18 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       await recordAttempts(lanesDb, workerId, attempts);
       return attempts;
     },
-    { batchMax: 128, width: 2 },
+    { batchMax: 256, width: 1 },
   );
 
-  async function deliver(delivery: Delivery): Promise<void> {
+  async function deliver(held: Held, delivery: Delivery): Promise<void> {
     try {
-      const attempt = await attemptDelivery(dependencies, delivery, times.answerMs);
-      await untilWritten(() => record(attempt.record));
-      if (!attempt.gone) return;
+      held.requests += 1;
+      const made = await attempt(delivery).finally(() => {
+        held.requests -= 1;
+      });
+      sendNext(delivery.endpoint_id);
+      await untilWritten(() => record(made.record));
+      if (!made.gone) return;
       await untilWritten(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
     } catch (error) {
       // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
@@ -116,20 +125,21 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   function sendNext(endpointId: string): void {
     const held = endpoints.get(endpointId);
     if (!held) return;
-    while (!state.stopping && held.underWay < perEndpointMax) {
+    while (!state.stopping && held.requests < requestsPerEndpointMax && held.underWay < underWayPerEndpointMax) {
       const delivery = held.waiting.shift();
       if (!delivery) break;
       held.underWay += 1;
       state.inFlight += 1;
-      // Until the answer is written down: what is not would be sent again after a crash.
-      void deliver(delivery).then(() => {
+      void deliver(held, delivery).then(() => {
         held.underWay -= 1;
         state.inFlight -= 1;
         state.held -= 1;
         sendNext(endpointId);
-        const left = held.waiting.length + held.underWay;
+        const left = stockOf(held);
         if (left === 0) endpoints.delete(endpointId);
-        if (left <= heldPerEndpointMax / 2) ring();
+        if (left > refillAt || !leftOut.has(endpointId)) return;
+        runningLow.add(endpointId);
+        alarm.emit('ring');
       });
     }
   }
@@ -148,16 +158,26 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
   }
 
-  async function claim(): Promise<number> {
+  /** Claims what is due: of all endpoints that have room, or only of those that are named. */
+  async function claim(only?: readonly string[]): Promise<number> {
     const room = Math.min(heldMax - state.held, claimMax);
+    if (!only || room <= 0) {
+      const isLeftOut = ([, held]: [string, Held]): boolean => room <= 0 || stockOf(held) > refillAt;
+      leftOut = new Set([...endpoints].filter(isLeftOut).map(([id]) => id));
+    }
     if (room <= 0) return 0;
-    const busy = [...endpoints]
-      .filter(([, { waiting, underWay }]) => waiting.length + underWay > heldPerEndpointMax / 2)
-      .map(([id]) => id);
-    const due = await claimDeliveries(lanesDb, { workerId, busy, perEndpoint: heldPerEndpointMax / 2, count: room });
+    const of = only ? { only } : { allBut: [...leftOut] };
+    const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count: room });
+    const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
+    for (const id of only ?? []) {
+      if (byEndpoint.has(id)) continue;
+      // Its queue has ended, or stands behind that of another one.
+      if (due.length === 0) leftOut.delete(id);
+      else runningLow.add(id);
+    }
     state.held += due.length;
-    for (const [endpointId, deliveries] of Map.groupBy(due, ({ endpoint_id }) => endpoint_id)) {
-      const held = endpoints.get(endpointId) ?? { waiting: [], underWay: 0 };
+    for (const [endpointId, deliveries] of byEndpoint) {
+      const held = endpoints.get(endpointId) ?? { waiting: [], requests: 0, underWay: 0 };
       endpoints.set(endpointId, held);
       held.waiting.push(...deliveries);
       sendNext(endpointId);
@@ -165,18 +185,27 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     return due.length;
   }
 
+  /** Looks at the whole queue when there is news and once a second; in between only after endpoints that ran low. */
   async function loop(): Promise<void> {
+    let nextLookMs = performance.now();
     while (!state.stopping) {
-      rung = false;
-      let claimed = 0;
-      try {
-        claimed = await claim();
-      } catch (error) {
-        log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
-        await pause(idleMs);
+      const look = rung || performance.now() >= nextLookMs;
+      if (!look && runningLow.size === 0) {
+        await pause(nextLookMs - performance.now());
         continue;
       }
-      if (claimed === 0 && !rung && !state.stopping) await pause(idleMs);
+      const only = look ? undefined : [...runningLow];
+      rung = false;
+      runningLow.clear();
+      try {
+        const claimed = await claim(only);
+        // Behind what was taken there may be more.
+        if (look) nextLookMs = performance.now() + (claimed > 0 ? 0 : idleMs);
+      } catch (error) {
+        log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
+        nextLookMs = performance.now() + idleMs;
+        await pause(idleMs);
+      }
     }
   }
 
@@ -214,74 +243,6 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       const deadlineMs = clock.nowMs() + times.finishingMs;
       while (state.inFlight > 0 && clock.nowMs() < deadlineMs) await pause(100);
       await releaseClaims(db, workerId).catch(() => undefined);
-    },
-  };
-}
-
-interface Attempted {
-  readonly record: Attempt;
-  readonly gone: boolean;
-}
-
-const notSent = (error: string): Sent => ({
-  succeeded: false,
-  httpStatus: null,
-  durationMs: 0,
-  error,
-  headers: {},
-  body: null,
-});
-
-async function sendDelivery(
-  dependencies: DispatcherDependencies,
-  delivery: Delivery,
-  timeoutMs: number,
-): Promise<Sent> {
-  if (delivery.endpoint_status !== 'enabled') return notSent('the endpoint is disabled');
-  try {
-    const outgoing = {
-      url: delivery.url,
-      secrets: secretsOf(dependencies.secretKey, delivery.company_id, delivery.endpoint_id, delivery),
-      event: envelopeOf({ ...delivery, id: delivery.event_id }, delivery.mode === 'live', delivery.api_version),
-      attempt: delivery.attempts,
-    };
-    return await send(dependencies, outgoing, timeoutMs);
-  } catch (error) {
-    // Such as a secret that does not open: to be mended by the operator, and tried again until then.
-    dependencies.log.error({ err: error, event_id: delivery.event_id }, 'a delivery could not be made ready');
-    return notSent('the delivery could not be made ready');
-  }
-}
-
-async function attemptDelivery(
-  dependencies: DispatcherDependencies,
-  delivery: Delivery,
-  timeoutMs: number,
-): Promise<Attempted> {
-  const { clock, random } = dependencies;
-  const sent = await sendDelivery(dependencies, delivery, timeoutMs);
-  const nowMs = clock.nowMs() + delivery.clock_offset_ms;
-  const again = !sent.succeeded && delivery.endpoint_status === 'enabled' && sent.httpStatus !== gone;
-  const askedMs = retryAfterMs(sent.retryAfter, clock.nowMs());
-  const next = again ? nextAttemptAt(delivery.attempts, nowMs, askedMs, random()) : null;
-  return {
-    gone: sent.httpStatus === gone,
-    record: {
-      company_id: delivery.company_id,
-      endpoint_id: delivery.endpoint_id,
-      event_id: delivery.event_id,
-      inserted_at: delivery.inserted_at,
-      log_id: newId(nowMs),
-      event_type: delivery.type,
-      attempt: delivery.attempts,
-      succeeded: sent.succeeded,
-      http_status: sent.httpStatus,
-      duration_ms: sent.durationMs,
-      error: sent.error,
-      request_headers: sent.headers,
-      response_body: sent.body,
-      at: new Date(nowMs),
-      next_attempt_at: next,
     },
   };
 }

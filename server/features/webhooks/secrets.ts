@@ -1,4 +1,5 @@
 import { openBytes, sealBytes } from '../../platform/sealing.ts';
+import { type SigningKey, signingKey } from './signing.ts';
 
 /** Signing secrets are kept sealed, for their own endpoint. */
 
@@ -8,13 +9,12 @@ export function sealSecret(key: Buffer, companyId: string, endpointId: string, s
   return sealBytes(key, Buffer.from(secret), about(companyId, endpointId));
 }
 
-/** Those that sign now, the current one first. */
-export function secretsOf(
+/** Those that sign now, made ready. */
+export function keysOf(
   key: Buffer,
   companyId: string,
   endpointId: string,
-  sealed: { readonly secret: Buffer; readonly previous_secret: Buffer | null },
-): string[] {
-  const secrets = sealed.previous_secret ? [sealed.secret, sealed.previous_secret] : [sealed.secret];
-  return secrets.map((bytes) => openBytes(key, bytes, about(companyId, endpointId)).toString());
+  sealed: readonly Buffer[],
+): readonly SigningKey[] {
+  return sealed.map((bytes) => signingKey(openBytes(key, bytes, about(companyId, endpointId)).toString()));
 }

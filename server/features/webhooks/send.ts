@@ -1,15 +1,16 @@
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import type { Event } from '../events/schemas.ts';
-import { signatureHeaders } from './signing.ts';
+import { type SigningKey, signatureHeaders } from './signing.ts';
 
 /** One signed request, and what came of it. */
 
 export interface Outgoing {
   readonly url: string;
-  readonly secrets: readonly string[];
-  readonly event: Event;
+  readonly keys: readonly SigningKey[];
+  readonly event: { readonly id: string; readonly type: string };
+  /** The event as the receiver gets it. */
+  readonly body: string;
   readonly attempt: number;
 }
 
@@ -25,10 +26,9 @@ export interface Sent {
 
 export async function send(
   { outbound, clock }: { readonly outbound: Outbound; readonly clock: Clock },
-  { url, secrets, event, attempt }: Outgoing,
+  { url, keys, event, body, attempt }: Outgoing,
   timeoutMs: number = limits.webhookTimeoutSeconds * 1_000,
 ): Promise<Sent> {
-  const body = JSON.stringify(event);
   const startedAtMs = clock.nowMs();
   const headers = {
     'Content-Type': 'application/json',
@@ -36,7 +36,7 @@ export async function send(
     'SVC-Event-Id': event.id,
     'SVC-Event-Type': event.type,
     'SVC-Delivery-Attempt': String(attempt),
-    ...signatureHeaders(secrets, { eventId: event.id, body, timestampSeconds: Math.floor(startedAtMs / 1_000) }),
+    ...signatureHeaders(keys, { eventId: event.id, body, timestampSeconds: Math.floor(startedAtMs / 1_000) }),
   };
   const result = await outbound.post({
     url,

@@ -1,8 +1,21 @@
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** How a receiver knows that a delivery is ours: our own header, and those of Standard Webhooks, from the same secret. */
 
 const prefix = 'whsec_';
+
+/** A secret made ready: as text for our own header, as the bytes it stands for in that of Standard Webhooks. */
+export interface SigningKey {
+  readonly own: KeyObject;
+  readonly standard: KeyObject;
+}
+
+export function signingKey(secret: string): SigningKey {
+  return {
+    own: createSecretKey(Buffer.from(secret)),
+    standard: createSecretKey(Buffer.from(secret.slice(prefix.length), 'base64')),
+  };
+}
 
 export interface SignedBody {
   readonly eventId: string;
@@ -10,20 +23,16 @@ export interface SignedBody {
   readonly timestampSeconds: number;
 }
 
+const hmac = (key: KeyObject, text: string, encoding: 'hex' | 'base64'): string =>
+  createHmac('sha256', key).update(text).digest(encoding);
+
 export function signatureHeaders(
-  secrets: readonly string[],
+  keys: readonly SigningKey[],
   { eventId, body, timestampSeconds }: SignedBody,
 ): Record<string, string> {
-  const own = secrets.map((secret) => {
-    const value = createHmac('sha256', createSecretKey(Buffer.from(secret)))
-      .update(`${timestampSeconds}.${body}`)
-      .digest('hex');
-    return `v1=${value}`;
-  });
-  const standard = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(prefix.length), 'base64');
-    return `v1,${createHmac('sha256', createSecretKey(key)).update(`${eventId}.${timestampSeconds}.${body}`).digest('base64')}`;
-  });
+  const signed = `${timestampSeconds}.${body}`;
+  const own = keys.map((key) => `v1=${hmac(key.own, signed, 'hex')}`);
+  const standard = keys.map((key) => `v1,${hmac(key.standard, `${eventId}.${signed}`, 'base64')}`);
   return {
     'SVC-Signature': [`t=${timestampSeconds}`, ...own].join(','),
     'webhook-id': eventId,

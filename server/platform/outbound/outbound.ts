@@ -1,7 +1,7 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { Agent, buildConnector, request } from 'undici';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
 
 /**
@@ -92,43 +92,69 @@ export function createOutbound({
   });
 
   return {
-    async post({ url, headers, body, timeoutMs, answerBytesMax }) {
-      try {
-        const answer = await request(url, {
-          dispatcher: agent,
-          method: 'POST',
-          headers,
-          body,
-          signal: AbortSignal.timeout(timeoutMs),
-          headersTimeout: timeoutMs,
-          bodyTimeout: timeoutMs,
-        });
-        const text = await readUpTo(answer.body, answerBytesMax);
-        const retryAfter = answer.headers['retry-after'];
-        return {
-          answered: true,
-          status: answer.statusCode,
-          body: text,
-          retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        };
-      } catch (error) {
-        return { answered: false, error: describe(error) };
-      }
-    },
+    post: (request) => exchange(agent, request),
     close: () => agent.destroy(),
   };
 }
 
-/** What is longer is cut off there, and the connection with it: nobody can make us read for ever. */
-async function readUpTo(body: AsyncIterable<Buffer> & { destroy(): unknown }, bytesMax: number): Promise<string> {
+const noAnswer = 'no answer in time';
+const tooLate = new Error(noAnswer);
+const longEnough = new Error('nothing more is read');
+
+/**
+ * One timer for the whole exchange, from waiting for a connection to the last byte. An answer that is longer than it may be is
+ * cut off there, and the connection with it: nobody can make us read for ever.
+ */
+function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResult> {
+  const { headers, body, timeoutMs, answerBytesMax } = request;
+  const { origin, pathname, search } = new URL(request.url);
+  const { promise, resolve } = Promise.withResolvers<OutboundResult>();
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > bytesMax) break;
+  let status = 0;
+  let retryAfter: string | undefined;
+  let started: Dispatcher.DispatchController | undefined;
+  let late = false;
+
+  const timer = setTimeout(() => {
+    late = true;
+    resolve({ answered: false, error: noAnswer });
+    started?.abort(tooLate);
+  }, timeoutMs);
+  function end(result: OutboundResult): void {
+    clearTimeout(timer);
+    resolve(result);
   }
-  return Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8').replaceAll('\0', '\u{fffd}');
+  function endWithAnswer(): void {
+    const text = Buffer.concat(chunks).subarray(0, answerBytesMax).toString('utf8').replaceAll('\0', '\u{fffd}');
+    end({ answered: true, status, body: text, retryAfter });
+  }
+
+  const limitedHere = { headersTimeout: 0, bodyTimeout: 0 };
+  agent.dispatch(
+    { origin, path: pathname + search, method: 'POST', headers, body, ...limitedHere },
+    {
+      onRequestStart(controller) {
+        started = controller;
+        if (late) controller.abort(tooLate);
+      },
+      onResponseStart(_, code, answerHeaders) {
+        status = code;
+        const asked = answerHeaders['retry-after'];
+        retryAfter = typeof asked === 'string' ? asked : undefined;
+      },
+      onResponseData(controller, chunk) {
+        chunks.push(chunk);
+        bytes += chunk.length;
+        if (bytes <= answerBytesMax) return;
+        endWithAnswer();
+        controller.abort(longEnough);
+      },
+      onResponseEnd: endWithAnswer,
+      onResponseError: (_, error) => end({ answered: false, error: describe(error) }),
+    },
+  );
+  return promise;
 }
 
 const messages: Readonly<Record<string, string>> = {
@@ -139,15 +165,11 @@ const messages: Readonly<Record<string, string>> = {
   ECONNRESET: 'the connection was reset',
   UND_ERR_SOCKET: 'the connection was closed',
   UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer in time',
-  UND_ERR_BODY_TIMEOUT: 'no answer in time',
-  UND_ERR_ABORTED: 'no answer in time',
 };
 
 /** For the merchant to read: what went wrong, without stacks or addresses inside. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed';
-  if (error.name === 'TimeoutError' || error.name === 'AbortError') return messages.UND_ERR_ABORTED ?? '';
   const code = 'code' in error ? String(error.code) : '';
   if (messages[code]) return messages[code];
   return /CERT|SSL|TLS|ALTNAME|SELF_SIGNED|UNABLE_TO/.test(code)

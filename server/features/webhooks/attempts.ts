@@ -1,0 +1,115 @@
+import type { Clock } from '../../platform/clock.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { envelopeOf, type EventFacts } from '../events/service.ts';
+import type { Event } from '../events/schemas.ts';
+import type { Attempt, Delivery, Receiver } from './delivery-queries.ts';
+import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
+import { keysOf } from './secrets.ts';
+import { type Sent, send } from './send.ts';
+import type { SigningKey } from './signing.ts';
+
+/** One attempt: what is sent, and what there is to write down about it. */
+
+export interface AttemptDependencies {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly outbound: Outbound;
+  readonly secretKey: Buffer;
+  readonly random: () => number;
+}
+
+export interface Attempted {
+  readonly record: Attempt;
+  readonly gone: boolean;
+}
+
+/** A receiver that answers so does not want to be asked again. */
+const gone = 410;
+
+const notSent = (error: string): Sent => ({
+  succeeded: false,
+  httpStatus: null,
+  durationMs: 0,
+  error,
+  headers: {},
+  body: null,
+});
+
+interface Rendered {
+  readonly event: Event;
+  readonly body: string;
+}
+
+export function createAttempts(
+  dependencies: AttemptDependencies,
+  timeoutMs: number,
+): (delivery: Delivery) => Promise<Attempted> {
+  const { clock, log, secretKey, random } = dependencies;
+  // The deliveries of one claim share their events and receivers, and what it takes to make them ready.
+  const keys = new WeakMap<Receiver, readonly SigningKey[]>();
+  const rendered = new WeakMap<EventFacts, Map<string, Rendered>>();
+
+  function keysFor({ company_id, endpoint_id, receiver }: Delivery): readonly SigningKey[] {
+    const known = keys.get(receiver);
+    if (known) return known;
+    const sealed = receiver.secrets.map((text) => Buffer.from(text, 'base64'));
+    const made = keysOf(secretKey, company_id, endpoint_id, sealed);
+    keys.set(receiver, made);
+    return made;
+  }
+
+  function render({ event, receiver }: Delivery): Rendered {
+    const versions = rendered.get(event) ?? new Map<string, Rendered>();
+    rendered.set(event, versions);
+    const known = versions.get(receiver.api_version);
+    if (known) return known;
+    const envelope = envelopeOf(event, receiver.mode === 'live', receiver.api_version);
+    const made = { event: envelope, body: JSON.stringify(envelope) };
+    versions.set(receiver.api_version, made);
+    return made;
+  }
+
+  async function sendOnce(delivery: Delivery): Promise<Sent> {
+    const { receiver, attempts } = delivery;
+    if (receiver.status !== 'enabled') return notSent('the endpoint is disabled');
+    try {
+      const outgoing = { ...render(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };
+      return await send(dependencies, outgoing, timeoutMs);
+    } catch (error) {
+      // Such as a secret that does not open: to be mended by the operator, and tried again until then.
+      log.error({ err: error, event_id: delivery.event_id }, 'a delivery could not be made ready');
+      return notSent('the delivery could not be made ready');
+    }
+  }
+
+  return async (delivery) => {
+    const { receiver, attempts } = delivery;
+    const sent = await sendOnce(delivery);
+    const realNowMs = clock.nowMs();
+    const nowMs = realNowMs + receiver.clock_offset_ms;
+    const again = !sent.succeeded && receiver.status === 'enabled' && sent.httpStatus !== gone;
+    const askedMs = retryAfterMs(sent.retryAfter, realNowMs);
+    return {
+      gone: sent.httpStatus === gone,
+      record: {
+        company_id: delivery.company_id,
+        endpoint_id: delivery.endpoint_id,
+        event_id: delivery.event_id,
+        inserted_at: delivery.inserted_at,
+        log_id: newId(nowMs),
+        event_type: delivery.event.type,
+        attempt: attempts,
+        succeeded: sent.succeeded,
+        http_status: sent.httpStatus,
+        duration_ms: sent.durationMs,
+        error: sent.error,
+        request_headers: sent.headers,
+        response_body: sent.body,
+        at: new Date(nowMs),
+        next_attempt_at: again ? nextAttemptAt(attempts, nowMs, askedMs, random()) : null,
+      },
+    };
+  };
+}
