@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { signatureHeaders } from '../server/features/webhooks/signing.ts';
+import { signatureHeaders, signingKey } from '../server/features/webhooks/signing.ts';
 import { CommandError } from './command-error.ts';
 
 /** Events to a receiver on this machine, in the shape of a webhook. */
@@ -35,7 +35,7 @@ export function eventHeaders(
     'SVC-Event-Id': id,
     'SVC-Event-Type': type,
     'SVC-Delivery-Attempt': String(attempt),
-    ...signatureHeaders(secrets, { eventId: id, body, timestampSeconds }),
+    ...signatureHeaders(secrets.map(signingKey), { eventId: id, body, timestampSeconds }),
   };
 }
 
