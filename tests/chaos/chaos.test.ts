@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { runChaos } from './chaos.ts';
 import { describeReport, verdict } from './report.ts';
 
-/** `npm run chaos` in a minute, with few clients: other tests run beside it. More lies make up for the shorter time. */
+/** `npm run chaos` in half a minute, with few clients: other tests run beside it. More lies make up for the shorter time. */
 test('killed processes and a lying acquirer neither charge twice nor lose an order', async (t) => {
   const seed = Date.now() % 1_000_000;
   const report = await runChaos({
-    seconds: 18,
+    seconds: 10,
     clients: 10,
     seed,
     faultRate: 0.15,
@@ -16,5 +16,5 @@ test('killed processes and a lying acquirer neither charge twice nor lose an ord
   });
   t.diagnostic(describeReport(report));
   assert.equal(report.violations.length, 0, verdict(report));
-  assert.ok(report.diary.told.length > 50, 'the clients got hardly anything done');
+  assert.ok(report.diary.told.length > 30, 'the clients got hardly anything done');
 });
