@@ -135,6 +135,7 @@ async function start(settings: Record<string, string> = {}): Promise<Running> {
       SVC_DATA_DIR: folder,
       SVC_LOG_LEVEL: 'trace',
       SVC_TRUST_PROXY: '127.0.0.1',
+      SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
       SVC_RATE_LIMIT_CAPTURE: 'off',
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}`,
       ...settings,

@@ -1260,6 +1260,7 @@ describe('processes of their own', () => {
         PORT: '0',
         SVC_DATA_DIR: folder,
         SVC_LOG_LEVEL: 'trace',
+        SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
         SVC_MASTER_SECRET: masterSecret,
         ...settings,
       },
