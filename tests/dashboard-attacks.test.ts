@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../server/limits.ts';
 import { colleague, companyOf, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
 import { assertRefused } from './support/orders.ts';
-import { type Reply, startTestService, type TestService } from './support/service.ts';
+import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 
 /** What somebody tries who has a little of the dashboard, and wants more. */
 
@@ -159,6 +161,27 @@ describe('strangers', () => {
 });
 
 describe('the audit log', () => {
+  it('tells once of an order of which nobody knows yet how it ends', async () => {
+    const person = await signUp(service);
+    const post = (path: string, body: object, idempotencyKey = randomUUID()): Promise<Reply> =>
+      person.in('POST', path, body, { idempotencyKey });
+    const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
+    const card = { number: '4000009999007070', exp_month: '12', exp_year: '2032', cvc: '999' };
+    assert.equal((await post('/capture', { customer_id, card })).status, 201);
+    const { id: product_id } = (await post('/v1/products', someProduct())).body;
+    const body = { customer_id, items: [{ product_id, quantity: 1 }] };
+    const key = randomUUID();
+    assertRefused(await post('/v1/orders', body, key), 502, 'gateway_error');
+    await post('/v1/orders', body, key);
+    // It is told a moment later.
+    let told: string[] = [];
+    for (let look = 0; look < 50 && !told.includes('createOrder'); look += 1) {
+      const { data } = (await person.in('GET', '/dashboard/audit_log')).body;
+      told = data.map(({ action }: { action: string }) => action);
+    }
+    assert.equal(told.filter((action) => action === 'createOrder').length, 1);
+  });
+
   it('tells of a password that was chosen by a link', async () => {
     const person = await signUp(service);
     await newPerson(service).call('POST', '/dashboard/password_resets', { body: { email: person.email } });
@@ -173,5 +196,39 @@ describe('the audit log', () => {
       .body;
     const actions = data.map(({ action }: { action: string }) => action);
     assert.deepEqual(actions, ['signIn', 'resetPassword', 'signUp']);
+  });
+});
+
+describe('another acquirer', () => {
+  it('is not asked about what was sent to the one before', async () => {
+    const silent = createServer(({ socket }) => socket.destroy());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const acquirer = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const other = 'https://acquirer.example/';
+    const named = await startTestService({ settings: { SVC_ACQUIRERS: `${acquirer},${other}` } });
+    try {
+      const person = await signUp(named);
+      const post = (path: string, body: object): Promise<Reply> =>
+        person.in('POST', path, body, { company: companyOf(person, 'live'), idempotencyKey: randomUUID() });
+      const connect = (url: string): Promise<Reply> =>
+        post('/dashboard/company/processor', { url, secret: 'whatever' });
+      assert.equal((await connect(other)).status, 200);
+      assert.equal((await connect(acquirer)).status, 200);
+      const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
+      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+      assert.equal((await post('/capture', { customer_id, card })).status, 201);
+      const { id: product_id } = (await post('/v1/products', someProduct())).body;
+      const order = { customer_id, items: [{ product_id, quantity: 1 }] };
+      assertRefused(await post('/v1/orders', order), 502, 'gateway_error');
+
+      assertRefused(await connect(other), 409, 'resource_in_use');
+      const company = companyOf(person, 'live');
+      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
+      assertRefused(ended, 409, 'resource_in_use');
+      assert.equal((await connect(acquirer)).status, 200);
+    } finally {
+      await named.stop();
+      silent.close();
+    }
   });
 });

@@ -318,8 +318,12 @@ async function execute(
     given = result;
     return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
   };
+  const tell = (result?: unknown): void => {
+    if (entry) dependencies.audit.write(concerning(entry, result));
+  };
+  const phases = { key: key || undefined, answer: answerWith, refusal, inDoubt: tell };
   let answer: Answer & { replayed: boolean };
-  if (route.phased) answer = await route.phased(outside, { key: key || undefined, answer: answerWith, refusal });
+  if (route.phased) answer = await route.phased(outside, phases);
   else if (!key) {
     const prepared = await prepare();
     const done =
@@ -334,9 +338,7 @@ async function execute(
       refusal,
     );
   }
-  if (!answer.replayed && entry && (caller.kind === 'key' || route.phased)) {
-    dependencies.audit.write(concerning(entry, given));
-  }
+  if (!answer.replayed && (caller.kind === 'key' || route.phased)) tell(given);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);
