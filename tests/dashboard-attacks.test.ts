@@ -232,3 +232,32 @@ describe('another acquirer', () => {
     }
   });
 });
+
+describe('a flood', () => {
+  it('of statistics is refused before it takes the database', async () => {
+    const flood = Array.from({ length: 40 }, (_, day) => owner.in('GET', `/dashboard/statistics?days=${day + 1}`));
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    assert.ok(statuses.includes(200) && statuses.includes(429), statuses.join());
+    assert.equal((await owner.in('GET', '/dashboard/statistics')).status, 200);
+  });
+
+  it('of sign-ins is refused before it takes the processor, and locks out nobody who knows the password', async () => {
+    const flooded = await startTestService();
+    try {
+      const person = await signUp(flooded);
+      const known = (count: number): Promise<Reply>[] =>
+        Array.from({ length: count }, () => signIn(newPerson(flooded, person.email)));
+      const guesses = Array.from({ length: 150 }, () => signIn(newPerson(flooded)));
+      const replies = await Promise.all([...guesses, ...known(limits.failedSignIns)]);
+      const statuses = replies.map(({ status }) => status);
+      assert.ok(statuses.includes(401) && statuses.at(-1) === 503, statuses.join());
+      flooded.clock.advance(limits.signInsPerAddress.windowSeconds * 1000);
+      assert.deepEqual(
+        (await Promise.all(known(1))).map(({ status }) => status),
+        [200],
+      );
+    } finally {
+      await flooded.stop();
+    }
+  });
+});

@@ -138,7 +138,7 @@ async function slowingGuesses(
   try {
     return await work();
   } catch (error) {
-    const refused = error instanceof ApiError && error.code !== 'totp_required';
+    const refused = error instanceof ApiError && error.status < 500 && error.code !== 'totp_required';
     if (refused) await limiter.consume([bucket], clock.nowMs());
     throw error;
   }

@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ApiError, type FieldError, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import { createLane } from '../../platform/lane.ts';
+import { createTurns } from '../../platform/turns.ts';
 
 /** Passwords are kept as argon2id, with what made the hash beside it, so that the cost can grow later. */
 
@@ -20,28 +20,19 @@ const tagLength = 32;
 
 // Anybody can ask for these without being signed in. They take turns on half of the threads that files and names are
 // looked up with, and no more of them wait than a person would wait for.
-const hashesAtOnce = 2;
-const hashesWaitingMax = 64;
-let hashesUnderWay = 0;
-const takeTurn = createLane<() => Promise<Buffer>, Buffer>((jobs) => Promise.all(jobs.map((job) => job())), {
-  batchMax: 1,
-  width: hashesAtOnce,
+const inTurn = createTurns({
+  atOnce: 2,
+  waitingMax: 64,
+  busy: () => {
+    const message = 'Too many people sign in right now. Try again in a moment.';
+    return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' } });
+  },
 });
 
 async function tagOf(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFKC'));
-  if (hashesUnderWay >= hashesWaitingMax) {
-    const busy = 'Too many people sign in right now. Try again in a moment.';
-    throw new ApiError('service_unavailable', busy, { headers: { 'Retry-After': '2' } });
-  }
-  hashesUnderWay += 1;
-  try {
-    return await takeTurn(async () =>
-      Buffer.from(await derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength })),
-    );
-  } finally {
-    hashesUnderWay -= 1;
-  }
+  const tag = await inTurn(() => derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength }));
+  return Buffer.from(tag);
 }
 
 export async function hashPassword(password: string): Promise<string> {

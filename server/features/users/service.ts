@@ -10,6 +10,7 @@ import { type NewAuditEntry, recordEntries } from '../audit/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { writeMails } from '../mails/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation, type TeamDependencies } from '../team/service.ts';
+import { guessPassword } from './guesses.ts';
 import { checkPassword, hashPassword, passwordMatches } from './passwords.ts';
 import {
   confirmTotp,
@@ -28,7 +29,6 @@ import {
   setReset,
   setTotpSecret,
   stepUpSession,
-  takeAttempt,
   takeRecoveryCode,
   takeTotpStep,
   updateNames,
@@ -182,22 +182,12 @@ function refusedSignIn(): ApiError {
   return new ApiError('invalid_credentials', 'The e-mail address or the password is wrong.');
 }
 
-/** While it is locked nothing is even looked at, so that guessing on teaches nothing. */
-async function takeGuess({ db, clock }: UserDependencies, user: UserRow): Promise<void> {
-  const nowMs = clock.nowMs();
-  const untilMs = nowMs + limits.lockMinutes * minuteMs;
-  if (await takeAttempt(db, user.id, limits.failedSignIns, new Date(nowMs), new Date(untilMs))) return;
-  const lockedUntilMs = (await findUser(db, user.id))?.locked_until?.getTime() ?? nowMs;
-  const seconds = Math.max(1, Math.ceil((lockedUntilMs - nowMs) / 1000));
-  const message = `Too many attempts failed. Try again in ${Math.ceil(seconds / 60)} minutes, or choose a new password by mail.`;
-  throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
-}
-
 /** The password, and the code where codes are on. Each failure counts towards the lock. */
 async function verify(dependencies: UserDependencies, user: UserRow | undefined, given: StepUp): Promise<UserRow> {
   const { db } = dependencies;
-  if (user) await takeGuess(dependencies, user);
-  if (!(await passwordMatches(given.password, user?.password_hash)) || !user) throw refusedSignIn();
+  const { password } = given;
+  const matches = user ? await guessPassword(dependencies, user, password) : await passwordMatches(password, undefined);
+  if (!matches || !user) throw refusedSignIn();
   if (user.totp_confirmed_at) {
     if (!given.totp_code) {
       await giveBackAttempt(db, user.id);
@@ -253,8 +243,7 @@ export async function changePassword(
   { current_password, password }: PasswordChange,
 ): Promise<string> {
   const { db } = dependencies;
-  await takeGuess(dependencies, user);
-  if (!(await passwordMatches(current_password, user.password_hash))) {
+  if (!(await guessPassword(dependencies, user, current_password))) {
     throw invalidField('current_password', 'is not your password');
   }
   await forgetFailures(db, user.id);
