@@ -132,6 +132,18 @@ describe('a stolen cookie', () => {
   });
 });
 
+describe('plain HTTP', () => {
+  it('opens no account, and no session that everybody on the way could take over', async () => {
+    const email = `plain-${randomUUID()}@example.com`;
+    const payload = { email, password: somePassword, first_name: 'A', last_name: 'B', company_name: 'C' };
+    const headers = { host: 'svc.example', origin: 'http://svc.example' };
+    const reply = await service.app.inject({ method: 'POST', url: '/dashboard/sign_up', headers, payload });
+    assert.equal(reply.statusCode, 400);
+    assert.equal(reply.headers['set-cookie'], undefined);
+    assert.deepEqual(await service.db.query('SELECT 1 FROM users WHERE email = $1', [email]), []);
+  });
+});
+
 describe('strangers', () => {
   const ask = (email: string, on = service): Promise<Reply> =>
     newPerson(on).call('POST', '/dashboard/password_resets', { body: { email } });

@@ -76,6 +76,7 @@ export function mountUserRoutes(
       onRequest: async (request, reply) => {
         await takeFromAddress(request, reply, http);
         checkSameSite(request);
+        if (route.method !== 'GET') cookie.check(request);
         if (route.forStrangers) await takeFromStranger(request, http);
       },
       handler: async (request, reply) => {
