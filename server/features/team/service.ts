@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ApiError, notFound } from '../../errors.ts';
 import type { Caller } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
-import { isPermission } from '../../http/permissions.ts';
+import { givenByKeys } from '../../http/permissions.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
@@ -150,14 +150,9 @@ export async function roleToGive({ db, company, caller }: RequestContext, id: st
   return role;
 }
 
-/**
- * A key has nothing of what only people may do, and still invites people. But it makes no owner: whoever may make keys
- * would become one by it.
- */
-function mayGive({ kind, permissions }: Caller, permission: string): boolean {
-  if (permissions.includes(permission)) return true;
-  return kind === 'key' && !isPermission(permission) && permission !== 'company:write';
-}
+/** A key that may invite does so into any role but that of an owner: an owner is made by owners. */
+const mayGive = ({ kind, permissions }: Caller, permission: string): boolean =>
+  (kind === 'key' ? givenByKeys : permissions).includes(permission);
 
 async function refusingDuplicates(work: Promise<void>): Promise<void> {
   try {
