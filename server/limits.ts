@@ -71,10 +71,14 @@ export const limits = {
   passwordLengthMin: 10,
   passwordLengthMax: 200,
   passwordResetMinutes: 60,
+  /** How long no second mail goes out. */
+  passwordResetPauseMinutes: 2,
   failedSignIns: 10,
   lockMinutes: 15,
-  /** Refused passwords and sign-ups from one address. */
+  /** Refused passwords and codes from one address. */
   signInsPerAddress: { count: 50, windowSeconds: 10 * 60 },
+  /** Accounts that are opened, and passwords that are asked for by mail, from one address. */
+  strangersPerAddress: { count: 100, windowSeconds: 60 * 60 },
   sessionIdleHours: 12,
   sessionDays: 14,
   stepUpMinutes: 15,

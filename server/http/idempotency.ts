@@ -246,6 +246,8 @@ export interface PhasedRequest {
   /** In the version of the first request, where that was another. */
   readonly answer: (result: unknown, apiVersion?: string) => Answer;
   readonly refusal: (error: unknown) => Answer | undefined;
+  /** Called when it was begun, and nobody knows yet how it ends. */
+  readonly inDoubt?: () => void;
 }
 
 export interface Phases {
@@ -277,7 +279,7 @@ export async function runPhased(db: Database, request: PhasedRequest, phases: Ph
 
 async function attemptPhased(
   db: Database,
-  { key, answer, refusal }: PhasedRequest,
+  { key, answer, refusal, inDoubt }: PhasedRequest,
   { find, begin, resume, keepAnswer }: Phases,
 ): Promise<Answered | undefined> {
   const { row, result: keptResult } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
@@ -301,6 +303,7 @@ async function attemptPhased(
     const result = await begin();
     return result === undefined ? undefined : await finish(result);
   } catch (error) {
+    if (error instanceof ApiError && error.code === 'gateway_error') inDoubt?.();
     const decided = key && refusal(error);
     if (!decided) throw error;
     try {

@@ -292,6 +292,8 @@ async function execute(
   };
   const fieldsToHash = async (): Promise<unknown> => {
     if (file) return { file: file.sha256 };
+    // A secret is shown again only to the member it was shown to: others may see the key, and the rest, in the log.
+    if (route.secretAnswer && caller.kind === 'member') return { ...(input.body as object), caller: caller.id };
     return route.fieldsToHash ? route.fieldsToHash(outside) : input.body;
   };
 
@@ -316,8 +318,12 @@ async function execute(
     given = result;
     return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
   };
+  const tell = (result?: unknown): void => {
+    if (entry) dependencies.audit.write(concerning(entry, result));
+  };
+  const phases = { key: key || undefined, answer: answerWith, refusal, inDoubt: tell };
   let answer: Answer & { replayed: boolean };
-  if (route.phased) answer = await route.phased(outside, { key: key || undefined, answer: answerWith, refusal });
+  if (route.phased) answer = await route.phased(outside, phases);
   else if (!key) {
     const prepared = await prepare();
     const done =
@@ -332,9 +338,7 @@ async function execute(
       refusal,
     );
   }
-  if (!answer.replayed && entry && (caller.kind === 'key' || route.phased)) {
-    dependencies.audit.write(concerning(entry, given));
-  }
+  if (!answer.replayed && (caller.kind === 'key' || route.phased)) tell(given);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);

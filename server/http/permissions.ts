@@ -37,6 +37,9 @@ export const memberPermissions = [
 
 export type MemberPermission = (typeof memberPermissions)[number];
 
+/** What the members may be allowed to do whom a key invites, whatever else the key itself may do. */
+export const givenByKeys: readonly string[] = memberPermissions.filter((permission) => permission !== 'company:write');
+
 export function isPermission(text: string): text is Permission {
   return (permissions as readonly string[]).includes(text);
 }

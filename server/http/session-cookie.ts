@@ -6,6 +6,8 @@ import { limits } from '../limits.ts';
 /** The cookie of the dashboard: out of reach of scripts, and sent by the dashboard's own pages only. */
 export interface SessionCookie {
   read(request: FastifyRequest): string | undefined;
+  /** Refuses to begin what would end with a cookie that everybody on the way could read. */
+  check(request: FastifyRequest): void;
   set(reply: FastifyReply, token: string): void;
   clear(reply: FastifyReply): void;
 }
@@ -18,9 +20,15 @@ export function hasLocalName(request: FastifyRequest): boolean {
   return host === 'localhost' || isLoopback(host);
 }
 
-/** Whoever sits at the machine. A name that was pointed at it from outside does not count. */
+const forwarding = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
+
+/**
+ * Whoever sits at the machine. A name that was pointed at it from outside does not count, nor what a proxy beside it
+ * passes on for others.
+ */
 export function isLocal(request: FastifyRequest): boolean {
-  return isLoopback(request.ip) && hasLocalName(request);
+  const isForwarded = forwarding.some((name) => request.headers[name] !== undefined);
+  return isLoopback(request.ip) && hasLocalName(request) && !isForwarded;
 }
 
 export function sessionCookie(baseUrl: string): SessionCookie {
@@ -33,11 +41,12 @@ export function sessionCookie(baseUrl: string): SessionCookie {
       const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
       return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
     },
+    check(request) {
+      if (secure || hasLocalName(request)) return;
+      const message = 'The dashboard signs in over HTTPS only. Set SVC_BASE_URL to the https address of the service.';
+      throw new ApiError('invalid_request', message);
+    },
     set(reply, token) {
-      if (!secure && !hasLocalName(reply.request)) {
-        const message = 'The dashboard signs in over HTTPS only. Set SVC_BASE_URL to the https address of the service.';
-        throw new ApiError('invalid_request', message);
-      }
       reply.header('Set-Cookie', `${name}=${token}; ${attributes}; Max-Age=${limits.sessionDays * 86_400}`);
     },
     clear(reply) {

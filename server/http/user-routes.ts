@@ -3,7 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Client, CurrentSession } from '../features/users/service.ts';
-import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateDecision, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { addressBucket, type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
 import { checkSameSite, type SessionCookie } from './session-cookie.ts';
 import { validator } from './validate.ts';
@@ -36,6 +36,8 @@ export interface UserRoute {
   readonly action?: string;
   /** Where passwords and addresses can be guessed: an address that is wrong too often waits. */
   readonly guessable?: boolean;
+  /** Opens accounts or sends mails for anybody who asks: each counts against the address, not only what is refused. */
+  readonly forStrangers?: boolean;
   readonly body?: TSchema;
   readonly status?: 200 | 201;
   readonly handle: (request: UserRequest<unknown>) => Promise<UserAnswer>;
@@ -74,6 +76,8 @@ export function mountUserRoutes(
       onRequest: async (request, reply) => {
         await takeFromAddress(request, reply, http);
         checkSameSite(request);
+        if (route.method !== 'GET') cookie.check(request);
+        if (route.forStrangers) await takeFromStranger(request, http);
       },
       handler: async (request, reply) => {
         const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
@@ -113,22 +117,29 @@ async function currentSession(
   return current;
 }
 
+function refuseForNow({ allowed, retryAfterSeconds }: RateDecision): void {
+  if (allowed) return;
+  throw new ApiError('too_many_requests', 'Too many attempts from your address. Try again later.', {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
+  });
+}
+
+async function takeFromStranger(request: FastifyRequest, { limiter, clock }: HttpDependencies): Promise<void> {
+  const bucket = { key: `{${addressBucket(request.ip)}}:strangers`, limit: limits.strangersPerAddress };
+  for (const decision of await limiter.consume([bucket], clock.nowMs())) refuseForNow(decision);
+}
+
 async function slowingGuesses(
   request: FastifyRequest,
   { limiter, clock }: { limiter: RateLimiter; clock: HttpDependencies['clock'] },
   work: () => Promise<UserAnswer>,
 ): Promise<UserAnswer> {
   const bucket = { key: `{${addressBucket(request.ip)}}:sign_ins`, limit: limits.signInsPerAddress };
-  const state = await limiter.peek(bucket, clock.nowMs());
-  if (!state.allowed) {
-    throw new ApiError('too_many_requests', 'Too many attempts from your address. Try again later.', {
-      headers: { 'Retry-After': String(state.retryAfterSeconds) },
-    });
-  }
+  refuseForNow(await limiter.peek(bucket, clock.nowMs()));
   try {
     return await work();
   } catch (error) {
-    const refused = error instanceof ApiError && error.code !== 'totp_required';
+    const refused = error instanceof ApiError && error.status < 500 && error.code !== 'totp_required';
     if (refused) await limiter.consume([bucket], clock.nowMs());
     throw error;
   }

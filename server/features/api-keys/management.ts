@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { permissions as allPermissions } from '../../http/permissions.ts';
+import { givenByKeys, type Permission, permissions as allPermissions } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createdAt } from '../../platform/ids.ts';
@@ -48,10 +48,17 @@ export async function getApiKeys(
   return { data: keys.toReversed().map((key) => toWire(context, key, clock.nowMs())) };
 }
 
+/** Whoever makes a key that invites could invite themselves by it, so they must have all that it can give. */
+function mayHandOn({ caller }: RequestContext, permission: string): boolean {
+  const needed = permission === 'team_members:write' ? givenByKeys : [permission];
+  return needed.every((one) => caller?.permissions.includes(one) ?? true);
+}
+
 /** Nobody makes a key that may do more than they may themselves. */
-function checkPermissions({ caller }: RequestContext, wanted: readonly string[]): void {
-  const lacking = wanted.filter((permission) => caller && !caller.permissions.includes(permission));
-  if (lacking.length > 0) throw invalidField('permissions', `must be among your own; you lack ${lacking.join(', ')}`);
+function checkPermissions(context: RequestContext, wanted: readonly string[]): void {
+  const lacking = wanted.filter((permission) => !mayHandOn(context, permission));
+  if (lacking.length === 0) return;
+  throw invalidField('permissions', `must be among your own; you cannot hand on ${lacking.join(', ')}`);
 }
 
 function checkOptions(input: ApiKeyUpdate, nowMs: number): void {
@@ -80,8 +87,8 @@ export async function makeApiKey(
   if (input.kind === 'publishable' && input.permissions?.length) {
     throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
   }
-  const own = (permission: string): boolean => context.caller?.permissions.includes(permission) ?? true;
-  const permissions = input.permissions ?? (input.kind === 'secret' ? allPermissions.filter(own) : []);
+  const ownOnes = (): Permission[] => allPermissions.filter((permission) => mayHandOn(context, permission));
+  const permissions = input.permissions ?? (input.kind === 'secret' ? ownOnes() : []);
   checkPermissions(context, permissions);
   checkOptions(input, nowMs);
   const made = await createApiKey(context.db, pepper, context.company, nowMs, {

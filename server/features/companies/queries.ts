@@ -131,3 +131,13 @@ export async function updateProcessor(
 ): Promise<void> {
   await db.query('UPDATE companies SET processor = $2 WHERE id = $1', [companyId, processor]);
 }
+
+/** Operations of which only who they were sent to knows the end: asked for already, or left behind by a crash. */
+export async function hasOpenOperations(db: Queryable, companyId: string): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT 1 FROM open_transactions
+     WHERE company_id = $1 AND (in_doubt OR slot = id OR locked_until <= now()) LIMIT 1`,
+    [companyId],
+  );
+  return rows.length > 0;
+}

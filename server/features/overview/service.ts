@@ -1,7 +1,8 @@
-import { invalidField } from '../../errors.ts';
+import { ApiError, invalidField } from '../../errors.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventIdOf, firstIdOf, readId } from '../../platform/ids.ts';
+import { createTurns } from '../../platform/turns.ts';
 import { searchCustomers } from '../customers/service.ts';
 import {
   countDeclines,
@@ -32,8 +33,33 @@ export interface Period {
   readonly currency?: string;
 }
 
+// A year of a large merchant is a second of the database. It is for looking at, and must not take from what pays.
+const inTurn = createTurns({ atOnce: 2, waitingMax: 32, busy });
+const underWay = new Map<string, number>();
+const underWayMax = 4;
+
+function busy(): ApiError {
+  const message = 'Statistics are being made. Ask again in a moment.';
+  return new ApiError('too_many_requests', message, { headers: { 'Retry-After': '2' } });
+}
+
+/** Of one company only some at once: others wait for the same turns. */
+export async function getStatistics(context: RequestContext, period: Period): Promise<Statistics> {
+  const { id } = context.company;
+  const count = underWay.get(id) ?? 0;
+  if (count >= underWayMax) throw busy();
+  underWay.set(id, count + 1);
+  try {
+    return await inTurn(() => makeStatistics(context, period));
+  } finally {
+    const left = (underWay.get(id) ?? 1) - 1;
+    if (left > 0) underWay.set(id, left);
+    else underWay.delete(id);
+  }
+}
+
 /** By whole days of UTC, both ends included. Of the currencies there are, the one with most volume unless one is named. */
-export async function getStatistics({ db, company, nowMs }: RequestContext, period: Period): Promise<Statistics> {
+async function makeStatistics({ db, company, nowMs }: RequestContext, period: Period): Promise<Statistics> {
   const last = dayOf(period.to ?? nowMs);
   const first = dayOf(period.from ?? last - ((period.days ?? 30) - 1) * dayMs);
   const length = (last - first) / dayMs + 1;

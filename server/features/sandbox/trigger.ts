@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { Permission } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { validator } from '../../http/validate.ts';
 import { limits } from '../../limits.ts';
@@ -279,6 +280,11 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   },
 };
 
+/** For what would open a door that the permission of the call itself does not. */
+const furtherPermissions: Partial<Record<EventType, Permission>> = {
+  'team_member.invited': 'team_members:write',
+};
+
 const looksMax = 100;
 const lookMs = 20;
 
@@ -295,6 +301,10 @@ export async function triggerEvent(
   }
   const recipe = recipes[type];
   if (!recipe) throw invalidField('type', 'cannot be triggered yet');
+  const needed = furtherPermissions[type];
+  if (needed && !context.caller?.permissions.includes(needed)) {
+    throw new ApiError('insufficient_permissions', `To trigger ${type}, the permission ${needed} is needed too.`);
+  }
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
   for (let look = 1; look <= looksMax; look += 1) {

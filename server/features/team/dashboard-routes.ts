@@ -13,6 +13,7 @@ import {
 import { deletion, memberUpdate, permissionList, role, roleCreate, roleUpdate, teamMember } from './schemas.ts';
 import type { TeamDependencies } from './service.ts';
 
+// Whoever comes by an open session must not bring in a person of their own: that person could do the rest.
 const common = {
   tag: 'Team',
   resource: 'team member',
@@ -44,6 +45,7 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       path: '/dashboard/team_members/:id',
       operationId: 'updateTeamMember',
       summary: 'Give a member another role',
+      stepUp: true,
       body: memberUpdate,
       success: aMember,
       handle: ({ context, params, body }) => changeRoleOf(context, params.id ?? '', body.role_id),
@@ -91,6 +93,7 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       path: '/dashboard/roles',
       operationId: 'createRole',
       summary: 'Make a role',
+      stepUp: true,
       body: roleCreate,
       success: { status: 201, schema: role, shape: 'resource' },
       handle: ({ context, body }) => createRole(context, body),
@@ -102,6 +105,7 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       path: '/dashboard/roles/:id',
       operationId: 'updateRole',
       summary: 'Change a role',
+      stepUp: true,
       body: roleUpdate,
       success: { status: 200, schema: role, shape: 'resource' },
       handle: ({ context, params, body }) => changeRole(context, params.id ?? '', body),

@@ -34,6 +34,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       permission: 'team_members:write',
       category: 'write',
       idempotency: 'optional',
+      stepUp: true,
       body: teamMemberCreate,
       bodyExample: {
         first_name: 'Grace',

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError, notFound } from '../../errors.ts';
+import type { Caller } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
+import { givenByKeys } from '../../http/permissions.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
@@ -137,16 +139,20 @@ export async function inviteTeamMember(
   });
 }
 
-/** Nobody of the team gives others more than they may themselves. */
+/** Nobody gives others more than they may themselves. */
 export async function roleToGive({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
   const role = (await findRoles(db, company.id)).find((one) => one.id === id.toLowerCase());
   if (!role) throw notFound('role', 'role_id');
-  const lacking = role.permissions.filter((permission) => !caller?.permissions.includes(permission));
-  if (caller?.kind === 'member' && lacking.length > 0) {
+  const lacking = caller ? role.permissions.filter((permission) => !mayGive(caller, permission)) : [];
+  if (lacking.length > 0) {
     throw new ApiError('insufficient_permissions', `${role.name} may do what you may not: ${lacking.join(', ')}.`);
   }
   return role;
 }
+
+/** A key that may invite does so into any role but that of an owner: an owner is made by owners. */
+const mayGive = ({ kind, permissions }: Caller, permission: string): boolean =>
+  (kind === 'key' ? givenByKeys : permissions).includes(permission);
 
 async function refusingDuplicates(work: Promise<void>): Promise<void> {
   try {

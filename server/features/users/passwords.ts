@@ -1,7 +1,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type FieldError, validationError } from '../../errors.ts';
+import { ApiError, type FieldError, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
+import { createTurns } from '../../platform/turns.ts';
 
 /** Passwords are kept as argon2id, with what made the hash beside it, so that the cost can grow later. */
 
@@ -17,9 +18,21 @@ interface Cost {
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
 
+// Anybody can ask for these without being signed in. They take turns on half of the threads that files and names are
+// looked up with, and no more of them wait than a person would wait for.
+const inTurn = createTurns({
+  atOnce: 2,
+  waitingMax: 64,
+  busy: () => {
+    const message = 'Too many people sign in right now. Try again in a moment.';
+    return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' } });
+  },
+});
+
 async function tagOf(password: string, nonce: Buffer, { memory, passes, parallelism }: Cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFKC'));
-  return Buffer.from(await derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength }));
+  const tag = await inTurn(() => derive('argon2id', { message, nonce, memory, passes, parallelism, tagLength }));
+  return Buffer.from(tag);
 }
 
 export async function hashPassword(password: string): Promise<string> {

@@ -53,13 +53,31 @@ export async function lockUser(db: Queryable, id: string): Promise<UserRow | und
   return row;
 }
 
-/** Counts a failure; the last one that is allowed locks for a while, and the count begins anew. */
-export async function countFailure(db: Queryable, id: string, most: number, lockedUntil: Date): Promise<void> {
+/**
+ * Counts an attempt as failed before it is looked at, so that a hundred at once are no more guesses than one after
+ * another. The last one that is allowed locks. False while it is locked.
+ */
+export async function takeAttempt(
+  db: Queryable,
+  id: string,
+  most: number,
+  now: Date,
+  lockedUntil: Date,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE users SET failed_attempts = (CASE WHEN locked_until IS NULL THEN failed_attempts ELSE 0 END) + 1,
+       locked_until = CASE WHEN locked_until IS NULL AND failed_attempts + 1 >= $2 THEN $4::timestamptz END
+     WHERE id = $1 AND (locked_until IS NULL OR locked_until <= $3) RETURNING 1`,
+    [id, most, now, lockedUntil],
+  );
+  return rows.length === 1;
+}
+
+/** Of an attempt that did not fail, but was not the whole of it either. */
+export async function giveBackAttempt(db: Queryable, id: string): Promise<void> {
   await db.query(
-    `UPDATE users SET failed_attempts = CASE WHEN failed_attempts + 1 >= $2 THEN 0 ELSE failed_attempts + 1 END,
-       locked_until = CASE WHEN failed_attempts + 1 >= $2 THEN $3 ELSE locked_until END
-     WHERE id = $1`,
-    [id, most, lockedUntil],
+    'UPDATE users SET failed_attempts = greatest(failed_attempts - 1, 0), locked_until = NULL WHERE id = $1',
+    [id],
   );
 }
 
@@ -111,8 +129,20 @@ export async function markVerified(db: Queryable, id: string, at: Date): Promise
   await db.query('UPDATE users SET email_verified_at = COALESCE(email_verified_at, $2) WHERE id = $1', [id, at]);
 }
 
-export async function setReset(db: Queryable, id: string, hash: Buffer, expiresAt: Date): Promise<void> {
-  await db.query('UPDATE users SET reset_hash = $2, reset_expires_at = $3 WHERE id = $1', [id, hash, expiresAt]);
+/** False when there is a link that is good for longer than `notAfter`: it was mailed a moment ago. */
+export async function setReset(
+  db: Queryable,
+  id: string,
+  hash: Buffer,
+  expiresAt: Date,
+  notAfter: Date,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE users SET reset_hash = $2, reset_expires_at = $3
+     WHERE id = $1 AND (reset_expires_at IS NULL OR reset_expires_at <= $4) RETURNING 1`,
+    [id, hash, expiresAt, notAfter],
+  );
+  return rows.length === 1;
 }
 
 export async function findUserByReset(db: Queryable, hash: Buffer, at: Date): Promise<UserRow | undefined> {
@@ -125,8 +155,7 @@ export async function findUserByReset(db: Queryable, hash: Buffer, at: Date): Pr
 
 export async function setTotpSecret(db: Queryable, id: string, sealed: Buffer): Promise<void> {
   await db.query(
-    `UPDATE users SET totp_secret = $2, totp_confirmed_at = NULL, totp_last_step = NULL, recovery_hashes = '{}'
-     WHERE id = $1`,
+    `UPDATE users SET totp_secret = $2, totp_last_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL`,
     [id, sealed],
   );
 }
@@ -217,6 +246,11 @@ async function findSessionWhere(
 
 export async function touchSession(db: Queryable, id: string, at: Date): Promise<void> {
   await db.query('UPDATE sessions SET last_seen_at = $2 WHERE id = $1', [id, at]);
+}
+
+/** Whoever has the cookie of before is signed out. */
+export async function replaceToken(db: Queryable, id: string, tokenHash: Buffer): Promise<void> {
+  await db.query('UPDATE sessions SET token_hash = $2 WHERE id = $1', [id, tokenHash]);
 }
 
 export async function stepUpSession(db: Queryable, id: string, at: Date): Promise<void> {

@@ -50,6 +50,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       action: 'signUp',
       needsSession: false,
       guessable: true,
+      forStrangers: true,
       body: signUpBody,
       status: 201,
       handle: async ({ body, client }) => signedIn(await signUp(dependencies, body, client)),
@@ -126,8 +127,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       guessable: true,
       body: passwordChange,
       handle: async ({ current, body }) => {
-        await changePassword(dependencies, current, body);
-        return shown(current);
+        const token = await changePassword(dependencies, current, body);
+        return { ...(await shown(current)), token };
       },
     }),
     defineUserRoute({
@@ -135,6 +136,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/password_resets',
       needsSession: false,
       guessable: true,
+      forStrangers: true,
       body: resetRequest,
       handle: async ({ body }) => {
         await requestReset(dependencies, body.email);
@@ -144,12 +146,13 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
     defineUserRoute({
       method: 'POST',
       path: '/dashboard/password_resets/complete',
+      action: 'resetPassword',
       needsSession: false,
       guessable: true,
       body: resetCompletion,
       handle: async ({ body }) => {
-        await completeReset(dependencies, body.token, body.password);
-        return { body: { changed: true } };
+        const userId = await completeReset(dependencies, body.token, body.password);
+        return { body: { changed: true }, userId };
       },
     }),
     defineUserRoute({

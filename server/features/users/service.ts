@@ -10,16 +10,17 @@ import { type NewAuditEntry, recordEntries } from '../audit/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { writeMails } from '../mails/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation, type TeamDependencies } from '../team/service.ts';
+import { guessPassword } from './guesses.ts';
 import { checkPassword, hashPassword, passwordMatches } from './passwords.ts';
 import {
   confirmTotp,
-  countFailure,
   deleteOtherSessions,
   findMemberships,
   findUser,
   findUserByEmail,
   findUserByReset,
   forgetFailures,
+  giveBackAttempt,
   insertMembership,
   insertUser,
   lockUser,
@@ -39,6 +40,7 @@ import {
   type Client,
   type CurrentSession,
   openSession,
+  renewToken,
   type SessionDependencies,
   steppedUpUntilMs,
 } from './sessions.ts';
@@ -180,28 +182,19 @@ function refusedSignIn(): ApiError {
   return new ApiError('invalid_credentials', 'The e-mail address or the password is wrong.');
 }
 
-/**
- * The password, and the code where codes are on. Each failure counts towards the lock; while it is locked nothing is
- * even looked at, so that guessing on teaches nothing.
- */
+/** The password, and the code where codes are on. Each failure counts towards the lock. */
 async function verify(dependencies: UserDependencies, user: UserRow | undefined, given: StepUp): Promise<UserRow> {
-  const { db, clock } = dependencies;
-  const nowMs = clock.nowMs();
-  if (user?.locked_until && user.locked_until.getTime() > nowMs) {
-    const seconds = Math.ceil((user.locked_until.getTime() - nowMs) / 1000);
-    const message = `Too many attempts failed. Try again in ${Math.ceil(seconds / 60)} minutes, or choose a new password by mail.`;
-    throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
-  }
-  const fail = async (error: ApiError): Promise<never> => {
-    const lockedUntil = new Date(nowMs + limits.lockMinutes * minuteMs);
-    if (user) await countFailure(db, user.id, limits.failedSignIns, lockedUntil);
-    throw error;
-  };
-  if (!(await passwordMatches(given.password, user?.password_hash)) || !user) return fail(refusedSignIn());
+  const { db } = dependencies;
+  const { password } = given;
+  const matches = user ? await guessPassword(dependencies, user, password) : await passwordMatches(password, undefined);
+  if (!matches || !user) throw refusedSignIn();
   if (user.totp_confirmed_at) {
-    if (!given.totp_code) throw new ApiError('totp_required', 'Enter the code of your authenticator app.');
+    if (!given.totp_code) {
+      await giveBackAttempt(db, user.id);
+      throw new ApiError('totp_required', 'Enter the code of your authenticator app.');
+    }
     if (!(await codeMatches(dependencies, user, given.totp_code))) {
-      return fail(new ApiError('invalid_credentials', 'The code is wrong or was used.', { param: 'totp_code' }));
+      throw new ApiError('invalid_credentials', 'The code is wrong or was used.', { param: 'totp_code' });
     }
   }
   await forgetFailures(db, user.id);
@@ -243,23 +236,23 @@ export async function changeUser({ db }: UserDependencies, { user }: CurrentSess
   await updateNames(db, user.id, input.first_name ?? null, input.last_name ?? null);
 }
 
-/** Whoever else was signed in no longer is. */
+/** Whoever else was signed in no longer is, also by this very cookie: gives the token of a new one. */
 export async function changePassword(
   dependencies: UserDependencies,
   { user, session }: CurrentSession,
   { current_password, password }: PasswordChange,
-): Promise<void> {
+): Promise<string> {
   const { db } = dependencies;
-  if (!(await passwordMatches(current_password, user.password_hash))) {
-    const lockedUntil = new Date(dependencies.clock.nowMs() + limits.lockMinutes * minuteMs);
-    await countFailure(db, user.id, limits.failedSignIns, lockedUntil);
+  if (!(await guessPassword(dependencies, user, current_password))) {
     throw invalidField('current_password', 'is not your password');
   }
+  await forgetFailures(db, user.id);
   checkPassword(password, user.email);
   const hash = await hashPassword(password);
-  await db.transaction(async (transaction) => {
+  return db.transaction(async (transaction) => {
     await updatePassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
+    return renewToken(transaction, dependencies, session);
   });
 }
 
@@ -272,8 +265,9 @@ export async function requestReset(dependencies: UserDependencies, email: string
   const token = randomBytes(32).toString('base64url');
   const nowMs = clock.nowMs();
   await db.transaction(async (transaction) => {
-    const expiresAt = new Date(nowMs + limits.passwordResetMinutes * minuteMs);
-    await setReset(transaction, user.id, keyedHash(recoveryKey, token), expiresAt);
+    const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
+    const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
+    if (!(await setReset(transaction, user.id, keyedHash(recoveryKey, token), new Date(expiresMs), notAfter))) return;
     await writeMails(transaction, membership.company.id, nowMs, [
       {
         recipient: user.email,
@@ -293,14 +287,16 @@ export async function requestReset(dependencies: UserDependencies, email: string
   });
 }
 
-export async function completeReset(dependencies: UserDependencies, token: string, password: string): Promise<void> {
+/** Gives whose password it was. */
+export async function completeReset(dependencies: UserDependencies, token: string, password: string): Promise<string> {
   const { db, clock, recoveryKey } = dependencies;
   const now = new Date(clock.nowMs());
-  await db.transaction(async (transaction) => {
+  return db.transaction(async (transaction) => {
     const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
     if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
     checkPassword(password, user.email);
     await takeOver(transaction, user, await hashPassword(password), now);
+    return user.id;
   });
 }
 

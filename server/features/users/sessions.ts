@@ -14,6 +14,7 @@ import {
   findSessionById,
   insertSession,
   listSessions,
+  replaceToken,
   type SessionRow,
   touchSession,
   type UserRow,
@@ -40,6 +41,7 @@ export interface CurrentSession {
 
 const hourMs = 3_600_000;
 const seenIntervalMs = 60_000;
+const newToken = (): string => randomBytes(32).toString('base64url');
 
 export async function openSession(
   db: Queryable,
@@ -47,7 +49,7 @@ export async function openSession(
   userId: string,
   client: Client,
 ): Promise<string> {
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   const nowMs = clock.nowMs();
   const session = {
     id: newId(nowMs),
@@ -59,6 +61,17 @@ export async function openSession(
     stepped_up_at: new Date(nowMs),
   };
   await insertSession(db, session, keyedHash(sessionKey, token));
+  return token;
+}
+
+/** The same session, by another token. */
+export async function renewToken(
+  db: Queryable,
+  { sessionKey }: SessionDependencies,
+  { id }: SessionRow,
+): Promise<string> {
+  const token = newToken();
+  await replaceToken(db, id, keyedHash(sessionKey, token));
   return token;
 }
 

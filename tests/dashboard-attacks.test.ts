@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { limits } from '../server/limits.ts';
+import { colleague, companyOf, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
+import { assertRefused } from './support/orders.ts';
+import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
+
+/** What somebody tries who has a little of the dashboard, and wants more. */
+
+let service: TestService;
+let owner: Person;
+before(async () => {
+  service = await startTestService();
+  owner = await signUp(service);
+});
+after(() => service.stop());
+
+const minuteMs = 60_000;
+
+const signIn = (person: Person, more: object = {}): Promise<Reply> =>
+  person.call('POST', '/dashboard/session', { body: { email: person.email, password: person.password, ...more } });
+
+async function roleIdOf(name: string): Promise<string> {
+  const { data } = (await owner.in('GET', '/v1/roles')).body;
+  return data.find((role: { name: string }) => role.name === name).id;
+}
+
+const somebody = (role_id: string): object => ({
+  email: `somebody-${randomUUID()}@example.com`,
+  first_name: 'Some',
+  last_name: 'Body',
+  phone_number: '+15551234567',
+  role_id,
+});
+
+/** A key of the sandbox, made by the owner. */
+const keyWith = async (permissions: readonly string[] | undefined, maker = owner): Promise<string> =>
+  (await maker.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret', permissions })).body.key;
+
+describe('an API key', () => {
+  it('invites nobody who may do more than whoever could have made it', async () => {
+    const admin = await colleague(service, owner, 'Admin');
+    const key = await keyWith(undefined, admin);
+    const invite = async (role: string): Promise<Reply> =>
+      service.call('POST', '/v1/team_members', { key, body: somebody(await roleIdOf(role)) });
+    assertRefused(await invite('Owner'), 403, 'insufficient_permissions');
+    assert.equal((await invite('Admin')).status, 201);
+    const role = ['api_keys:read', 'api_keys:write', 'team_members:read', 'team_members:write'];
+    await owner.in('POST', '/dashboard/roles', { name: 'Inviter', permissions: role });
+    const inviter = await colleague(service, owner, 'Inviter');
+    const body = { name: 'K', kind: 'secret', permissions: ['team_members:write'] };
+    assertRefused(await inviter.in('POST', '/dashboard/api_keys', body), 400, 'validation_error');
+    const { body: made } = await inviter.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret' });
+    assert.deepEqual(made.permissions, ['team_members:read']);
+    const { body: strong } = await owner.in('POST', '/dashboard/api_keys', body);
+    const rotation = { grace_period_hours: 1 };
+    const rotated = await inviter.in('POST', `/dashboard/api_keys/${strong.id}/rotate`, rotation);
+    assertRefused(rotated, 400, 'validation_error');
+  });
+
+  it('does not invite by triggering the event of an invitation', async () => {
+    const key = await keyWith(['orders:write']);
+    const body = { type: 'team_member.invited', overrides: { role_id: await roleIdOf('Owner') } };
+    assertRefused(
+      await service.call('POST', '/v1/sandbox/events/trigger', { key, body }),
+      403,
+      'insufficient_permissions',
+    );
+  });
+});
+
+describe('an idempotency key', () => {
+  it('shows a secret again to the member it was shown to, and to no other', async () => {
+    const maker = {
+      name: 'Copier',
+      permissions: ['api_keys:read', 'api_keys:write', 'requests:read', 'team_members:read'],
+    };
+    await owner.in('POST', '/dashboard/roles', maker);
+    const copier = await colleague(service, owner, 'Copier');
+    const idempotencyKey = randomUUID();
+    const create = (person: Person): Promise<Reply> =>
+      person.in('POST', '/dashboard/api_keys', { name: 'Strong', kind: 'secret' }, { idempotencyKey });
+    const made = await create(owner);
+    assert.equal((await create(owner)).body.key, made.body.key);
+    const copied = await create(copier);
+    assertRefused(copied, 422, 'idempotency_key_conflict');
+    assert.ok(!copied.text.includes('svc_test_sk_'));
+  });
+});
+
+describe('guessing', () => {
+  it('many at once are no more guesses than one after another', async () => {
+    const person = await signUp(service);
+    const guesses = Array.from({ length: 3 * limits.failedSignIns }, () =>
+      signIn(newPerson(service, person.email), { password: 'wrong' }),
+    );
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 401).length, limits.failedSignIns);
+    assert.equal(statuses.filter((status) => status === 429).length, 2 * limits.failedSignIns);
+  });
+
+  it('does not go on where the password is changed', async () => {
+    const person = await signUp(service);
+    const change = (current_password: string): Promise<Reply> =>
+      person.call('POST', '/dashboard/password', { body: { current_password, password: 'another horse battery' } });
+    for (let guess = 0; guess < limits.failedSignIns; guess += 1) {
+      assertRefused(await change('wrong'), 400, 'validation_error');
+    }
+    assertRefused(await change(somePassword), 429, 'too_many_requests');
+  });
+});
+
+describe('a stolen cookie', () => {
+  it('is worth nothing once its person has changed the password', async () => {
+    const person = await signUp(service);
+    const thief = newPerson(service);
+    thief.cookie = person.cookie;
+    const body = { current_password: person.password, password: 'another horse battery' };
+    assert.equal((await person.call('POST', '/dashboard/password', { body })).status, 200);
+    assert.equal((await person.call('GET', '/dashboard/session')).status, 200);
+    assertRefused(await thief.call('GET', '/dashboard/session'), 401, 'missing_session');
+  });
+
+  it('brings nobody in without the password', async () => {
+    const person = await signUp(service);
+    const roles = (await person.in('GET', '/v1/roles')).body.data;
+    const made = await person.in('POST', '/dashboard/roles', { name: 'Small', permissions: ['orders:read'] });
+    const members = (await person.in('GET', '/v1/team_members')).body.data;
+    service.clock.advance((limits.stepUpMinutes + 1) * minuteMs);
+    const refused = [
+      await person.in('POST', '/v1/team_members', somebody(roles[0].id)),
+      await person.in('PATCH', `/dashboard/team_members/${members[0].id}`, { role_id: roles[0].id }),
+      await person.in('PATCH', `/dashboard/roles/${made.body.id}`, { permissions: ['orders:read', 'orders:write'] }),
+    ];
+    for (const reply of refused) assertRefused(reply, 403, 'step_up_required');
+  });
+});
+
+describe('plain HTTP', () => {
+  it('opens no account, and no session that everybody on the way could take over', async () => {
+    const email = `plain-${randomUUID()}@example.com`;
+    const payload = { email, password: somePassword, first_name: 'A', last_name: 'B', company_name: 'C' };
+    const headers = { host: 'svc.example', origin: 'http://svc.example' };
+    const reply = await service.app.inject({ method: 'POST', url: '/dashboard/sign_up', headers, payload });
+    assert.equal(reply.statusCode, 400);
+    assert.equal(reply.headers['set-cookie'], undefined);
+    assert.deepEqual(await service.db.query('SELECT 1 FROM users WHERE email = $1', [email]), []);
+  });
+});
+
+describe('strangers', () => {
+  const ask = (email: string, on = service): Promise<Reply> =>
+    newPerson(on).call('POST', '/dashboard/password_resets', { body: { email } });
+
+  it('do not fill the mailbox of somebody', async () => {
+    const person = await signUp(service);
+    await Promise.all(Array.from({ length: 5 }, () => ask(person.email)));
+    const mails = (): Promise<unknown[]> =>
+      service.db.query('SELECT 1 FROM mails WHERE recipient = $1', [person.email]);
+    assert.equal((await mails()).length, 1);
+    service.clock.advance((limits.passwordResetPauseMinutes + 1) * minuteMs);
+    await ask(person.email);
+    assert.equal((await mails()).length, 2);
+  });
+
+  it('are told to wait when one address asks without end', async () => {
+    const guarded = await startTestService();
+    try {
+      const { count } = limits.strangersPerAddress;
+      const replies = await Promise.all(Array.from({ length: count + 1 }, () => ask('nobody@example.com', guarded)));
+      assert.equal(replies.filter(({ status }) => status === 429).length, 1);
+      await assert.rejects(signUp(guarded), /429/);
+    } finally {
+      await guarded.stop();
+    }
+  });
+});
+
+describe('the audit log', () => {
+  it('tells once of an order of which nobody knows yet how it ends', async () => {
+    const person = await signUp(service);
+    const post = (path: string, body: object, idempotencyKey = randomUUID()): Promise<Reply> =>
+      person.in('POST', path, body, { idempotencyKey });
+    const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
+    const card = { number: '4000009999007070', exp_month: '12', exp_year: '2032', cvc: '999' };
+    assert.equal((await post('/capture', { customer_id, card })).status, 201);
+    const { id: product_id } = (await post('/v1/products', someProduct())).body;
+    const body = { customer_id, items: [{ product_id, quantity: 1 }] };
+    const key = randomUUID();
+    assertRefused(await post('/v1/orders', body, key), 502, 'gateway_error');
+    await post('/v1/orders', body, key);
+    // It is told a moment later.
+    let told: string[] = [];
+    for (let look = 0; look < 50 && !told.includes('createOrder'); look += 1) {
+      const { data } = (await person.in('GET', '/dashboard/audit_log')).body;
+      told = data.map(({ action }: { action: string }) => action);
+    }
+    assert.equal(told.filter((action) => action === 'createOrder').length, 1);
+  });
+
+  it('tells of a password that was chosen by a link', async () => {
+    const person = await signUp(service);
+    await newPerson(service).call('POST', '/dashboard/password_resets', { body: { email: person.email } });
+    const [mail] = await service.db.query<{ body: string }>('SELECT body FROM mails WHERE recipient = $1', [
+      person.email,
+    ]);
+    const token = /token=(\S+)/.exec(mail?.body ?? '')?.[1];
+    const body = { token, password: 'another horse battery' };
+    assert.equal((await newPerson(service).call('POST', '/dashboard/password_resets/complete', { body })).status, 200);
+    assert.equal((await signIn(person, { password: body.password })).status, 200);
+    const { data } = (await person.in('GET', '/dashboard/audit_log', undefined, { company: companyOf(person, 'live') }))
+      .body;
+    const actions = data.map(({ action }: { action: string }) => action);
+    assert.deepEqual(actions, ['signIn', 'resetPassword', 'signUp']);
+  });
+});
+
+describe('another acquirer', () => {
+  it('is not asked about what was sent to the one before', async () => {
+    const silent = createServer(({ socket }) => socket.destroy());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const acquirer = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const other = 'https://acquirer.example/';
+    const named = await startTestService({ settings: { SVC_ACQUIRERS: `${acquirer},${other}` } });
+    try {
+      const person = await signUp(named);
+      const post = (path: string, body: object): Promise<Reply> =>
+        person.in('POST', path, body, { company: companyOf(person, 'live'), idempotencyKey: randomUUID() });
+      const connect = (url: string): Promise<Reply> =>
+        post('/dashboard/company/processor', { url, secret: 'whatever' });
+      assert.equal((await connect(other)).status, 200);
+      assert.equal((await connect(acquirer)).status, 200);
+      const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
+      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+      assert.equal((await post('/capture', { customer_id, card })).status, 201);
+      const { id: product_id } = (await post('/v1/products', someProduct())).body;
+      const order = { customer_id, items: [{ product_id, quantity: 1 }] };
+      assertRefused(await post('/v1/orders', order), 502, 'gateway_error');
+
+      assertRefused(await connect(other), 409, 'resource_in_use');
+      const company = companyOf(person, 'live');
+      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
+      assertRefused(ended, 409, 'resource_in_use');
+      assert.equal((await connect(acquirer)).status, 200);
+    } finally {
+      await named.stop();
+      silent.close();
+    }
+  });
+});
+
+describe('a flood', () => {
+  it('of statistics is refused before it takes the database', async () => {
+    const flood = Array.from({ length: 40 }, (_, day) => owner.in('GET', `/dashboard/statistics?days=${day + 1}`));
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    assert.ok(statuses.includes(200) && statuses.includes(429), statuses.join());
+    assert.equal((await owner.in('GET', '/dashboard/statistics')).status, 200);
+  });
+
+  it('of sign-ins is refused before it takes the processor, and locks out nobody who knows the password', async () => {
+    const flooded = await startTestService();
+    try {
+      const person = await signUp(flooded);
+      const known = (count: number): Promise<Reply>[] =>
+        Array.from({ length: count }, () => signIn(newPerson(flooded, person.email)));
+      const guesses = Array.from({ length: 150 }, () => signIn(newPerson(flooded)));
+      const replies = await Promise.all([...guesses, ...known(limits.failedSignIns)]);
+      const statuses = replies.map(({ status }) => status);
+      assert.ok(statuses.includes(401) && statuses.at(-1) === 503, statuses.join());
+      flooded.clock.advance(limits.signInsPerAddress.windowSeconds * 1000);
+      assert.deepEqual(
+        (await Promise.all(known(1))).map(({ status }) => status),
+        [200],
+      );
+    } finally {
+      await flooded.stop();
+    }
+  });
+});
