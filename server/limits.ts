@@ -67,6 +67,8 @@ export const limits = {
   requestBodyLength: 8 * 1024,
 
   invitationDays: 7,
+  /** Of one company: a mail to a stranger is easily a nuisance. */
+  mailsPerDay: 500,
 
   passwordLengthMin: 10,
   passwordLengthMax: 200,

@@ -335,6 +335,25 @@ describe('the team', () => {
     assertRefused(await admin.in('POST', '/dashboard/roles', role), 400, 'validation_error');
   });
 
+  it('sends only so many mails a day', async () => {
+    const person = await signUp(service);
+    const [viewer] = (await person.in('GET', '/v1/roles')).body.data;
+    await service.db.query(
+      `INSERT INTO mails (company_id, id, recipient, subject, body)
+       SELECT $1, gen_random_uuid(), 'x@example.com', 'x', 'x' FROM generate_series(1, $2)`,
+      [companyOf(person, 'sandbox'), limits.mailsPerDay],
+    );
+    const invited = await person.in('POST', '/v1/team_members', {
+      email: 'nuisance@example.com',
+      first_name: 'X',
+      last_name: 'Y',
+      phone_number: '+15551234567',
+      role_id: viewer.id,
+    });
+    assertRefused(invited, 429, 'rate_limit_exceeded');
+    assert.equal((await person.in('GET', '/v1/team_members')).body.data.length, 1);
+  });
+
   it('has roles of its own, which are changed and removed when nobody has them', async () => {
     const made = await owner.in('POST', '/dashboard/roles', { name: 'Packer', permissions: ['orders:read'] });
     assert.deepEqual([made.status, made.body.custom, made.body.default_page], [201, true, '/home']);

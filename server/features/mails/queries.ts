@@ -21,6 +21,14 @@ export async function insertMails(db: Queryable, companyId: string, mails: reado
   );
 }
 
+export async function countMailsOfDay(db: Queryable, companyId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM mails WHERE company_id = $1 AND inserted_at > now() - interval '1 day'`,
+    [companyId],
+  );
+  return row?.count ?? 0;
+}
+
 /** Takes what is due and puts off its next attempt: whoever dies while sending leaves it to be found again. */
 export async function claimDueMails(
   db: Queryable,

@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { insertMails } from './queries.ts';
 
-export { findLatestMails, type KeptMail } from './queries.ts';
+export { countMailsOfDay, findLatestMails, type KeptMail } from './queries.ts';
 
 export interface NewMail {
   readonly recipient: string;

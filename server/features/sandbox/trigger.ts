@@ -302,7 +302,8 @@ export async function triggerEvent(
   const recipe = recipes[type];
   if (!recipe) throw invalidField('type', 'cannot be triggered yet');
   const needed = furtherPermissions[type];
-  if (needed && !context.caller?.permissions.includes(needed)) {
+  const { caller } = context;
+  if (needed && caller && !caller.permissions.includes(needed)) {
     throw new ApiError('insufficient_permissions', `To trigger ${type}, the permission ${needed} is needed too.`);
   }
   const objectId = await recipe(context, dependencies, overrides);

@@ -4,7 +4,6 @@ import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { writeMails } from '../mails/service.ts';
 import {
   deleteMember,
   deleteRole,
@@ -19,7 +18,7 @@ import {
   updateMember,
 } from './queries.ts';
 import type { Role, RoleCreate, RoleUpdate, TeamMember } from './schemas.ts';
-import { hashOf, invitationMail, newToken, roleToGive, roleToWire, type TeamDependencies, toWire } from './service.ts';
+import { hashOf, mailInvitation, newToken, roleToGive, roleToWire, type TeamDependencies, toWire } from './service.ts';
 
 /** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
 
@@ -88,7 +87,7 @@ export const inviteAgain = (context: RequestContext, dependencies: TeamDependenc
     const token = newToken(company.id);
     const expiresAt = new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
     await renewInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
-    await writeMails(db, company.id, nowMs, [invitationMail(dependencies, inner, toWire(member), token)]);
+    await mailInvitation(dependencies, inner, toWire(member), token);
   });
 
 export async function removeMember(context: RequestContext, id: string): Promise<{ id: string; deleted: true }> {

@@ -10,7 +10,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { insertEvents, newEvent } from '../events/service.ts';
-import { type NewMail, writeMails } from '../mails/service.ts';
+import { countMailsOfDay, type NewMail, writeMails } from '../mails/service.ts';
 import {
   acceptInvitation,
   findActiveMembers,
@@ -133,7 +133,7 @@ export async function inviteTeamMember(
     };
     await refusingDuplicates(insertMember(transaction, company.id, member));
     const shown = toWire({ ...member, role_name: role.name, status: 'pending', accepted_at: null });
-    await writeMails(transaction, company.id, nowMs, [invitationMail(dependencies, context, shown, token)]);
+    await mailInvitation(dependencies, { ...context, db: transaction }, shown, token);
     await insertEvents(transaction, [newEvent(company.id, nowMs, 'team_member.invited', shown, 1, requestId)]);
     return shown;
   });
@@ -165,7 +165,22 @@ async function refusingDuplicates(work: Promise<void>): Promise<void> {
   }
 }
 
-export function invitationMail(
+/** A mail to a stranger is easily a nuisance, so a company sends only so many. */
+export async function mailInvitation(
+  dependencies: TeamDependencies,
+  context: RequestContext,
+  member: TeamMember,
+  token: string,
+): Promise<void> {
+  const { db, company, nowMs } = context;
+  if ((await countMailsOfDay(db, company.id)) >= limits.mailsPerDay) {
+    const message = `A company sends at most ${limits.mailsPerDay} mails a day. Invite again tomorrow.`;
+    throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
+  }
+  await writeMails(db, company.id, nowMs, [invitationMail(dependencies, context, member, token)]);
+}
+
+function invitationMail(
   { baseUrl }: TeamDependencies,
   { company }: RequestContext,
   member: TeamMember,

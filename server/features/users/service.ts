@@ -295,19 +295,17 @@ export async function completeReset(dependencies: UserDependencies, token: strin
     const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
     if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
     checkPassword(password, user.email);
-    await takeOver(transaction, user, await hashPassword(password), now);
+    const passwordHash = await hashPassword(password);
+    await takeOver(transaction, user, passwordHash);
+    // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
+    if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
     return user.id;
   });
 }
 
-/**
- * For whoever came by a link from the mailbox. Codes that were set up before anybody proved to have it may be a
- * stranger's, and would lock its owner out.
- */
-async function takeOver(transaction: Database, user: UserRow, passwordHash: string, now: Date): Promise<void> {
+/** Whoever comes by a link from the mailbox: the password is theirs, and all sessions end. */
+async function takeOver(transaction: Database, user: UserRow, passwordHash: string): Promise<void> {
   await updatePassword(transaction, user.id, passwordHash);
-  if (!user.email_verified_at) await removeTotp(transaction, user.id);
-  await markVerified(transaction, user.id, now);
   await deleteOtherSessions(transaction, user.id, null);
 }
 
@@ -375,7 +373,12 @@ export async function acceptInvitation(
   return db.transaction(async (transaction) => {
     const { companyId, memberId } = await takeInvitation(transaction, team, token);
     const userId = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
-    if (known && hash) await takeOver(transaction, known, hash, now);
+    if (known && hash) {
+      await takeOver(transaction, known, hash);
+      // They may be a stranger's, who took the address first, and would lock its owner out.
+      await removeTotp(transaction, userId);
+      await markVerified(transaction, userId, now);
+    }
     await insertMembership(transaction, userId, companyId, memberId);
     return openSession(transaction, dependencies, userId, client);
   });

@@ -345,6 +345,15 @@ describe('codes of an authenticator app', () => {
     assertRefused(await signIn(person, { totp_code: fresh }), 401, 'invalid_credentials');
   });
 
+  it('stay on when the password is reset by mail', async () => {
+    const { person } = await enrolled();
+    await newPerson(service).call('POST', '/dashboard/password_resets', { body: { email: person.email } });
+    const token = /token=(\S+)/.exec(await lastMail(service, person.email))?.[1];
+    const body = { token, password: 'another horse battery' };
+    assert.equal((await newPerson(service).call('POST', '/dashboard/password_resets/complete', { body })).status, 200);
+    assertRefused(await signIn(person, { password: body.password }), 401, 'totp_required');
+  });
+
   it('have recovery codes, each good once', async () => {
     const { person, recovery } = await enrolled();
     assert.equal(recovery.length, 10);
