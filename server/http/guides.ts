@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Marked, Token, Tokens } from 'marked';
 import { ApiError } from '../errors.ts';
+import { escaped } from './html.ts';
 
 /**
  * The guides: `/docs` shows docs/README.md, `/docs/cards` docs/cards.md. The index is also the side navigation. Which
@@ -215,12 +216,3 @@ function plainText(tokens: readonly Token[]): string {
     .map((token) => ('tokens' in token && token.tokens ? plainText(token.tokens) : 'text' in token ? token.text : ''))
     .join('');
 }
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => entities[sign] ?? '');
