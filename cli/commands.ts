@@ -71,7 +71,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'webhooks check',
       takes: 'URL',
       summary: 'tries your receiver of webhooks: good events, repeated, reordered, stale and forged ones',
-      more: 'Give it the secret that your receiver knows. Exits with 1 when it did something wrong.',
+      more:
+        'Give it the secret that your receiver knows. Exits with 1 when it did something wrong. Whether a repeated event was ' +
+        'handled once only your own records can tell: its id is printed.',
       options: ['secret'],
       examples: ['svc webhooks check localhost:3000/hook --secret whsec_…'],
       load: async () => (await import('./webhooks-check.ts')).webhooksCommand,
@@ -191,7 +193,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'completion',
       takes: 'bash|zsh|fish',
       summary: 'prints what your shell needs to complete these commands',
-      examples: ['source <(svc completion bash)', 'svc completion fish > ~/.config/fish/completions/svc.fish'],
+      examples: ['source <(npx svc completion bash)', 'npx svc completion fish > ~/.config/fish/completions/svc.fish'],
       load: async () => (await import('./completion.ts')).completionCommand,
     },
   ],
