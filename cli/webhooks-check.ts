@@ -166,6 +166,7 @@ export async function webhooksCommand([, address]: readonly string[], flags: Fla
     `${passed ? 'ok    ' : 'WRONG '} ${check}: to be ${expected}, answered ${statuses.join(', ')}`,
     ...[advice, look].filter(Boolean).map((text) => `       ${text}`),
   ]);
-  const verdict = failed.length === 0 ? 'All is well.' : `${failed.length} of ${outcomes.length} went wrong.`;
+  const verdict =
+    failed.length === 0 ? 'Every answer was right.' : `${failed.length} of ${outcomes.length} went wrong.`;
   return `${[...lines, verdict].join('\n')}\n`;
 }
