@@ -99,6 +99,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'sandbox decline',
       summary: 'makes a further test card that declines',
       options: ['number', 'code', 'company'],
+      examples: ['svc sandbox decline --company demo --number 4000000000000119 --code insufficient_funds'],
       load: async () => (await import('./sandbox.ts')).sandboxCommand,
     },
   ],
@@ -137,6 +138,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'JSON',
       summary: 'makes a plan; the fields are those that GET /v1/plans shows',
       options: ['company'],
+      examples: [
+        `svc plans create --company demo '{"name": "Tea", "amount": 1900, "currency": "usd", "billing_cycle": {"interval": "month", "interval_count": 1, "anchor_day": "signup_date"}}'`,
+      ],
       load: plans,
     },
     { name: 'plans list', summary: 'shows the plans of a company', options: ['company'], load: plans },
@@ -172,6 +176,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'companies dunning',
       summary: 'says when declined renewals are tried again',
       options: ['company', 'days', 'then'],
+      examples: ['svc companies dunning --company demo --days 1,3,5,7 --then canceled'],
       load: async () => (await import('./companies.ts')).companiesCommand,
     },
     {
