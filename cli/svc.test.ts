@@ -123,6 +123,7 @@ describe('npx svc', () => {
       DATABASE_URL: database.connectionString,
       SVC_MASTER_SECRET: 'a master secret of this test, long enough',
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+      SVC_DEMO: '1',
     };
     const service = startSvc(settings, 'start');
     const baseUrl = await eventually(
@@ -130,7 +131,13 @@ describe('npx svc', () => {
       async () => /Ready in[^]*API +(http\S+)\/v1/.exec(service.output())?.[1],
       30_000,
     );
-    assert.equal((await fetch(`${baseUrl}/healthz`)).status, 200);
+    const key = /Secret key +(\S+)/.exec(service.output())?.[1] ?? '';
+    for (const path of ['/v1/events/feed', '/v1/products']) {
+      const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } });
+      assert.equal(answer.status, 200, path);
+    }
+    await eventually('it is logged', async () => service.output().includes('"route":"/v1/products"'));
+    assert.ok(!service.output().includes('"route":"/v1/events/feed"'), 'who only looks on does not fill the terminal');
     assert.equal(await service.end(), 0, service.output());
     await assert.rejects(fetch(`${baseUrl}/healthz`), 'nothing stays behind');
 

@@ -217,6 +217,8 @@ describe('a guide that says what is not so', () => {
     await assert.rejects(follow('wrong', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "x…"'))), /it\.c is "de"/);
     await follow('right', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "d…"')));
     await assert.rejects(follow('wrong', stepsOf('```sh run\nfalse\necho no\n```')), /it ended with 1/);
+    assert.ok(includesLines('first\na 1\nother\nb 2\n', 'a …\nb …'));
+    assert.ok(!includesLines('b 2\na 1\n', 'a …\nb …'));
     assert.ok((await readFile(join(home, 'svc', '.svc', 'demo.json'), 'utf8')).includes('secret_key'));
   });
 });
