@@ -23,7 +23,7 @@ after(async () => {
 });
 
 async function svc(...parameters: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const { SVC_KEY: _, SVC_BASE_URL: __, ...rest } = process.env;
+  const { SVC_KEY: _, SVC_URL: __, SVC_BASE_URL: ___, ...rest } = process.env;
   const env = { ...rest, SVC_DATA_DIR: folder };
   try {
     return { code: 0, ...(await run(process.execPath, ['cli/svc.ts', ...parameters], { env })) };
@@ -42,6 +42,11 @@ test('a customer is made, changed, read and deleted from the shell, as the demo 
   const listed = JSON.parse((await svc('get', '/v1/customers?email=shell@example.com')).stdout);
   assert.equal(listed.data[0].id, id);
   assert.equal(JSON.parse((await svc('delete', `/v1/customers/${id}`)).stdout).deleted, true);
+});
+
+test('the service is named as people write it', async () => {
+  const { host } = new URL(service.baseUrl);
+  assert.match((await svc('get', '/v1/customers', '--base-url', `${host}/`)).stdout, /"url": "\/v1\/customers"/);
 });
 
 test('an error says which field is wrong, and exits with 1', async () => {
@@ -73,6 +78,8 @@ test('mistakes are explained in a sentence, without a stack', async () => {
     [['trigger'], /Name an event/],
     [['get', '/v1/customers', '--base-url', 'http://127.0.0.1:1'], /Nothing answers/],
     [['get', '/v1/customers', '--key', 'nonsense'], /401 invalid_api_key_format/],
+    [['get', '/v1/customers', '--key', 'two\nlines'], /The key is malformed/],
+    [['get', '/v1/customers', '--base-url', 'http://'], /http:\/\/ is not an address, such as localhost:8080/],
   ];
   for (const [parameters, hint] of mistakes) {
     const { code, stderr } = await svc(...parameters);

@@ -15,13 +15,27 @@ export interface Target {
 /** What was named, or the demo company of the service on this machine. */
 export async function chosenTarget(flags: Flags): Promise<Target> {
   const demo = await demoTarget();
-  const baseUrl = flags['base-url'] ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
+  const baseUrl = flags['base-url'] ?? process.env.SVC_URL ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
   const key = flags.key ?? process.env.SVC_KEY ?? demo?.key;
-  if (baseUrl && key) return { baseUrl: baseUrl.replace(/\/$/, ''), key };
+  if (baseUrl && key) return { baseUrl: addressOf(baseUrl, 'localhost:8080').replace(/\/$/, ''), key: keyOf(key) };
   throw new CommandError(
-    'Name the service with --base-url and a secret key with --key (or SVC_BASE_URL and SVC_KEY). Without them the ' +
+    'Name the service with --base-url and a secret key with --key (or SVC_URL and SVC_KEY). Without them the ' +
       'demo company is used, which the service writes to demo.json in SVC_DATA_DIR when it starts.',
   );
+}
+
+/** `localhost:8080` as people write it. */
+export function addressOf(text: string, example: string): string {
+  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) throw new CommandError(`${text} is not an address, such as ${example}.`);
+  return url;
+}
+
+/** What cannot be put into a header is no key, and would look as if nothing answered. */
+function keyOf(text: string): string {
+  const key = text.trim();
+  if (/^[!-~]+$/.test(key)) return key;
+  throw new CommandError('The key is malformed. Keys look like svc_test_sk_… and are copied whole.');
 }
 
 async function demoTarget(): Promise<Target | undefined> {
@@ -110,7 +124,9 @@ interface ErrorBody {
 function explained(status: number, answer: unknown, text: string): string {
   const { error } = (answer ?? {}) as ErrorBody;
   if (!error) return `${status}: ${text.slice(0, 500)}`;
-  const fields = error.field_errors.map(({ field, message }) => `  ${field} ${message}`);
+  // A single one is in the message already.
+  const several = error.field_errors.length > 1 ? error.field_errors : [];
+  const fields = several.map(({ field, message }) => `  ${field} ${message}`);
   return [`${status} ${error.code}: ${error.message}`, ...fields, `(${error.request_id})`].join('\n');
 }
 

@@ -71,7 +71,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'webhooks check',
       takes: 'URL',
       summary: 'tries your receiver of webhooks: good events, repeated, reordered, stale and forged ones',
-      more: 'Give it the secret that your receiver knows. Exits with 1 when it did something wrong.',
+      more:
+        'Give it the secret that your receiver knows. Exits with 1 when it did something wrong. Whether a repeated event was ' +
+        'handled once only your own records can tell: its id is printed.',
       options: ['secret'],
       examples: ['svc webhooks check localhost:3000/hook --secret whsec_…'],
       load: async () => (await import('./webhooks-check.ts')).webhooksCommand,
@@ -97,6 +99,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'sandbox decline',
       summary: 'makes a further test card that declines',
       options: ['number', 'code', 'company'],
+      examples: ['svc sandbox decline --company demo --number 4000000000000119 --code insufficient_funds'],
       load: async () => (await import('./sandbox.ts')).sandboxCommand,
     },
   ],
@@ -135,6 +138,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'JSON',
       summary: 'makes a plan; the fields are those that GET /v1/plans shows',
       options: ['company'],
+      examples: [
+        `svc plans create --company demo '{"name": "Tea", "amount": 1900, "currency": "usd", "billing_cycle": {"interval": "month", "interval_count": 1, "anchor_day": "signup_date"}}'`,
+      ],
       load: plans,
     },
     { name: 'plans list', summary: 'shows the plans of a company', options: ['company'], load: plans },
@@ -170,6 +176,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'companies dunning',
       summary: 'says when declined renewals are tried again',
       options: ['company', 'days', 'then'],
+      examples: ['svc companies dunning --company demo --days 1,3,5,7 --then canceled'],
       load: async () => (await import('./companies.ts')).companiesCommand,
     },
     {
@@ -191,7 +198,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'completion',
       takes: 'bash|zsh|fish',
       summary: 'prints what your shell needs to complete these commands',
-      examples: ['source <(svc completion bash)', 'svc completion fish > ~/.config/fish/completions/svc.fish'],
+      examples: ['source <(npx svc completion bash)', 'npx svc completion fish > ~/.config/fish/completions/svc.fish'],
       load: async () => (await import('./completion.ts')).completionCommand,
     },
   ],

@@ -37,6 +37,13 @@ ${ordered.join('\n')}
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
 complete -o default -F _svc svc
+_svc_npx() {
+  [ "\${COMP_WORDS[1]}" = svc ] && [ "$COMP_CWORD" -gt 1 ] || return
+  COMP_WORDS=("\${COMP_WORDS[@]:1}")
+  COMP_CWORD=$((COMP_CWORD - 1))
+  _svc
+}
+complete -o default -F _svc_npx npx
 `;
 }
 

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signatureHeaders, signingKey } from '../server/features/webhooks/signing.ts';
+import { addressOf } from './api.ts';
 import { CommandError } from './command-error.ts';
+import type { Flags } from './options.ts';
 
 /** Events to a receiver on this machine, in the shape of a webhook. */
 
@@ -13,13 +15,17 @@ export interface Answer {
   /** Null when there was none. */
   readonly status: number | null;
   readonly durationMs: number;
+  /** The beginning of what it said. */
+  readonly text: string;
 }
 
-/** `localhost:3000/hook` as people write it. */
-export function receiverUrl(text: string): string {
-  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
-  if (!URL.canParse(url)) throw new CommandError(`${text} is not an address, such as localhost:3000/hook.`);
-  return url;
+export const receiverUrl = (text: string): string => addressOf(text, 'localhost:3000/hook');
+
+/** The secret that both sides know, if one was given. */
+export function chosenSecret(flags: Flags): string | undefined {
+  const secret = flags.secret ?? (process.env.SVC_WEBHOOK_SECRET || undefined);
+  if (secret === undefined || secret.startsWith('whsec_')) return secret;
+  throw new CommandError(`${flags.secret === undefined ? 'SVC_WEBHOOK_SECRET' : '--secret'} begins with whsec_.`);
 }
 
 export function eventHeaders(
@@ -41,7 +47,14 @@ export function eventHeaders(
 
 const answerWithinMs = 30_000;
 
-export async function send(url: string, headers: Record<string, string>, body: string): Promise<Answer> {
+const shownMax = 200;
+
+export async function send(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  stopped?: AbortSignal,
+): Promise<Answer> {
   const startedMs = performance.now();
   const durationMs = (): number => Math.round(performance.now() - startedMs);
   try {
@@ -50,12 +63,12 @@ export async function send(url: string, headers: Record<string, string>, body: s
       headers,
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(answerWithinMs),
+      signal: AbortSignal.any([AbortSignal.timeout(answerWithinMs), ...(stopped ? [stopped] : [])]),
     });
-    await response.arrayBuffer();
-    return { status: response.status, durationMs: durationMs() };
+    const text = (await response.text()).replaceAll(/\s+/g, ' ').trim().slice(0, shownMax);
+    return { status: response.status, durationMs: durationMs(), text };
   } catch {
-    return { status: null, durationMs: durationMs() };
+    return { status: null, durationMs: durationMs(), text: '' };
   }
 }
 
@@ -74,7 +87,8 @@ export async function forward(
   let refused = 0;
   for (let attempt = 1; !stopped.aborted; attempt += 1) {
     const headers = eventHeaders(event, body, [secret], Math.floor(Date.now() / 1_000), attempt);
-    const answer = await send(url, headers, body);
+    const answer = await send(url, headers, body, stopped);
+    if (stopped.aborted && answer.status === null) return;
     onAnswer(answer);
     const { status } = answer;
     if (status !== null && status >= 200 && status < 300) return;

@@ -10,8 +10,8 @@ const optionText = (name: OptionName): string => {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 };
 
-const footer = `Every command takes --json and --help. Commands that ask the API use SVC_BASE_URL and SVC_KEY, or the demo company of
-the service on this machine; the others open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
+const footer = `Every command takes --json and --help. Commands that ask the API use SVC_URL and SVC_KEY, or the demo company of the
+service on this machine; the others open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
 
 export function overview(): string {
   const parts = Object.entries(groups).map(([title, commands]) => {

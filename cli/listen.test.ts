@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -9,8 +11,9 @@ import { webhooks } from '../sdk/node/src/index.ts';
 import { insertEvents } from '../server/features/events/queries.ts';
 import { newEvent } from '../server/features/events/service.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
-import { startPlainReceiver, startSvc, svc } from '../tests/support/command.ts';
+import { type RunningCommand, startPlainReceiver, startSvc, svc } from '../tests/support/command.ts';
 import { type FlakyProxy, type Mishap, startFlakyProxy } from '../tests/support/flaky-proxy.ts';
+import { openShop, order } from '../tests/support/orders.ts';
 import { someCustomer, startTestService, type TestService } from '../tests/support/service.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { listen } from './listen.ts';
@@ -18,6 +21,8 @@ import { listen } from './listen.ts';
 /** `SVC_LISTEN_EVENTS=1000 SVC_LISTEN_CUTS=20`: the long version. */
 const eventCount = Number(process.env.SVC_LISTEN_EVENTS ?? 200);
 const cutCount = Number(process.env.SVC_LISTEN_CUTS ?? 20);
+/** The process asks every half second. */
+const processCuts = Number(process.env.SVC_LISTEN_CUTS ?? 4);
 
 let service: TestService;
 let proxy: FlakyProxy;
@@ -87,6 +92,49 @@ describe('svc listen', () => {
     assert.equal(taken.length, made.length, 'one that the feed repeats is not taken again');
   });
 
+  test('as a process, loses nothing when its connection is cut and when it is killed, and its receiver is away', async () => {
+    const { sandbox, key } = await service.createMerchant();
+    const handled = new Set<string>();
+    let isAway = false;
+    const receiver = await startPlainReceiver((headers) => {
+      if (isAway) return undefined;
+      handled.add(String(headers['svc-event-id']));
+      return 200;
+    });
+    const state = join(folder, 'cut');
+    const start = (): RunningCommand =>
+      startSvc(settings(key, proxy.url), 'listen', '--forward-to', receiver.url, '--state', state);
+    let listening = start();
+    await eventually('it begins', async () => listening.output().includes('Forwarding'));
+    const made: string[] = [];
+    const happen = async (count: number): Promise<void> => {
+      const events = Array.from({ length: count }, () =>
+        newEvent(sandbox.id, Date.now(), 'customer.created', { id: newId(Date.now()) }, 1, null),
+      );
+      made.push(...events.map(({ id }) => eventIdOf(id)));
+      await insertEvents(service.db, events);
+    };
+    const kinds: Mishap[] = ['cut_answer', 'drop_answer', 'drop_request', { status: 503 }];
+    for (let cut = 1; cut <= processCuts; cut += 1) {
+      const { length } = receiver.received;
+      isAway = cut % 4 === 2;
+      await happen(Math.ceil(eventCount / processCuts));
+      await eventually('its receiver hears something', async () => receiver.received.length > length);
+      isAway = false;
+      proxy.mishaps.push(kinds[cut % kinds.length] ?? 'none');
+      await eventually('it is cut', async () => proxy.mishaps.length === 0);
+      if (cut % 10 !== 3) continue;
+      listening.child.kill('SIGKILL');
+      await listening.end();
+      await happen(1);
+      listening = start();
+    }
+    await eventually('all have come', async () => handled.size === made.length, 20_000);
+    assert.deepEqual(handled, new Set(made));
+    assert.equal(await listening.end(), 0);
+    await receiver.stop();
+  });
+
   test('signs what it forwards in both ways, waits for a receiver, and goes on from its state', async () => {
     const { key } = await service.createMerchant();
     let silent = 2;
@@ -123,12 +171,52 @@ describe('svc listen', () => {
     const { key } = await service.createMerchant();
     const listening = startSvc(settings(key), 'listen', '--events', 'customer.updated,payment_method.*', '--json');
     await eventually('it begins', async () => listening.output().includes('signing_secret'));
-    await sleep(300);
     const { body } = await service.call('POST', '/v1/customers', { key, body: someCustomer() });
     await service.call('PATCH', `/v1/customers/${body.id}`, { key, body: { first_name: 'Grace' } });
     await eventually('it is shown', async () => listening.output().includes('customer.updated'));
     await listening.end();
     assert.ok(!listening.output().includes('customer.created'));
+  });
+
+  test('shows only what concerns the customer that was asked for, orders and cards included', async () => {
+    const shop = await openShop(service);
+    const other = await openShop(service);
+    const listening = startSvc(settings(service.key), 'listen', '--customer', shop.customerId.toUpperCase(), '--json');
+    await eventually('it begins', async () => listening.output().includes('signing_secret'));
+    await order(service, other);
+    await service.call('PATCH', `/v1/customers/${shop.customerId}`, { body: { first_name: 'Grace' } });
+    await order(service, shop);
+    await eventually('it is shown', async () => listening.output().includes('order.succeeded'));
+    await listening.end();
+    const events = listening.output().match(/^\{"id".*$/gm) ?? [];
+    const shown = events.map((line) => JSON.parse(line) as { type: string });
+    assert.deepEqual(
+      shown.map(({ type }) => type),
+      ['customer.updated', 'order.created', 'order.succeeded'],
+    );
+    assert.ok(!listening.output().includes(other.customerId));
+  });
+
+  test('signs with SVC_WEBHOOK_SECRET, and shows what a receiver says that refuses', async () => {
+    const { key } = await service.createMerchant();
+    const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
+    const { promise: refused, resolve: refuse } = Promise.withResolvers<IncomingMessage>();
+    const receiver = createServer((request, response) => {
+      refuse(request);
+      response.writeHead(400).end('I do not\nknow you.');
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.address() as AddressInfo;
+    const environment = { SVC_URL: service.baseUrl, SVC_KEY: key, SVC_WEBHOOK_SECRET: secret };
+    const listening = startSvc(environment, 'listen', '--forward-to', `127.0.0.1:${port}`);
+    await eventually('it begins', async () => listening.output().includes(secret));
+    await service.call('POST', '/v1/customers', { key, body: someCustomer() });
+    const { headers } = await refused;
+    assert.match(String(headers['svc-signature']), /^t=\d+,v1=/);
+    await eventually('it is shown', async () => /→ 400 in \d+ ms: I do not know you\./.test(listening.output()));
+    await listening.end();
+    receiver.closeAllConnections();
+    receiver.close();
   });
 
   test('explains what it cannot do', async () => {

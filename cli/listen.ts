@@ -5,7 +5,7 @@ import { eventPatterns } from '../server/features/events/catalogue.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
 import { CommandError } from './command-error.ts';
-import { type Answer, forward, receiverUrl } from './forward.ts';
+import { type Answer, chosenSecret, forward, receiverUrl } from './forward.ts';
 import type { Flags } from './options.ts';
 import { suggestion } from './suggest.ts';
 
@@ -34,6 +34,8 @@ export interface Listening {
   readonly target: Target;
   readonly cursor: string | undefined;
   readonly accepts: (event: Event) => boolean;
+  /** The service has answered: what happens from now on will come. */
+  readonly begun?: () => void;
   readonly take: (event: Event) => Promise<void>;
   /** Everything before the cursor was taken. */
   readonly reached: (cursor: string) => Promise<void>;
@@ -58,12 +60,12 @@ async function readFeed(
   const path = cursor === undefined ? '/v1/events/feed' : `/v1/events/feed?cursor=${encodeURIComponent(cursor)}`;
   for (let failures = 0; !stopped.aborted; failures += 1) {
     try {
-      const answer = (await call(target, 'GET', path, undefined, AbortSignal.timeout(answerWithinMs))) as
-        | Feed
-        | undefined;
+      const signal = AbortSignal.any([AbortSignal.timeout(answerWithinMs), stopped]);
+      const answer = (await call(target, 'GET', path, undefined, signal)) as Feed | undefined;
       if (answer?.cursor) return answer;
     } catch (error) {
       if (!(error instanceof ApiFailure) || !isPassing(error)) throw error;
+      if (stopped.aborted) return undefined;
       if (failures > 0) onTrouble(error.message.split('\n')[0] ?? '');
       if (error.retryAfterSeconds > 0) await pause(error.retryAfterSeconds * 1_000, stopped);
     }
@@ -77,12 +79,15 @@ const pause = (ms: number, stopped: AbortSignal): Promise<void> =>
 
 /** Every event since the cursor (or since now) at least once, until it is stopped. */
 export async function listen(listening: Listening): Promise<void> {
-  const { stopped, accepts, take, reached, pollEveryMs = pollEveryMsUsually } = listening;
+  const { stopped, accepts, begun, take, reached, pollEveryMs = pollEveryMsUsually } = listening;
   const taken = new Set<string>();
   let cursor = listening.cursor;
+  let isBegun = false;
   while (!stopped.aborted) {
     const page = await readFeed(listening, cursor);
     if (!page) return;
+    if (!isBegun) begun?.();
+    isBegun = true;
     for (const event of page.data) {
       if (taken.has(event.id) || !accepts(event)) continue;
       await take(event);
@@ -135,8 +140,7 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
     throw new CommandError('svc listen is for the sandbox; events of a live company go to its webhook endpoints.');
   }
   const url = flags['forward-to'] === undefined ? undefined : receiverUrl(flags['forward-to']);
-  const secret = flags.secret ?? newSigningSecret(randomBytes(32));
-  if (!secret.startsWith('whsec_')) throw new CommandError('--secret begins with whsec_.');
+  const secret = chosenSecret(flags) ?? newSigningSecret(randomBytes(32));
   const accepts = eventFilter(flags.events, flags.customer);
   const say = (text: string): void => void process.stdout.write(`${text}\n`);
   const shown = (event: Event, outcome: string): string =>
@@ -145,16 +149,18 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
   const stopped = stopping.signal;
 
-  if (flags.json) say(JSON.stringify({ listening: target.baseUrl, forward_to: url ?? null, signing_secret: secret }));
-  else if (url) say(`Forwarding events of ${target.baseUrl} to ${url}, signed with\n${secret}`);
-  else say(`Events of ${target.baseUrl}:`);
-
   let cursor = flags['from-cursor'] ?? (await savedCursor(flags.state));
   await listen({
     target,
     cursor,
     accepts,
     stopped,
+    begun() {
+      const about = { listening: target.baseUrl, forward_to: url ?? null, signing_secret: secret };
+      if (flags.json) say(JSON.stringify(about));
+      else if (url) say(`Forwarding events of ${target.baseUrl} to ${url}, signed with\n${secret}`);
+      else say(`Events of ${target.baseUrl}:`);
+    },
     onTrouble: (problem) => void process.stderr.write(`${clockOf(new Date())}  ${problem} Trying again.\n`),
     async reached(next) {
       if (next !== cursor && flags.state) await saveCursor(flags.state, next);
@@ -162,8 +168,10 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
     },
     async take(event) {
       if (!url) return say(flags.json ? JSON.stringify(event) : shown(event, ''));
-      const onAnswer = ({ status, durationMs }: Answer): void => {
-        const answer = status === null ? 'no answer; waiting for the receiver' : `${status} in ${durationMs} ms`;
+      const onAnswer = ({ status, durationMs, text }: Answer): void => {
+        const refusal = status !== null && status >= 300 && text ? `: ${text}` : '';
+        const answer =
+          status === null ? 'no answer; waiting for the receiver' : `${status} in ${durationMs} ms${refusal}`;
         say(flags.json ? JSON.stringify({ event, status, duration_ms: durationMs }) : shown(event, `  → ${answer}`));
       };
       await forward(url, event, secret, onAnswer, stopped);

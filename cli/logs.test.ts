@@ -35,6 +35,19 @@ test('requests are shown as they come, those that were asked for', async () => {
   assert.equal(JSON.parse(filtered.stdout.trim()).path, '/v1/customers');
 });
 
+test('what came before the first that is shown is not shown later', async () => {
+  for (const limit of [1, 2, 3]) await service.call('GET', `/v1/coupons?limit=${limit}`);
+  const logged = async (): Promise<number> =>
+    (await service.call('GET', '/v1/requests?path=/v1/coupons')).body.data.length;
+  await eventually('they are logged', async () => (await logged()) === 3);
+  const following = startSvc(settings, 'logs', '--follow', '--limit', '1', '--path', '/v1/coupons');
+  await eventually('the latest is there', async () => following.output().includes('/v1/coupons'));
+  await service.call('GET', '/v1/coupons');
+  await eventually('the next is there', async () => following.output().split('\n').length > 2);
+  await following.end();
+  assert.equal(following.output().trim().split('\n').length, 2, following.output());
+});
+
 test('what is wrong is said', async () => {
   assert.match((await svc(settings, 'logs', 'soon')).stderr, /named by its id/);
   assert.match((await svc(settings, 'logs', '--status', 'often')).stderr, /must be a status/);

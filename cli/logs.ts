@@ -50,6 +50,8 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
   const { signal: stopped } = stopping;
   const seen = new Map(known.map(({ id, created_at }) => [id, Date.parse(created_at)]));
   let newestMs = Math.max(0, ...seen.values());
+  // What is older than those shown at first, and was left out by their limit, is left out now as well.
+  let leftOutUntilMs = newestMs;
   while (!stopped.aborted) {
     const since = newestMs > 0 ? new Date(newestMs - settledMs).toISOString() : undefined;
     try {
@@ -72,10 +74,11 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
         newestMs = Math.max(newestMs, Date.parse(request.created_at));
         if (seen.has(request.id)) continue;
         seen.set(request.id, Date.parse(request.created_at));
-        process.stdout.write(shown(request, flags));
+        if (Date.parse(request.created_at) > leftOutUntilMs) process.stdout.write(shown(request, flags));
       }
       after = page.has_more ? (page.cursors.next ?? undefined) : undefined;
     } while (after && !stopped.aborted);
+    leftOutUntilMs = 0;
   }
 }
 

@@ -39,7 +39,11 @@ export const options = {
   'forward-to': { type: 'string', value: 'URL', describe: 'the receiver, such as localhost:3000/hook' },
   events: { type: 'string', value: 'TYPES', describe: 'only these, such as order.*,customer.created' },
   customer: { type: 'string', value: 'ID', describe: 'only what concerns this customer' },
-  secret: { type: 'string', value: 'whsec_…', describe: 'signs the events; listen makes a new one when none is given' },
+  secret: {
+    type: 'string',
+    value: 'whsec_…',
+    describe: 'signs the events; default: SVC_WEBHOOK_SECRET, or for listen a new one',
+  },
   'from-cursor': { type: 'string', value: 'CURSOR', describe: 'goes on where an earlier run ended' },
   state: { type: 'string', value: 'FILE', describe: 'keeps the cursor here, and goes on from it' },
   follow: { type: 'boolean', short: 'f', describe: 'goes on with what comes' },
@@ -50,7 +54,7 @@ export const options = {
   'base-url': {
     type: 'string',
     value: 'URL',
-    describe: 'the service; default: SVC_BASE_URL, or the one on this machine',
+    describe: 'the service; default: SVC_URL or SVC_BASE_URL, or the one on this machine',
   },
   key: { type: 'string', value: 'KEY', describe: 'a secret key; default: SVC_KEY, or that of the demo company' },
   json: { type: 'boolean', describe: 'prints JSON' },

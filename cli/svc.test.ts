@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startSvc, svc } from '../tests/support/command.ts';
+import { cloneDatabase } from '../tests/support/database.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { commands } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
@@ -28,6 +29,7 @@ describe('help', () => {
     }
     assert.match((await svc({}, 'listen', '--help')).stdout, /--forward-to URL/);
     assert.match((await svc({}, 'keys', '--help')).stdout, /svc keys revoke ID/);
+    assert.equal((await svc({}, 'help', 'listen')).stdout, (await svc({}, 'listen', '--help')).stdout);
   });
 
   test('every command can be loaded', async () => {
@@ -68,17 +70,23 @@ describe('a mistake', () => {
 
 describe('completion', () => {
   test('in bash gives commands, actions and options', async () => {
-    const complete = async (...words: string[]): Promise<string[]> => {
-      const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(svc ${words.map((word) => `'${word}'`).join(' ')});
-        COMP_CWORD=${words.length}; _svc; echo "\${COMPREPLY[@]}"`;
-      return (await run('bash', ['-c', script, process.execPath], { cwd: root })).stdout.trim().split(' ');
+    const completeWith = async (complete: string, command: string, words: string[]): Promise<string[]> => {
+      const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(${command} ${words.map((word) => `'${word}'`).join(' ')});
+        COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); ${complete}; echo "\${COMPREPLY[@]}"; complete -p npx svc`;
+      const { stdout } = await run('bash', ['-c', script, process.execPath], { cwd: root });
+      const [found = '', ...bound] = stdout.trimEnd().split('\n');
+      assert.deepEqual(bound, ['complete -o default -F _svc_npx npx', 'complete -o default -F _svc svc']);
+      return found.split(' ');
     };
+    const complete = (...words: string[]): Promise<string[]> => completeWith('_svc', 'svc', words);
     assert.deepEqual(await complete('li'), ['listen']);
     assert.deepEqual(await complete('keys', ''), ['create', 'list', 'revoke']);
     assert.deepEqual(await complete('keys', 'create', '--e'), ['--expires-in']);
     assert.deepEqual(await complete('listen', '--f'), ['--forward-to', '--from-cursor']);
     assert.deepEqual(await complete('listen', '--json', '--c'), ['--customer']);
     assert.deepEqual(await complete('completion', 'f'), ['fish']);
+    assert.deepEqual(await completeWith('_svc_npx', 'npx svc', ['keys', 'r']), ['revoke']);
+    assert.deepEqual(await completeWith('_svc_npx', 'npx other', ['keys', 'r']), ['']);
   });
 
   test('in zsh and fish names every command', async () => {
@@ -108,13 +116,36 @@ describe('npx svc', () => {
 
   test('start does what npm start does, until it is told to end', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
-    const url = process.env.SVC_TEST_DATABASE_URL ?? '';
-    // A wrong setting is enough to see that it is the same program.
-    const wrong = startSvc({ SVC_DATA_DIR: folder, PORT: 'nowhere', DATABASE_URL: url }, 'start');
+    const database = await cloneDatabase();
+    const settings = {
+      SVC_DATA_DIR: folder,
+      PORT: '0',
+      DATABASE_URL: database.connectionString,
+      SVC_MASTER_SECRET: 'a master secret of this test, long enough',
+      SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
+      SVC_DEMO: '1',
+    };
+    const service = startSvc(settings, 'start');
+    const baseUrl = await eventually(
+      'it is ready',
+      async () => /Ready in[^]*API +(http\S+)\/v1/.exec(service.output())?.[1],
+      30_000,
+    );
+    const key = /Secret key +(\S+)/.exec(service.output())?.[1] ?? '';
+    for (const path of ['/v1/events/feed', '/v1/products']) {
+      const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } });
+      assert.equal(answer.status, 200, path);
+    }
+    await eventually('it is logged', async () => service.output().includes('"route":"/v1/products"'));
+    assert.ok(!service.output().includes('"route":"/v1/events/feed"'), 'who only looks on does not fill the terminal');
+    assert.equal(await service.end(), 0, service.output());
+    await assert.rejects(fetch(`${baseUrl}/healthz`), 'nothing stays behind');
+
+    const wrong = startSvc({ ...settings, PORT: 'nowhere' }, 'start');
     const [code] = (await once(wrong.child, 'close')) as [number];
     assert.equal(code, 1);
     assert.match(wrong.output(), /PORT must be a whole number/);
-    await eventually('it has ended', async () => wrong.child.exitCode !== null);
+    await database.drop();
     await rm(folder, { recursive: true, force: true });
   });
 });

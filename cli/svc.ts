@@ -51,6 +51,10 @@ function checkOptions(command: Command, given: readonly string[]): void {
 
 async function main(): Promise<void> {
   const { flags, words, given } = parsed();
+  if (words[0] === 'help') {
+    words.shift();
+    flags.help = true;
+  }
   if (words.length === 0) return void process.stdout.write(overview());
   const command = findCommand(words);
   if (flags.help) {

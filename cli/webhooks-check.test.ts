@@ -17,9 +17,11 @@ test('a receiver that verifies with the SDK passes all of it', async () => {
       () => 400,
     ),
   );
-  const { code, stdout } = await svc({}, 'webhooks', 'check', receiver.url, '--secret', secret);
+  const { code, stdout } = await svc({ SVC_WEBHOOK_SECRET: secret }, 'webhooks', 'check', receiver.url);
   assert.equal(code, 0, stdout);
-  assert.match(stdout, /All is well\./);
+  assert.match(stdout, /Every answer was right\./);
+  const repeated = /records: (evt_\w+) must have been handled once/.exec(stdout)?.[1];
+  assert.equal(receiver.received.filter(({ headers }) => headers['svc-event-id'] === repeated).length, 3);
   assert.equal(receiver.received.length, 12);
   await receiver.stop();
 });

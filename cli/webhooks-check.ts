@@ -4,7 +4,7 @@ import { newId } from '../server/platform/ids.ts';
 import { eventIdOf } from '../server/platform/ids.ts';
 import { latestVersion } from '../server/http/versions/versions.ts';
 import { CommandError } from './command-error.ts';
-import { type Answer, eventHeaders, receiverUrl, send } from './forward.ts';
+import { type Answer, chosenSecret, eventHeaders, receiverUrl, send } from './forward.ts';
 import type { Flags } from './options.ts';
 
 /** `webhooks check`: what a receiver must bear, sent to it. */
@@ -29,6 +29,8 @@ interface Check {
   /** Why it matters, said when it went wrong. */
   readonly advice: string;
   readonly sendings: readonly Sending[];
+  /** What no answer tells, and its owner can see. */
+  readonly look?: string;
 }
 
 interface Outcome {
@@ -38,6 +40,7 @@ interface Outcome {
   readonly statuses: readonly (number | null)[];
   readonly duration_ms: number;
   readonly advice: string | null;
+  readonly look: string | null;
 }
 
 type SomeEvent = ReturnType<typeof orderEvent>;
@@ -74,12 +77,14 @@ function checksWith(secret: string, nowMs: number): Check[] {
       expected: 'accepted',
       advice: 'Events come more than once: answer 2xx to one you know by its id, and do nothing.',
       sendings: [signed(repeated), signed(repeated), signed(repeated)],
+      look: `Look into your records: ${repeated.id} must have been handled once.`,
     },
     {
       name: 'a later event before an earlier one',
       expected: 'accepted',
       advice: 'Events may be out of order: compare `sequence`, and answer 2xx also to one that is too late to matter.',
       sendings: [signed(event('order.succeeded', order, 2)), signed(event('order.created', order, 1))],
+      look: `Look into your records: the order ${order} must be paid.`,
     },
     {
       name: 'the old and the new secret, while one is rotated',
@@ -143,23 +148,25 @@ async function outcomeOf(url: string, check: Check): Promise<Outcome> {
     statuses: answers.map(({ status }) => status),
     duration_ms: slowest,
     advice: !right ? check.advice : slowest < slowMs ? null : slow,
+    look: (right && check.look) || null,
   };
 }
 
 export async function webhooksCommand([, address]: readonly string[], flags: Flags): Promise<string> {
   if (!address) throw new CommandError('Name your receiver, such as: webhooks check localhost:3000/hook.');
-  const { secret } = flags;
-  if (!secret?.startsWith('whsec_')) throw new CommandError('Give the secret your receiver knows: --secret whsec_….');
+  const secret = chosenSecret(flags);
+  if (!secret) throw new CommandError('Give the secret your receiver knows: --secret whsec_…, or SVC_WEBHOOK_SECRET.');
   const url = receiverUrl(address);
   const outcomes: Outcome[] = [];
   for (const check of checksWith(secret, Date.now())) outcomes.push(await outcomeOf(url, check));
   const failed = outcomes.filter(({ passed }) => !passed);
   if (failed.length > 0) process.exitCode = 1;
   if (flags.json) return `${JSON.stringify({ passed: failed.length === 0, checks: outcomes })}\n`;
-  const lines = outcomes.flatMap(({ check, expected, passed, statuses, advice }) => [
+  const lines = outcomes.flatMap(({ check, expected, passed, statuses, advice, look }) => [
     `${passed ? 'ok    ' : 'WRONG '} ${check}: to be ${expected}, answered ${statuses.join(', ')}`,
-    ...(advice ? [`       ${advice}`] : []),
+    ...[advice, look].filter(Boolean).map((text) => `       ${text}`),
   ]);
-  const verdict = failed.length === 0 ? 'All is well.' : `${failed.length} of ${outcomes.length} went wrong.`;
+  const verdict =
+    failed.length === 0 ? 'Every answer was right.' : `${failed.length} of ${outcomes.length} went wrong.`;
   return `${[...lines, verdict].join('\n')}\n`;
 }

@@ -30,7 +30,9 @@ if (!upToDate) {
   const fresh = !existsSync(join(root, 'node_modules')) || installed[1] === 'production';
   const omit = withoutDevelopment && fresh ? ['--omit=dev'] : [];
   const npm = process.env.npm_execpath;
-  const arguments_ = ['ci', '--loglevel=error', '--no-audit', '--no-fund', ...omit];
+  // What is there is right and may be in use by a running service: it is added to, where `ci` would delete it first.
+  const how = installed[0] === lockHash ? ['install', '--no-save', '--include=dev'] : ['ci'];
+  const arguments_ = [...how, '--loglevel=error', '--no-audit', '--no-fund', ...omit];
   const result = npm
     ? spawnSync(process.execPath, [npm, ...arguments_], { cwd: root, stdio: ['ignore', 2, 2] })
     : spawnSync('npm', arguments_, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { difference, type Step, stepsOf } from './support/guide.ts';
+import { difference, includesLines, type Step, stepsOf } from './support/guide.ts';
+import { eventually } from './support/webhooks.ts';
 
 /**
  * The guides as a reader follows them: the service as `npm start` starts it, its folder at ~/svc, each guide in an empty
@@ -92,7 +93,7 @@ class Reader {
   readonly #folder: string;
   readonly #program: string;
   readonly #port: number;
-  readonly #running: ChildProcess[] = [];
+  readonly #running: { readonly child: ChildProcess; output: string }[] = [];
 
   private constructor(folder: string, program: string, port: number) {
     this.#folder = folder;
@@ -129,12 +130,23 @@ class Reader {
 
   async background(code: string): Promise<void> {
     const child = this.#spawn('bash', ['-c', `${shellStart}\nexec ${code}`]);
-    this.#running.push(child);
+    const running = { child, output: '' };
+    this.#running.push(running);
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      running.output += chunk;
+    });
     await printed(child, /\n/);
   }
 
+  async prints(lines: string): Promise<void> {
+    const isPrinted = async (): Promise<boolean> => this.#running.some(({ output }) => includesLines(output, lines));
+    await eventually(`it is printed in the background:\n${lines}`, isPrinted).catch(({ message }: Error) => {
+      assert.fail([message, 'printed was:', ...this.#running.map(({ output }) => output)].join('\n'));
+    });
+  }
+
   async end(): Promise<void> {
-    for (const child of this.#running) {
+    for (const { child } of this.#running) {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       // Its children too: what npm was asked to run.
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
@@ -166,7 +178,7 @@ async function follow(name: string, steps: readonly Step[]): Promise<void> {
   let parts: string[] | undefined;
   try {
     for (const step of steps) {
-      const { kind, code, expected } = step;
+      const { kind, code, expected, later } = step;
       let output = '';
       if (kind === 'file') await reader.save(step);
       else if (kind === 'background') await reader.background(code);
@@ -176,6 +188,7 @@ async function follow(name: string, steps: readonly Step[]): Promise<void> {
         output = parts.shift() ?? '';
       }
       for (const one of expected) assert.equal(difference(one, output), '', code);
+      for (const lines of later) await reader.prints(lines);
     }
   } finally {
     await reader.end();
@@ -204,6 +217,8 @@ describe('a guide that says what is not so', () => {
     await assert.rejects(follow('wrong', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "x…"'))), /it\.c is "de"/);
     await follow('right', stepsOf(wrong.replace('"b": 2}', '"b": 1}, "c": "d…"')));
     await assert.rejects(follow('wrong', stepsOf('```sh run\nfalse\necho no\n```')), /it ended with 1/);
+    assert.ok(includesLines('first\na 1\nother\nb 2\n', 'a …\nb …'));
+    assert.ok(!includesLines('b 2\na 1\n', 'a …\nb …'));
     assert.ok((await readFile(join(home, 'svc', '.svc', 'demo.json'), 'utf8')).includes('secret_key'));
   });
 });

@@ -43,8 +43,8 @@ after(async () => {
 async function run(parameters: string[]): Promise<{ status: number; output: string }> {
   const environment = {
     ...process.env,
-    SVC_SECRET_KEY: service?.key,
-    SVC_BASE_URL: service?.baseUrl,
+    SVC_KEY: service?.key,
+    SVC_URL: service?.baseUrl,
     SVC_WEBHOOK_SECRET: newSigningSecret(randomBytes(32)),
   };
   return new Promise((resolve) => {
@@ -55,7 +55,7 @@ async function run(parameters: string[]): Promise<{ status: number; output: stri
 }
 
 const usage = `
-  const svc = new Svc(process.env.SVC_SECRET_KEY, { baseUrl: process.env.SVC_BASE_URL });
+  const svc = new Svc(process.env.SVC_KEY, { baseUrl: process.env.SVC_URL });
   svc.customers.list().then((page) => process.stdout.write(typeof webhooks.verify + page.data.length));
 `;
 

@@ -142,6 +142,9 @@ describe('the client', () => {
 
   it('needs a key and an address', () => {
     assert.throws(() => new Svc('', { baseUrl: service.baseUrl }), TypeError);
+    for (const baseUrl of ['', 'localhost:8080', 'http://']) {
+      assert.throws(() => new Svc(service.key, { baseUrl }), /The baseUrl begins with https:\/\//);
+    }
     assert.throws(() => Reflect.construct(Svc, ['svc_test_sk_x']), TypeError);
   });
 });

@@ -98,6 +98,7 @@ describe('a call whose answer is lost', () => {
     const error = await svc.customers.create(fields, { maxRetries: 1 }).catch((caught: unknown) => caught as SvcError);
     assert.ok(error instanceof ConnectionError);
     assert.deepEqual([error.code, error.status, proxy.seen.length], ['connection_failed', undefined, 2]);
+    assert.equal(error.message, `The service could not be reached at ${proxy.url}.`);
     assert.deepEqual(keysSeen(), [error.idempotencyKey]);
     const continued = await svc.customers.create(fields, { idempotencyKey: error.idempotencyKey });
     assert.equal(continued.email, fields.email);

@@ -246,7 +246,9 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
   const company = request.admission?.company.id;
   request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
   metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-  log.info(
+  // A terminal beside `svc listen` would show little else.
+  const level = followed.includes(route) && reply.statusCode < 400 ? 'debug' : 'info';
+  log[level](
     {
       request_id: request.id,
       company,

@@ -17,7 +17,7 @@ export interface Ended {
 }
 
 const environment = (settings: Record<string, string>): NodeJS.ProcessEnv => {
-  const { SVC_KEY: _, SVC_BASE_URL: __, ...rest } = process.env;
+  const { SVC_KEY: _, SVC_URL: __, SVC_BASE_URL: ___, SVC_WEBHOOK_SECRET: ____, ...rest } = process.env;
   return { ...rest, SVC_DATA_DIR: '/nowhere', ...settings };
 };
 

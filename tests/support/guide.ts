@@ -7,6 +7,7 @@ import { marked, type Tokens } from 'marked';
  * - `js run`: the blocks of a guide are one program, run where the first of them stands.
  * - `js file=NAME`, `html file=NAME`: saved under that name.
  * - `json expect`, `text expect`: what the block before printed. JSON has at least these fields; `…` is any text.
+ * - `text later`: what something in the background prints before long.
  */
 
 export interface Step {
@@ -14,6 +15,8 @@ export interface Step {
   readonly code: string;
   readonly file?: string;
   readonly expected: readonly Expected[];
+  /** From what runs in the background. */
+  readonly later: readonly string[];
 }
 
 interface Expected {
@@ -22,18 +25,20 @@ interface Expected {
 }
 
 export function stepsOf(markdown: string): Step[] {
-  const steps: (Step & { expected: Expected[] })[] = [];
+  const steps: (Step & { expected: Expected[]; later: string[] })[] = [];
+  const push = (step: Omit<Step, 'expected' | 'later'>): void => void steps.push({ ...step, expected: [], later: [] });
   for (const { lang = '', text } of marked.lexer(markdown).filter((token) => token.type === 'code') as Tokens.Code[]) {
     const [language = '', ...words] = lang.split(' ');
     const file = words.find((word) => word.startsWith('file='))?.slice('file='.length);
-    if (words.includes('expect')) {
+    if (words.includes('expect') || words.includes('later')) {
       const previous = steps.at(-1);
       if (!previous) throw new Error(`nothing ran before this is expected:\n${text}`);
-      previous.expected.push({ format: language === 'json' ? 'json' : 'text', text });
-    } else if (file) steps.push({ kind: 'file', file, code: text, expected: [] });
+      if (words.includes('later')) previous.later.push(text);
+      else previous.expected.push({ format: language === 'json' ? 'json' : 'text', text });
+    } else if (file) push({ kind: 'file', file, code: text });
     else if (words.includes('run')) {
       const kind = language === 'js' ? 'program' : words.includes('background') ? 'background' : 'shell';
-      steps.push({ kind, code: text, expected: [] });
+      push({ kind, code: text });
     }
   }
   return steps;
@@ -66,6 +71,10 @@ function missing(expected: unknown, actual: unknown, path: string): string {
   const found = actual as Record<string, unknown>;
   return parts.map(([name, value]) => missing(value, found[name], `${path}.${name}`)).find(Boolean) ?? '';
 }
+
+/** Whether a program has printed these lines by now, among others. */
+export const includesLines = (printed: string, lines: string): boolean =>
+  like(`…${tidy(lines)}…`, printed.replaceAll(/ +$/gm, ''));
 
 const tidy = (text: string): string => text.replaceAll(/ +$/gm, '').trim();
 

@@ -13,6 +13,9 @@ export class Svc extends Resources {
   constructor(apiKey: string, options: SvcOptions) {
     if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('new Svc() needs an API key');
     if (typeof options?.baseUrl !== 'string') throw new TypeError('new Svc() needs the baseUrl of the service');
+    if (!/^https?:\/\/[^/]/.test(options.baseUrl)) {
+      throw new TypeError(`The baseUrl begins with https:// or http://, not ${JSON.stringify(options.baseUrl)}`);
+    }
     super(createCall(apiKey, options));
   }
 }

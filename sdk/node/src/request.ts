@@ -147,7 +147,8 @@ async function exchange(
     if (timedOut) {
       throw new TimeoutError({ ...facts, message: `No answer within ${timeoutMs} ms.`, code: 'timed_out' });
     }
-    throw new ConnectionError({ ...facts, message: 'The service could not be reached.', code: 'connection_failed' });
+    const message = `The service could not be reached at ${new URL(url).origin}.`;
+    throw new ConnectionError({ ...facts, message, code: 'connection_failed' });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', giveUp);
