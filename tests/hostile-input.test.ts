@@ -330,7 +330,7 @@ test('metadata survives any JSON that it accepts', async () => {
     if (reply.status === 400) return;
     assert.deepEqual((await send('GET', `/v1/customers/${reply.body.id}`)).body.metadata, metadata);
   });
-  await fc.assert(accepts, { numRuns: rounds(30), ...seed });
+  await fc.assert(accepts, { numRuns: rounds(15), ...seed });
 });
 
 test('a name that grows when it is folded for the search leaves the database readable', async () => {
@@ -820,7 +820,7 @@ for (const [template, operations] of Object.entries(document.paths)) {
         });
       });
       await fc.assert(survives, {
-        numRuns: rounds(20),
+        numRuns: rounds(10),
         examples,
         interruptAfterTimeLimit: 20_000 * rounds(1),
         ...seed,

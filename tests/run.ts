@@ -57,7 +57,7 @@ function testFiles(wanted: readonly string[]): string[] {
   return files.sort((left, right) => rank(left) - rank(right) || left.localeCompare(right));
 }
 
-const groupMax = 6;
+const groupMax = 8;
 
 /**
  * Loading the service takes longer than many a test. Files of one folder that are not among the slowest share a process,
