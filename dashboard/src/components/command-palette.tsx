@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useDeferredValue, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useGet } from '../data.ts';
 import { words } from '../format.ts';
 import { pageOfFound, placesOf } from '../navigation.ts';
@@ -40,7 +40,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     { q: wanted },
     { enabled: wanted.length > 1, keep: true },
   );
-  useEffect(() => {
+  // As in dialog.tsx: so that the focus goes back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (element && !element.open) element.showModal();
     return () => element?.close();

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { common } from '../texts/common.ts';
 
@@ -15,9 +15,12 @@ interface DialogProps {
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Closed before it leaves the page: only then does the browser give the focus back to where it was.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
+    // The browser would begin at the first button, which closes it.
+    dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => dialog?.close();
   }, []);
   const width = wide ? 'sm:max-w-3xl' : drawer ? 'sm:max-w-2xl' : 'sm:max-w-lg';
@@ -35,7 +38,8 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
         onClose();
       }}
       onMouseDown={(event) => {
-        if (event.target === element.current) onClose();
+        // What is being decided or shown once is not lost to a click beside it.
+        if (drawer && event.target === element.current) onClose();
       }}
       className={`w-[calc(100vw-1rem)] overflow-y-auto border border-line bg-raised p-0 shadow-pop ${width} ${place}`}
     >

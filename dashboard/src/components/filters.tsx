@@ -2,6 +2,8 @@ import { useEffect, useId, useState } from 'react';
 import { useFilters } from '../data.ts';
 import { type Choice, Select } from './fields.tsx';
 
+/** Two beside each other on a phone. */
+const place = 'min-w-0 max-sm:basis-[calc(50%-0.375rem)]';
 const fresh = { starting_after: undefined, ending_before: undefined };
 
 /** A filter of a list by one of several values. */
@@ -9,7 +11,7 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
   const [filters, change] = useFilters();
   const id = useId();
   return (
-    <div>
+    <div className={place}>
       <label htmlFor={id} className="mb-1 block text-sm text-muted">
         {label}
       </label>
@@ -17,7 +19,7 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
         id={id}
         choices={choices}
         value={filters[name] ?? ''}
-        className="min-w-36"
+        className="sm:min-w-36"
         onChange={(event) => change({ ...fresh, [name]: event.target.value || undefined })}
       />
     </div>
@@ -52,7 +54,7 @@ export function TextFilter({
     return () => clearTimeout(timer);
   });
   return (
-    <div>
+    <div className={place}>
       <label htmlFor={id} className="mb-1 block text-sm text-muted">
         {label}
       </label>
@@ -62,7 +64,7 @@ export function TextFilter({
         value={text}
         placeholder={placeholder}
         onChange={(event) => setText(event.target.value)}
-        className="control min-w-48"
+        className={`control ${type === 'date' ? '' : 'sm:min-w-48'}`}
       />
     </div>
   );

@@ -33,6 +33,7 @@ export function useAction<Input, Result>({
   const running = useRef(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
+  const refresh = () => void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   async function run(input: Input): Promise<Result | undefined> {
     if (running.current) return undefined;
     running.current = true;
@@ -43,12 +44,13 @@ export function useAction<Input, Result>({
     try {
       const result = await send(input, intent.current.key);
       intent.current = undefined;
-      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+      refresh();
       onDone?.(result, input);
       return result;
     } catch (caught) {
       const shown = caught instanceof ApiError ? caught : new ApiError(0, { message: String(caught) }, '');
-      if (!shown.undecided) intent.current = undefined;
+      if (shown.undecided) refresh();
+      else intent.current = undefined;
       setError(shown);
       if (tells) toast(shown.message, true);
       return undefined;
@@ -99,6 +101,11 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   };
 }
 
+/** To the first field that is wrong, once the errors are drawn. */
+export function focusMistake(form: HTMLFormElement): void {
+  setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+}
+
 interface FormProps<Draft extends object> {
   readonly form: FormState<Draft>;
   readonly submit: string;
@@ -114,10 +121,7 @@ export function Form<Draft extends object>({ form, submit, children, onCancel, d
     // A dialog may stand inside the page of another form.
     event.stopPropagation();
     const element = event.currentTarget;
-    void form.submit().then(() =>
-      // After the errors are drawn.
-      setTimeout(() => element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()),
-    );
+    void form.submit().then(() => focusMistake(element));
   }
   return (
     <form onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
