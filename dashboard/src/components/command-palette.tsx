@@ -27,6 +27,9 @@ const icons: Readonly<Record<Found['type'], IconName>> = {
   transaction: 'transactions',
 };
 
+/** A status is written as everywhere else; a name or an address as it is. */
+const plain = (text: string): string => (/^[a-z]+(_[a-z]+)*$/.test(text) ? words(text).toLowerCase() : text);
+
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const { company } = useSignedIn();
   const navigate = useNavigate();
@@ -54,7 +57,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const found: Entry[] = (wanted.length > 1 ? (answer.data?.data ?? []) : []).map((hit) => ({
     to: pageOfFound[hit.type](hit.id),
     title: hit.title,
-    subtitle: [words(hit.type), hit.subtitle].filter(Boolean).join(' · '),
+    subtitle: [words(hit.type), hit.subtitle && plain(hit.subtitle)].filter(Boolean).join(' · '),
     icon: icons[hit.type],
     group: shell.found,
   }));
@@ -130,7 +133,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {entries.length === 0 && (
-          <p className="px-3 py-6 text-center text-muted">{answer.isFetching ? common.loading : common.nothingFound}</p>
+          <p className="px-3 py-6 text-center text-muted">{answer.isFetching ? common.loading : common.noMatch}</p>
         )}
       </div>
     </dialog>

@@ -11,17 +11,26 @@ interface DialogProps {
   readonly wide?: boolean;
 }
 
+/** Where the focus goes afterwards: an item of a menu is gone by then, its button is not. */
+function openerOf(active: Element | null): HTMLElement | null {
+  const button = active?.closest('[role="menu"]')?.getAttribute('aria-labelledby');
+  return button ? document.getElementById(button) : (active as HTMLElement | null);
+}
+
 /** The browser's own dialog: it keeps the focus inside, closes on Escape and makes the page behind it inert. */
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  // Closed before it leaves the page: only then does the browser give the focus back to where it was.
   useLayoutEffect(() => {
     const dialog = element.current;
+    const opener = openerOf(document.activeElement);
     if (dialog && !dialog.open) dialog.showModal();
     // The browser would begin at the first button, which closes it.
     dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      opener?.focus();
+    };
   }, []);
   const width = wide ? 'sm:max-w-3xl' : drawer ? 'sm:max-w-2xl' : 'sm:max-w-lg';
   const place = drawer

@@ -69,6 +69,8 @@ export interface FormState<Draft extends object> {
   readonly submit: () => Promise<void>;
   readonly busy: boolean;
   readonly error: ApiError | undefined;
+  /** Everything that is wrong is said at a field. */
+  readonly marked: boolean;
 }
 
 interface FormOptions<Draft extends object, Result> {
@@ -82,15 +84,23 @@ interface FormOptions<Draft extends object, Result> {
 /** `must be a number` → `Must be a number` */
 const sentence = (text: string | undefined): string | undefined => text && text.charAt(0).toUpperCase() + text.slice(1);
 
+/** `allowed_addresses[0]` → `allowed_addresses`, which is one field here. */
+const fieldOf = (path: string): string => path.replace(/\[\d+\]$/, '');
+
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
   const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
   const { send, onDone } = options;
   const action = useAction<Draft, Result>({ send, ...(onDone ? { onDone } : {}) });
+  const shown = useRef(new Set<string>());
+  const wrong = action.error?.fieldErrors ?? [];
   return {
     draft,
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
-    errorOf: (path) => found[path] ?? sentence(action.error?.fieldErrors.find(({ field }) => field === path)?.message),
+    errorOf(path) {
+      shown.current.add(path);
+      return found[path] ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
+    },
     async submit() {
       const problems = options.check?.(draft) ?? {};
       setFound(problems);
@@ -98,6 +108,8 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     },
     busy: action.busy,
     error: action.error,
+    marked:
+      wrong.length > 0 && wrong.every(({ field }) => shown.current.has(field) || shown.current.has(fieldOf(field))),
   };
 }
 
@@ -126,7 +138,7 @@ export function Form<Draft extends object>({ form, submit, children, onCancel, d
   return (
     <form onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
       {children}
-      {form.error && <ErrorNote error={form.error} />}
+      {form.error && <ErrorNote error={form.error} {...(form.marked ? { text: common.seeMarked } : {})} />}
       <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
         {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
         <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
@@ -137,11 +149,11 @@ export function Form<Draft extends object>({ form, submit, children, onCancel, d
   );
 }
 
-export function ErrorNote({ error }: { error: ApiError | Error }) {
+export function ErrorNote({ error, text = error.message }: { error: ApiError | Error; text?: string }) {
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <div role="alert" className="rounded-[8px] bg-bad-soft px-3.5 py-2.5 text-bad">
-      <p>{error.message}</p>
+      <p>{text}</p>
       {requestId && <p className="mt-0.5 font-mono text-xs">{requestId}</p>}
     </div>
   );

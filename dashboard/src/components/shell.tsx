@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { placesOf } from '../navigation.ts';
+import { neededFor, placesOf } from '../navigation.ts';
 import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Company, Session } from '../types.ts';
@@ -64,6 +64,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
   const { pathname } = useLocation();
+  const needed = neededFor[pathname];
   const shown = useRef(pathname);
   useEffect(() => {
     if (shown.current === pathname) return;
@@ -150,7 +151,11 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             <UserMenu />
           </header>
           <main id="content" tabIndex={-1} className="outline-none">
-            <Outlet />
+            {needed && !company.permissions.includes(needed) ? (
+              <Empty title={common.refusedTitle}>{common.notAllowed}</Empty>
+            ) : (
+              <Outlet />
+            )}
           </main>
         </div>
       </div>

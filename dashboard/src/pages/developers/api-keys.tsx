@@ -49,7 +49,7 @@ export function ApiKeysPage() {
                   header: common.name,
                   cell: ({ name, prefix }) => (
                     <>
-                      <span className="font-medium">{name}</span>
+                      <span className="block font-medium md:min-w-32">{name}</span>
                       <code className="block font-mono text-xs break-all text-muted md:hidden">{prefix}</code>
                     </>
                   ),
