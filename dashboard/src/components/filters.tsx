@@ -2,8 +2,6 @@ import { useEffect, useId, useState } from 'react';
 import { useFilters } from '../data.ts';
 import { type Choice, Select } from './fields.tsx';
 
-/** Two beside each other on a phone. */
-const place = 'min-w-0 max-sm:basis-[calc(50%-0.375rem)]';
 const fresh = { starting_after: undefined, ending_before: undefined };
 
 /** A filter of a list by one of several values. */
@@ -11,7 +9,7 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
   const [filters, change] = useFilters();
   const id = useId();
   return (
-    <div className={place}>
+    <div>
       <label htmlFor={id} className="mb-1 block text-sm text-muted">
         {label}
       </label>
@@ -54,7 +52,7 @@ export function TextFilter({
     return () => clearTimeout(timer);
   });
   return (
-    <div className={place}>
+    <div>
       <label htmlFor={id} className="mb-1 block text-sm text-muted">
         {label}
       </label>

@@ -147,7 +147,10 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
     <>
       {(filters || csv) && !(nothing && atStart && !filtered) && (
         <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
-          <div className="flex min-w-0 flex-wrap items-end gap-3 max-sm:w-full">{filters}</div>
+          {/* On a phone two beside each other. */}
+          <div className="flex min-w-0 flex-wrap items-end gap-3 max-sm:w-full max-sm:*:min-w-0 max-sm:*:basis-[calc(50%-0.375rem)]">
+            {filters}
+          </div>
           {csv && <CsvExport path={path} query={query} columns={csv.columns} name={csv.name} />}
         </div>
       )}

@@ -47,7 +47,10 @@ export function AuditLogPage() {
         }}
         columns={[
           { header: team.action, cell: (entry) => <span className="font-mono text-[13px]">{entry.action}</span> },
-          { header: team.actor, cell: ({ actor }) => actor?.name ?? actor?.kind ?? '—' },
+          {
+            header: team.actor,
+            cell: ({ actor }) => <span className="[overflow-wrap:anywhere]">{actor?.name ?? actor?.kind ?? '—'}</span>,
+          },
           {
             header: team.object,
             cell: (entry) => (entry.object_id ? <CopyId id={entry.object_id} /> : '—'),
