@@ -22,7 +22,9 @@ export class ApiError extends Error {
     this.status = status;
     this.code = body.code ?? 'no_answer';
     this.requestId = body.request_id ?? null;
-    this.fieldErrors = body.field_errors ?? [];
+    const { param, field_errors: listed = [] } = body;
+    this.fieldErrors =
+      listed.length === 0 && param ? [{ field: param, code: this.code, message: this.message }] : listed;
   }
 
   /** Nobody knows whether it was done: to be repeated with the same idempotency key. */
@@ -35,6 +37,7 @@ interface ErrorBody {
   readonly code?: string;
   readonly message?: string;
   readonly request_id?: string;
+  readonly param?: string | null;
   readonly field_errors?: readonly FieldError[];
 }
 

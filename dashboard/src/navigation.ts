@@ -88,6 +88,14 @@ export function placesOf(company: Company): PlaceGroup[] {
     .filter(({ places: list }) => list.length > 0);
 }
 
+/** Pages that are of use only to those who may do what they are for. */
+export const neededFor: Readonly<Record<string, string>> = {
+  '/orders/new': 'orders:write',
+  '/subscriptions/new': 'subscriptions:write',
+  '/plans/new': 'plans:write',
+  '/coupons/new': 'coupons:write',
+};
+
 export const pageOfFound = {
   customer: (id: string) => `/customers/${id}`,
   order: (id: string) => `/orders/${id}`,

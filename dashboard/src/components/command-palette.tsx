@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type KeyboardEvent, useDeferredValue, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, useDeferredValue, useId, useLayoutEffect, useRef, useState } from 'react';
 import { useGet } from '../data.ts';
 import { words } from '../format.ts';
 import { pageOfFound, placesOf } from '../navigation.ts';
@@ -27,6 +27,9 @@ const icons: Readonly<Record<Found['type'], IconName>> = {
   transaction: 'transactions',
 };
 
+/** A status is written as everywhere else; a name or an address as it is. */
+const plain = (text: string): string => (/^[a-z]+(_[a-z]+)*$/.test(text) ? words(text).toLowerCase() : text);
+
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const { company } = useSignedIn();
   const navigate = useNavigate();
@@ -40,7 +43,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     { q: wanted },
     { enabled: wanted.length > 1, keep: true },
   );
-  useEffect(() => {
+  // As in dialog.tsx: so that the focus goes back.
+  useLayoutEffect(() => {
     const element = dialog.current;
     if (element && !element.open) element.showModal();
     return () => element?.close();
@@ -53,7 +57,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const found: Entry[] = (wanted.length > 1 ? (answer.data?.data ?? []) : []).map((hit) => ({
     to: pageOfFound[hit.type](hit.id),
     title: hit.title,
-    subtitle: [words(hit.type), hit.subtitle].filter(Boolean).join(' · '),
+    subtitle: [words(hit.type), hit.subtitle && plain(hit.subtitle)].filter(Boolean).join(' · '),
     icon: icons[hit.type],
     group: shell.found,
   }));
@@ -129,7 +133,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {entries.length === 0 && (
-          <p className="px-3 py-6 text-center text-muted">{answer.isFetching ? common.loading : common.nothingFound}</p>
+          <p className="px-3 py-6 text-center text-muted">{answer.isFetching ? common.loading : common.noMatch}</p>
         )}
       </div>
     </dialog>

@@ -14,9 +14,10 @@ interface SwitchProps {
 function useSwitch(onChoose: SwitchProps['onChoose']): (company: Company) => void {
   const navigate = useNavigate();
   return (company) => {
-    onChoose(company);
-    const [, first = 'home'] = location.pathname.split('/');
-    void navigate({ to: first === 'sandbox' ? '/home' : `/${first}`, search: {} });
+    const list = location.pathname.replace(/\/[^/]*\d[^/]*$/, '');
+    const to = list.startsWith('/sandbox') ? '/home' : list;
+    // First away from the object, so that the other company is not asked for it.
+    void navigate({ to, search: {} }).then(() => onChoose(company));
   };
 }
 

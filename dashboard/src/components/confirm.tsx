@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { common } from '../texts/common.ts';
-import { Button } from './button.tsx';
+import { common, shell } from '../texts/common.ts';
+import { Button, TextLink } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorNote, useAction } from './form.tsx';
 import { toast } from './toasts.tsx';
@@ -29,14 +29,25 @@ export function Confirm<Result>(props: ConfirmProps<Result>) {
       onDone?.(result);
     },
   });
+  // Whoever has said yes stays to see what came of it.
+  const close = () => {
+    if (!action.busy) onClose();
+  };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={close}>
       <div className="flex flex-col gap-4">
         <div>{children}</div>
         {amount && <Amount text={amount} />}
         {action.error && <ErrorNote error={action.error} />}
+        {action.error?.undecided && (
+          <p className="text-sm text-muted">
+            {common.notTwice} <TextLink to="/in-doubt">{shell.places.inDoubt}</TextLink>
+          </p>
+        )}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button disabled={action.busy} onClick={close}>
+            {common.cancel}
+          </Button>
           <Button kind={danger ? 'danger' : 'primary'} busy={action.busy} onClick={() => void action.run(null)}>
             {confirm}
           </Button>

@@ -1,10 +1,22 @@
 import { dateOnly, dateTime } from '../format.ts';
 
+/** In a table on a phone only what tells it apart: the time of this year's, the year of others'. */
 export function DateTime({ at, day = false }: { at: string | null | undefined; day?: boolean }) {
   if (!at) return <span className="text-muted">—</span>;
+  const [date, year, time] = dateTime(at).split(', ');
+  const recent = year === String(new Date().getUTCFullYear());
   return (
     <time dateTime={at} title={new Date(at).toISOString()} className="whitespace-nowrap">
-      {day ? dateOnly(at) : `${dateTime(at)} UTC`}
+      {day ? (
+        dateOnly(at)
+      ) : (
+        <>
+          {date}
+          <span className={recent ? 'roomy' : ''}>, {year}</span>
+          <span className={recent ? '' : 'roomy'}>, {time}</span>
+          <span className="roomy"> UTC</span>
+        </>
+      )}
     </time>
   );
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { common } from '../texts/common.ts';
 
@@ -11,14 +11,26 @@ interface DialogProps {
   readonly wide?: boolean;
 }
 
+/** Where the focus goes afterwards: an item of a menu is gone by then, its button is not. */
+function openerOf(active: Element | null): HTMLElement | null {
+  const button = active?.closest('[role="menu"]')?.getAttribute('aria-labelledby');
+  return button ? document.getElementById(button) : (active as HTMLElement | null);
+}
+
 /** The browser's own dialog: it keeps the focus inside, closes on Escape and makes the page behind it inert. */
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current;
+    const opener = openerOf(document.activeElement);
     if (dialog && !dialog.open) dialog.showModal();
-    return () => dialog?.close();
+    // The browser would begin at the first button, which closes it.
+    dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
+    return () => {
+      dialog?.close();
+      opener?.focus();
+    };
   }, []);
   const width = wide ? 'sm:max-w-3xl' : drawer ? 'sm:max-w-2xl' : 'sm:max-w-lg';
   const place = drawer
@@ -35,7 +47,8 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
         onClose();
       }}
       onMouseDown={(event) => {
-        if (event.target === element.current) onClose();
+        // What is being decided or shown once is not lost to a click beside it.
+        if (drawer && event.target === element.current) onClose();
       }}
       className={`w-[calc(100vw-1rem)] overflow-y-auto border border-line bg-raised p-0 shadow-pop ${width} ${place}`}
     >

@@ -17,7 +17,7 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
         id={id}
         choices={choices}
         value={filters[name] ?? ''}
-        className="min-w-36"
+        className="sm:min-w-36"
         onChange={(event) => change({ ...fresh, [name]: event.target.value || undefined })}
       />
     </div>
@@ -62,7 +62,7 @@ export function TextFilter({
         value={text}
         placeholder={placeholder}
         onChange={(event) => setText(event.target.value)}
-        className="control min-w-48"
+        className={`control ${type === 'date' ? '' : 'sm:min-w-48'}`}
       />
     </div>
   );

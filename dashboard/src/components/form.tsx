@@ -33,6 +33,7 @@ export function useAction<Input, Result>({
   const running = useRef(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<ApiError>();
+  const refresh = () => void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
   async function run(input: Input): Promise<Result | undefined> {
     if (running.current) return undefined;
     running.current = true;
@@ -43,12 +44,13 @@ export function useAction<Input, Result>({
     try {
       const result = await send(input, intent.current.key);
       intent.current = undefined;
-      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+      refresh();
       onDone?.(result, input);
       return result;
     } catch (caught) {
       const shown = caught instanceof ApiError ? caught : new ApiError(0, { message: String(caught) }, '');
-      if (!shown.undecided) intent.current = undefined;
+      if (shown.undecided) refresh();
+      else intent.current = undefined;
       setError(shown);
       if (tells) toast(shown.message, true);
       return undefined;
@@ -67,6 +69,8 @@ export interface FormState<Draft extends object> {
   readonly submit: () => Promise<void>;
   readonly busy: boolean;
   readonly error: ApiError | undefined;
+  /** Everything that is wrong is said at a field. */
+  readonly marked: boolean;
 }
 
 interface FormOptions<Draft extends object, Result> {
@@ -80,15 +84,23 @@ interface FormOptions<Draft extends object, Result> {
 /** `must be a number` → `Must be a number` */
 const sentence = (text: string | undefined): string | undefined => text && text.charAt(0).toUpperCase() + text.slice(1);
 
+/** `allowed_addresses[0]` → `allowed_addresses`, which is one field here. */
+const fieldOf = (path: string): string => path.replace(/\[\d+\]$/, '');
+
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
   const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
   const { send, onDone } = options;
   const action = useAction<Draft, Result>({ send, ...(onDone ? { onDone } : {}) });
+  const shown = useRef(new Set<string>());
+  const wrong = action.error?.fieldErrors ?? [];
   return {
     draft,
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
-    errorOf: (path) => found[path] ?? sentence(action.error?.fieldErrors.find(({ field }) => field === path)?.message),
+    errorOf(path) {
+      shown.current.add(path);
+      return found[path] ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
+    },
     async submit() {
       const problems = options.check?.(draft) ?? {};
       setFound(problems);
@@ -96,7 +108,14 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     },
     busy: action.busy,
     error: action.error,
+    marked:
+      wrong.length > 0 && wrong.every(({ field }) => shown.current.has(field) || shown.current.has(fieldOf(field))),
   };
+}
+
+/** To the first field that is wrong, once the errors are drawn. */
+export function focusMistake(form: HTMLFormElement): void {
+  setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }
 
 interface FormProps<Draft extends object> {
@@ -114,15 +133,12 @@ export function Form<Draft extends object>({ form, submit, children, onCancel, d
     // A dialog may stand inside the page of another form.
     event.stopPropagation();
     const element = event.currentTarget;
-    void form.submit().then(() =>
-      // After the errors are drawn.
-      setTimeout(() => element.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()),
-    );
+    void form.submit().then(() => focusMistake(element));
   }
   return (
     <form onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
       {children}
-      {form.error && <ErrorNote error={form.error} />}
+      {form.error && <ErrorNote error={form.error} {...(form.marked ? { text: common.seeMarked } : {})} />}
       <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
         {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
         <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
@@ -133,11 +149,11 @@ export function Form<Draft extends object>({ form, submit, children, onCancel, d
   );
 }
 
-export function ErrorNote({ error }: { error: ApiError | Error }) {
+export function ErrorNote({ error, text = error.message }: { error: ApiError | Error; text?: string }) {
   const requestId = error instanceof ApiError ? error.requestId : null;
   return (
     <div role="alert" className="rounded-[8px] bg-bad-soft px-3.5 py-2.5 text-bad">
-      <p>{error.message}</p>
+      <p>{text}</p>
       {requestId && <p className="mt-0.5 font-mono text-xs">{requestId}</p>}
     </div>
   );

@@ -113,7 +113,7 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
           </div>
         ))}
         {items.length === 0 && (
-          <p className="px-2.5 py-2 text-muted">{list.isFetching ? common.loading : common.nothingFound}</p>
+          <p className="px-2.5 py-2 text-muted">{list.isFetching ? common.loading : common.noMatch}</p>
         )}
       </div>
     </div>

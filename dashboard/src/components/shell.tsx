@@ -1,17 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { placesOf } from '../navigation.ts';
+import { neededFor, placesOf } from '../navigation.ts';
 import { companyOf, rememberCompany, SignedInContext, useSessionQuery, useSignedIn } from '../session.ts';
 import { common, shell } from '../texts/common.ts';
 import type { Company, Session } from '../types.ts';
-import { IconButton } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
 import { Empty, Failure, Skeleton } from './page.tsx';
 import { StepUp } from './step-up-dialog.tsx';
-import { UserMenu } from './user-menu.tsx';
+import { UserMenu, useSignOut } from './user-menu.tsx';
 
 /** The frame around every page of somebody who is signed in. */
 export function Shell() {
@@ -29,6 +29,7 @@ export function Shell() {
 
 function ShellOf({ session }: { session: Session }) {
   const client = useQueryClient();
+  const signOut = useSignOut();
   const [company, setCompany] = useState<Company | undefined>(() => {
     const first = companyOf(session);
     if (first) rememberCompany(first.id);
@@ -42,7 +43,14 @@ function ShellOf({ session }: { session: Session }) {
     setCompany(next);
     void client.cancelQueries();
   }
-  if (!signedIn) return <Empty title={shell.noCompany}>{shell.noCompanyHint}</Empty>;
+  if (!signedIn) {
+    const leave = <Button onClick={() => void signOut()}>{shell.signOut}</Button>;
+    return (
+      <Empty title={shell.noCompany} actions={leave}>
+        {shell.noCompanyHint}
+      </Empty>
+    );
+  }
   return (
     <SignedInContext value={signedIn}>
       <Frame onChoose={choose} key={signedIn.company.id} />
@@ -56,6 +64,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
   const [drawer, setDrawer] = useState(false);
   const [palette, setPalette] = useState(false);
   const { pathname } = useLocation();
+  const needed = neededFor[pathname];
   const shown = useRef(pathname);
   useEffect(() => {
     if (shown.current === pathname) return;
@@ -142,7 +151,11 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
             <UserMenu />
           </header>
           <main id="content" tabIndex={-1} className="outline-none">
-            <Outlet />
+            {needed && !company.permissions.includes(needed) ? (
+              <Empty title={common.refusedTitle}>{common.notAllowed}</Empty>
+            ) : (
+              <Outlet />
+            )}
           </main>
         </div>
       </div>

@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Query } from '../api.ts';
+import { ApiError, type Query } from '../api.ts';
 import { useFilters, useList } from '../data.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
@@ -140,17 +140,23 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   const next = data?.cursors.next;
   const previous = data?.cursors.previous;
   const nothing = data?.data.length === 0;
-  if (page.error && !data) return <Failure error={page.error} retry={() => void page.refetch()} />;
+  // What a filter was given wrong is mended in the filter, so the filters stay.
+  const mistyped = page.error instanceof ApiError && page.error.status === 400 && filtered;
+  if (page.error && !data && !mistyped) return <Failure error={page.error} retry={() => void page.refetch()} />;
   return (
     <>
       {(filters || csv) && !(nothing && atStart && !filtered) && (
         <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
-          <div className="flex flex-wrap items-end gap-3">{filters}</div>
+          {/* On a phone two beside each other. */}
+          <div className="flex min-w-0 flex-wrap items-end gap-3 max-sm:w-full max-sm:*:min-w-0 max-sm:*:basis-[calc(50%-0.375rem)]">
+            {filters}
+          </div>
           {csv && <CsvExport path={path} query={query} columns={csv.columns} name={csv.name} />}
         </div>
       )}
       <div className={`panel ${page.isPlaceholderData ? 'opacity-70' : ''}`}>
-        {nothing && atStart && !filtered ? empty : <Table {...table} rows={data?.data} />}
+        {page.error && !data && <Failure error={page.error} />}
+        {nothing && atStart && !filtered ? empty : (data || !page.error) && <Table {...table} rows={data?.data} />}
         {nothing && (filtered || !atStart) && (
           <p className="px-5 py-10 text-center text-muted">{common.nothingFound}</p>
         )}

@@ -1,11 +1,18 @@
+import { useEffect, useRef } from 'react';
 import { useGet } from '../data.ts';
 import { common } from '../texts/common.ts';
 import type { TimelineEntry } from '../types.ts';
 import { DateTime } from './date-time.tsx';
 import { Panel, Skeleton } from './page.tsx';
 
-export function Timeline({ objectId }: { objectId: string }) {
+/** With `state`, what happened is asked for again whenever that changes. */
+export function Timeline({ objectId, state }: { objectId: string; state?: string }) {
+  const shown = useRef(state);
   const entries = useGet<{ data: readonly TimelineEntry[] }>('/dashboard/timeline', { object_id: objectId });
+  useEffect(() => {
+    if (shown.current !== state) void entries.refetch();
+    shown.current = state;
+  }, [state, entries]);
   return (
     <Panel title={common.timeline}>
       {entries.data ? (

@@ -1,23 +1,33 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { call } from '../api.ts';
+import { ApiError, call } from '../api.ts';
 import { personName } from '../format.ts';
 import { useSignedIn } from '../session.ts';
 import { shell } from '../texts/common.ts';
 import { chooseTheme, useTheme } from '../theme.ts';
 import { Icon } from './icons.tsx';
 import { Menu, MenuItem, MenuLabel, MenuLine } from './menu.tsx';
+import { toast } from './toasts.tsx';
+
+export function useSignOut(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    try {
+      await call('DELETE', '/dashboard/session');
+    } catch (error) {
+      // Still signed in: nobody may walk away from the screen believing otherwise.
+      if (error instanceof ApiError && error.undecided) return toast(error.message, true);
+    }
+    client.clear();
+    location.assign('/login');
+  };
+}
 
 export function UserMenu() {
   const { user } = useSignedIn().session;
   const { choice } = useTheme();
   const navigate = useNavigate();
-  const client = useQueryClient();
-  async function signOut(): Promise<void> {
-    await call('DELETE', '/dashboard/session').catch(() => undefined);
-    client.clear();
-    location.assign('/login');
-  }
+  const signOut = useSignOut();
   const initials = `${user.first_name.slice(0, 1)}${user.last_name.slice(0, 1)}`.toUpperCase();
   return (
     <Menu

@@ -28,6 +28,7 @@ export const orders = {
   customerHint: 'Type a name, an e-mail address or a company.',
   chooseCustomer: 'Choose a customer.',
   chooseProduct: 'Choose a product.',
+  wrongQuantity: 'At least 1.',
   noCard: 'This customer has no card yet.',
   card: 'Card',
   description: 'Description',

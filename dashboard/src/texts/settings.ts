@@ -19,6 +19,8 @@ export const settings = {
   processor: 'Processor',
   processorSandbox: 'The sandbox has its own processor. It moves no money; test cards make it behave in every way.',
   processorNone: 'Not connected: live charges are refused until it is.',
+  processorAsk:
+    'Not connected: live charges are refused until your operator connects one (npm run svc -- processors connect).',
   processorConnected: 'Connected.',
   connect: 'Connect',
   change: 'Change connection',

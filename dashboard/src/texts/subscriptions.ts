@@ -1,6 +1,7 @@
 export const subscriptions = {
   title: 'Subscriptions',
   lead: 'Customers who are billed again and again, by a plan.',
+  ofOnePlan: 'Of one plan only',
   add: 'New subscription',
   emptyTitle: 'No subscriptions yet',
   empty:

@@ -150,11 +150,10 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       )}
       <FieldRow>
         <SelectField form={form} name="duration" label={coupons.duration} choices={choicesOf(coupons.durations)} />
-        {draft.duration === 'repeating' ? (
+        {draft.duration === 'repeating' && (
           <TextField form={form} name="duration_in_cycles" label={coupons.cycles} type="number" min={1} />
-        ) : (
-          <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={draft.currency} />
         )}
+        <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={draft.currency} />
       </FieldRow>
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-2 font-medium">{coupons.limits}</legend>

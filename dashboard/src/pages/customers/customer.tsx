@@ -30,6 +30,8 @@ function Details({ customer }: { customer: Customer }) {
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const navigate = useNavigate();
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
+  const canCharge = useCan('orders:write');
+  const canSubscribe = useCan('subscriptions:write');
   const close = () => setOpen(undefined);
   const address = customer.shipping_address;
   return (
@@ -41,12 +43,16 @@ function Details({ customer }: { customer: Customer }) {
       actions={
         !customer.deleted && (
           <>
-            <LinkButton to="/orders/new" search={{ customer: customer.id }} kind="primary" icon="plus">
-              {customers.newOrder}
-            </LinkButton>
-            <LinkButton to="/subscriptions/new" search={{ customer: customer.id }}>
-              {customers.newSubscription}
-            </LinkButton>
+            {canCharge && (
+              <LinkButton to="/orders/new" search={{ customer: customer.id }} kind="primary" icon="plus">
+                {customers.newOrder}
+              </LinkButton>
+            )}
+            {canSubscribe && (
+              <LinkButton to="/subscriptions/new" search={{ customer: customer.id }}>
+                {customers.newSubscription}
+              </LinkButton>
+            )}
             <Button reason={reason} onClick={() => setOpen('edit')}>
               {common.edit}
             </Button>

@@ -45,11 +45,20 @@ export function ApiKeysPage() {
               rows={query.data?.data}
               keyOf={({ id }) => id}
               columns={[
-                { header: common.name, cell: ({ name }) => <span className="font-medium">{name}</span> },
+                {
+                  header: common.name,
+                  cell: ({ name, prefix }) => (
+                    <>
+                      <span className="block font-medium md:min-w-32">{name}</span>
+                      <code className="block font-mono text-xs break-all text-muted md:hidden">{prefix}</code>
+                    </>
+                  ),
+                },
                 { header: developers.kind, cell: ({ kind }) => developers.kinds[kind], wide: true },
                 {
                   header: developers.key,
-                  cell: ({ prefix }) => <code className="font-mono text-[13px] break-all">{prefix}</code>,
+                  cell: ({ prefix }) => <code className="font-mono text-[13px] whitespace-nowrap">{prefix}</code>,
+                  wide: true,
                 },
                 { header: common.status, cell: ({ status }) => <Badge status={status} /> },
                 {

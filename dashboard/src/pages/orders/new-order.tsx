@@ -5,6 +5,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CustomerAndCard, type Payer } from '../../components/customer-card.tsx';
 import { Field } from '../../components/fields.tsx';
+import { focusMistake } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -20,6 +21,7 @@ interface Line {
   readonly quantity: string;
 }
 
+const counts = (quantity: string): boolean => /^[1-9]\d*$/.test(quantity.trim());
 const emptyLine = (key: number): Line => ({ key, product: undefined, quantity: '1' });
 
 export function NewOrderPage() {
@@ -38,7 +40,8 @@ export function NewOrderPage() {
     (sum, { product, quantity }) => sum + (product?.pricing.amount ?? 0) * (Number(quantity) || 0),
     0,
   );
-  const ready = payer.customer && payer.card && chosen.length > 0;
+  const ready =
+    payer.customer && payer.card && lines.every(({ product, quantity }) => product !== undefined && counts(quantity));
   const body = {
     customer_id: payer.customer?.id,
     payment_method_id: payer.card?.id,
@@ -54,6 +57,7 @@ export function NewOrderPage() {
         onSubmit={(event) => {
           event.preventDefault();
           setChecked(true);
+          focusMistake(event.currentTarget);
           if (ready) setConfirming(true);
         }}
       >
@@ -83,7 +87,10 @@ export function NewOrderPage() {
                     />
                   </div>
                   <div className="w-24 shrink-0">
-                    <Field label={orders.quantity}>
+                    <Field
+                      label={orders.quantity}
+                      error={checked && !counts(line.quantity) ? orders.wrongQuantity : undefined}
+                    >
                       {(attributes) => (
                         <input
                           {...attributes}

@@ -126,7 +126,7 @@ function Details({ order }: { order: Order }) {
               ]}
             />
           </Panel>
-          <Timeline objectId={order.id} />
+          <Timeline objectId={order.id} state={order.status} />
           <Metadata metadata={order.metadata} />
         </div>
       </div>

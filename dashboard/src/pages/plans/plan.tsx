@@ -28,6 +28,7 @@ export function PlanPage() {
 function Details({ plan }: { plan: Plan }) {
   const [open, setOpen] = useState<'edit' | 'archive'>();
   const reason = useCan('plans:write') ? undefined : common.notAllowed;
+  const canSubscribe = useCan('subscriptions:write');
   const close = () => setOpen(undefined);
   return (
     <Page
@@ -37,7 +38,7 @@ function Details({ plan }: { plan: Plan }) {
       back={{ to: '/plans', label: plans.title }}
       actions={
         <>
-          {plan.active && (
+          {plan.active && canSubscribe && (
             <LinkButton to="/subscriptions/new" search={{ plan: plan.id }} kind="primary">
               {plans.subscribe}
             </LinkButton>

@@ -27,9 +27,11 @@ export function Processor({ company, reason }: { company: CompanySettings; reaso
       title={settings.processor}
       actions={
         <>
-          <Button small kind={kind ? 'plain' : 'primary'} reason={reason} onClick={() => setOpen('connect')}>
-            {kind ? settings.change : settings.connect}
-          </Button>
+          {company.acquirers.length > 0 && (
+            <Button small kind={kind ? 'plain' : 'primary'} reason={reason} onClick={() => setOpen('connect')}>
+              {kind ? settings.change : settings.connect}
+            </Button>
+          )}
           {kind && (
             <Button small reason={reason} onClick={() => setOpen('disconnect')}>
               {settings.disconnect}
@@ -44,7 +46,7 @@ export function Processor({ company, reason }: { company: CompanySettings; reaso
           <span className="break-all">{url}</span>
         </p>
       ) : (
-        <p className="text-muted">{settings.processorNone}</p>
+        <p className="text-muted">{company.acquirers.length > 0 ? settings.processorNone : settings.processorAsk}</p>
       )}
       {open === 'connect' && (
         <Connect url={url ?? company.acquirers[0] ?? ''} acquirers={company.acquirers} onClose={close} />
@@ -77,16 +79,12 @@ function Connect({ url, acquirers, onClose }: { url: string; acquirers: readonly
   return (
     <Dialog title={settings.connect} onClose={onClose}>
       <Form form={form} submit={settings.connect} onCancel={onClose}>
-        {acquirers.length > 0 ? (
-          <SelectField
-            form={form}
-            name="url"
-            label={settings.url}
-            choices={acquirers.map((value) => ({ value, label: value }))}
-          />
-        ) : (
-          <TextField form={form} name="url" label={settings.url} type="url" placeholder="https://…" />
-        )}
+        <SelectField
+          form={form}
+          name="url"
+          label={settings.url}
+          choices={acquirers.map((value) => ({ value, label: value }))}
+        />
         <TextField
           form={form}
           name="secret"

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CustomerAndCard, type Payer } from '../../components/customer-card.tsx';
 import { Field, FieldRow } from '../../components/fields.tsx';
+import { focusMistake } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -44,6 +45,7 @@ export function NewSubscriptionPage() {
         onSubmit={(event) => {
           event.preventDefault();
           setChecked(true);
+          focusMistake(event.currentTarget);
           if (payer.customer && payer.card && plan) setConfirming(true);
         }}
       >

@@ -1,5 +1,5 @@
 import { Badge } from '../../components/badge.tsx';
-import { LinkButton } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { SelectFilter } from '../../components/filters.tsx';
@@ -15,7 +15,7 @@ import type { Subscription } from '../../types.ts';
 const statuses: readonly Subscription['status'][] = ['active', 'past_due', 'paused', 'failed', 'canceled', 'completed'];
 
 export function SubscriptionsPage() {
-  const [{ status, plan_id }] = useFilters();
+  const [{ status, plan_id }, change] = useFilters();
   const button = useCan('subscriptions:write') && (
     <LinkButton to="/subscriptions/new" kind="primary" icon="plus">
       {subscriptions.add}
@@ -31,11 +31,21 @@ export function SubscriptionsPage() {
         keyOf={({ id }) => id}
         link={({ id }) => `/subscriptions/${id}`}
         filters={
-          <SelectFilter
-            name="status"
-            label={common.status}
-            choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
-          />
+          <>
+            <SelectFilter
+              name="status"
+              label={common.status}
+              choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
+            />
+            {plan_id && (
+              <Button
+                icon="close"
+                onClick={() => change({ plan_id: undefined, starting_after: undefined, ending_before: undefined })}
+              >
+                {subscriptions.ofOnePlan}
+              </Button>
+            )}
+          </>
         }
         csv={{
           name: 'subscriptions',

@@ -8,26 +8,28 @@ import { Empty, Facts, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
 import { team } from '../../texts/team.ts';
 import type { AuditEntry } from '../../types.ts';
 
 export function AuditLogPage() {
-  const [{ action, object_id, actor_id }] = useFilters();
+  const [{ object_id, actor_id, from, to }] = useFilters();
   const [open, setOpen] = useState<AuditEntry>();
   return (
     <Page title={team.auditTitle} lead={team.auditLead}>
       <ResourceTable<AuditEntry>
         path="/dashboard/audit_log"
-        query={{ action, object_id, actor_id }}
-        filtered={Boolean(action ?? object_id ?? actor_id)}
+        query={{ object_id, actor_id, 'created_at[gte]': from, 'created_at[lt]': to }}
+        filtered={Boolean(object_id ?? actor_id ?? from ?? to)}
         label={team.auditTitle}
         keyOf={({ id }) => id}
         onOpen={setOpen}
         filters={
           <>
-            <TextFilter name="action" label={team.action} />
             <TextFilter name="object_id" label={team.object} />
             <TextFilter name="actor_id" label={team.actorFilter} />
+            <TextFilter name="from" label={orders.from} type="date" />
+            <TextFilter name="to" label={orders.to} type="date" />
           </>
         }
         csv={{
@@ -45,7 +47,10 @@ export function AuditLogPage() {
         }}
         columns={[
           { header: team.action, cell: (entry) => <span className="font-mono text-[13px]">{entry.action}</span> },
-          { header: team.actor, cell: ({ actor }) => actor?.name ?? actor?.kind ?? '—' },
+          {
+            header: team.actor,
+            cell: ({ actor }) => <span className="[overflow-wrap:anywhere]">{actor?.name ?? actor?.kind ?? '—'}</span>,
+          },
           {
             header: team.object,
             cell: (entry) => (entry.object_id ? <CopyId id={entry.object_id} /> : '—'),
