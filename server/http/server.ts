@@ -263,7 +263,12 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
 }
 
 // Who looks on, again and again.
-const followed: readonly (string | undefined)[] = ['/v1/requests', '/v1/requests/:requestId', '/v1/events/feed'];
+const followed: readonly (string | undefined)[] = [
+  '/v1/requests',
+  '/v1/requests/:requestId',
+  '/v1/events/feed',
+  '/dashboard/plans/preview',
+];
 
 /** Who asks too much must not fill the log with it, and neither must who follows it, or looks around in the dashboard. */
 function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {

@@ -67,27 +67,3 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
     </fieldset>
   );
 }
-
-/** What keys can be allowed, for those who may not read the list of permissions. */
-export const keyPermissions = [
-  'customers:read',
-  'customers:write',
-  'payment_methods:read',
-  'payment_methods:write',
-  'products:read',
-  'products:write',
-  'orders:read',
-  'orders:write',
-  'transactions:read',
-  'plans:read',
-  'subscriptions:read',
-  'subscriptions:write',
-  'coupons:read',
-  'coupons:write',
-  'team_members:read',
-  'team_members:write',
-  'webhook_endpoints:read',
-  'webhook_endpoints:write',
-  'events:read',
-  'requests:read',
-].map((key) => ({ key }));

@@ -33,7 +33,7 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       path: '/dashboard/permissions',
       operationId: 'listPermissions',
       summary: 'List what roles and keys may be allowed to do',
-      permission: 'team_members:read',
+      permission: null,
       category: 'read',
       idempotency: 'none',
       success: { status: 200, schema: permissionList, shape: 'other' },

@@ -5,10 +5,11 @@ import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, FieldRow, SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { keyPermissions, PermissionMatrix } from '../../components/permission-matrix.tsx';
+import { Load } from '../../components/page.tsx';
+import { PermissionMatrix } from '../../components/permission-matrix.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
-import { useCan } from '../../session.ts';
+import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { ApiKey, CreatedApiKey, PermissionEntry } from '../../types.ts';
@@ -22,18 +23,24 @@ interface KeyFormProps {
   readonly onMade: (made: CreatedApiKey) => void;
 }
 
-export function KeyForm({ apiKey, onClose, onMade }: KeyFormProps) {
-  const listed = useGet<{ data: readonly PermissionEntry[] }>(
-    '/dashboard/permissions',
-    {},
-    { enabled: useCan('team_members:read') },
+export function KeyForm(props: KeyFormProps) {
+  const query = useGet<{ data: readonly PermissionEntry[] }>('/dashboard/permissions');
+  return (
+    <Dialog title={props.apiKey ? developers.editKey : developers.newKey} onClose={props.onClose}>
+      <Load query={query}>{({ data }) => <KeyFields {...props} all={data.filter(({ for_keys }) => for_keys)} />}</Load>
+    </Dialog>
   );
-  const all = listed.data?.data.filter(({ for_keys }) => for_keys) ?? keyPermissions;
+}
+
+function KeyFields({ apiKey, onClose, onMade, all }: KeyFormProps & { readonly all: readonly PermissionEntry[] }) {
+  const { company } = useSignedIn();
+  // Nobody makes a key that may do more than they may themselves.
+  const own = all.map(({ key }) => key).filter((key) => company.permissions.includes(key));
   const form = useForm({
     initial: {
       name: apiKey?.name ?? '',
       kind: apiKey?.kind ?? 'secret',
-      permissions: [...(apiKey?.permissions ?? keyPermissions.map(({ key }) => key))],
+      permissions: [...(apiKey?.permissions ?? own)],
       allowed_addresses: (apiKey?.allowed_addresses ?? []).join('\n'),
       expires_at: apiKey?.expires_at?.slice(0, 16) ?? '',
     },
@@ -60,41 +67,39 @@ export function KeyForm({ apiKey, onClose, onMade }: KeyFormProps) {
     },
   });
   return (
-    <Dialog title={apiKey ? developers.editKey : developers.newKey} onClose={onClose}>
-      <Form form={form} submit={apiKey ? common.save : developers.newKey} onCancel={onClose}>
-        <FieldRow>
-          <TextField form={form} name="name" label={common.name} />
-          {apiKey ? (
-            <div />
-          ) : (
-            <SelectField form={form} name="kind" label={developers.kind} choices={choicesOf(developers.kinds)} />
-          )}
-        </FieldRow>
-        {form.draft.kind === 'secret' && (
-          <PermissionMatrix
-            all={all}
-            hint={developers.permissionsHint}
-            chosen={form.draft.permissions}
-            onChange={(chosen) => form.set('permissions', chosen)}
-            error={form.errorOf('permissions')}
-          />
+    <Form form={form} submit={apiKey ? common.save : developers.newKey} onCancel={onClose}>
+      <FieldRow>
+        <TextField form={form} name="name" label={common.name} />
+        {apiKey ? (
+          <div />
+        ) : (
+          <SelectField form={form} name="kind" label={developers.kind} choices={choicesOf(developers.kinds)} />
         )}
-        <AreaField
-          form={form}
-          name="allowed_addresses"
-          label={developers.addresses}
-          hint={developers.addressesHint}
-          rows={2}
+      </FieldRow>
+      {form.draft.kind === 'secret' && (
+        <PermissionMatrix
+          all={all}
+          hint={developers.permissionsHint}
+          chosen={form.draft.permissions}
+          onChange={(chosen) => form.set('permissions', chosen)}
+          error={form.errorOf('permissions')}
         />
-        <TextField
-          form={form}
-          name="expires_at"
-          label={`${developers.expires} (UTC)`}
-          hint={developers.expiresHint}
-          type="datetime-local"
-        />
-      </Form>
-    </Dialog>
+      )}
+      <AreaField
+        form={form}
+        name="allowed_addresses"
+        label={developers.addresses}
+        hint={developers.addressesHint}
+        rows={2}
+      />
+      <TextField
+        form={form}
+        name="expires_at"
+        label={`${developers.expires} (UTC)`}
+        hint={developers.expiresHint}
+        type="datetime-local"
+      />
+    </Form>
   );
 }
 
