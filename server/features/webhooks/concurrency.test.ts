@@ -42,6 +42,8 @@ describe('a receiver that hangs', () => {
   const others = 19;
   const longRun = process.env.SVC_WEBHOOK_ISOLATION === '1';
   const rounds = longRun ? 200 : 15;
+  // Not counted: in these the one that hangs is connected to, once for each request it may hold, in this very process.
+  const firstRounds = longRun ? 25 : 5;
 
   /** How long each event took to each of the good receivers. */
   async function latencies(t: TestContext, good: Receiver, bad: Receiver | undefined): Promise<number[]> {
@@ -51,28 +53,38 @@ describe('a receiver that hangs', () => {
     if (bad) await subscriber.subscribe(bad.url);
     const startedAt = new Map<string, number>();
     const from = good.received.length;
-    for (let round = 1; round <= rounds; round += 1) {
+    for (let round = 1; round <= firstRounds + rounds; round += 1) {
       const madeAtMs = Date.now();
-      for (const id of await insertSomeEvents(service, subscriber.company.id, 1)) startedAt.set(id, madeAtMs);
+      const ids = await insertSomeEvents(service, subscriber.company.id, 1);
+      for (const id of round > firstRounds ? ids : []) startedAt.set(id, madeAtMs);
       await sleep(longRun ? 100 : 25);
     }
-    await good.count(from + others * rounds, 30_000);
-    const took = good.received.slice(from).map(({ event, atMs }) => atMs - (startedAt.get(event.id) ?? 0));
+    await good.count(from + others * (firstRounds + rounds), 30_000);
+    const took = good.received.slice(from).flatMap(({ event, atMs }) => {
+      const madeAtMs = startedAt.get(event.id);
+      return madeAtMs === undefined ? [] : [atMs - madeAtMs];
+    });
     t.diagnostic(
       `p50 ${percentile(took, 0.5)} ms, p99 ${percentile(took, 0.99)} ms ${bad ? 'beside it' : 'without it'}`,
     );
     return took;
   }
 
-  it('does not delay the nineteen others', { timeout: 120_000 }, async (t) => {
-    const [good, bad] = [await receiving(t), await receiving(t, hang)];
+  it('does not delay the nineteen others', { timeout: 280_000 }, async (t) => {
+    const good = await receiving(t);
     running(t, dispatchFor(service));
     await latencies(t, good, undefined);
-    const without = percentile(await latencies(t, good, undefined), 0.99);
-    const beside = percentile(await latencies(t, good, bad), 0.99);
+    const p99s: Record<'without' | 'beside', number[]> = { without: [], beside: [] };
+    // In turn, and the one in the middle: a p99 of some milliseconds doubles with one pause of the machine.
+    for (let turn = 0; turn < (longRun ? 3 : 1); turn += 1) {
+      p99s.without.push(percentile(await latencies(t, good, undefined), 0.99));
+      const bad = await receiving(t, hang);
+      p99s.beside.push(percentile(await latencies(t, good, bad), 0.99));
+      assert.ok(bad.received.length <= 20, 'it fills its own share and no more');
+    }
+    const [without, beside] = [percentile(p99s.without, 0.5), percentile(p99s.beside, 0.5)];
     // On a machine that does other things too: a second is still a thirtieth of what hanging costs.
     assert.ok(beside < Math.max(1_000, without * 1.2), `p99 ${beside} ms beside it, ${without} ms without it`);
-    assert.ok(bad.received.length <= 20, 'it fills its own share and no more');
     if (longRun) assert.ok(beside < without * 1.2 + 5, `p99 ${beside} ms beside it, ${without} ms without it`);
   });
 
