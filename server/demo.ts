@@ -9,7 +9,7 @@ import { attachCard, type CardDependencies } from './features/payment-methods/se
 import type { PlanCreate } from './features/plans/schemas.ts';
 import { createPlan } from './features/plans/service.ts';
 import { createProduct } from './features/products/service.ts';
-import { ensureOwner } from './features/users/service.ts';
+import { ensureOwner, hasAccount } from './features/users/service.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
@@ -81,6 +81,7 @@ export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> 
   const file = join(dependencies.dataDir, 'demo.json');
   const known = await readDemo(file);
   const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);
+  await ensureLogin(dependencies, kept);
   const { baseUrl } = dependencies;
   const demo = { ...kept, base_url: baseUrl, capture_url: `${baseUrl}/capture`, dashboard_url: `${baseUrl}/` };
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
@@ -137,7 +138,7 @@ async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
     return text.reveal();
   };
   const login = { email: 'demo@example.com', password: randomBase62(20) };
-  await ensureOwner(db, clock.nowMs(), { sandbox, live }, { ...login, first_name: 'Demo', last_name: 'Merchant' });
+  await setLogin(dependencies, { sandbox, live }, login);
   return {
     base_url: baseUrl,
     capture_url: `${baseUrl}/capture`,
@@ -148,6 +149,22 @@ async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
     live_secret_key: await key(live, 'secret'),
     live_publishable_key: await key(live, 'publishable'),
   };
+}
+
+type Login = Pick<Demo, 'email' | 'password'>;
+
+async function setLogin(
+  { db, clock }: DemoDependencies,
+  companies: Record<Company['mode'], Company>,
+  { email, password }: Login,
+): Promise<void> {
+  await ensureOwner(db, clock.nowMs(), companies, { email, password, first_name: 'Demo', last_name: 'Merchant' });
+}
+
+/** A demo company from before there was a dashboard has a login that nobody can use yet. */
+async function ensureLogin(dependencies: DemoDependencies, login: Login): Promise<void> {
+  if (await hasAccount(dependencies.db, login.email)) return;
+  await setLogin(dependencies, await demoCompanies(dependencies), login);
 }
 
 async function demoCompanies({ db, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {

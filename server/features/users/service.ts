@@ -162,6 +162,10 @@ async function own(
   }
 }
 
+export async function hasAccount(db: Queryable, email: string): Promise<boolean> {
+  return (await findUserByEmail(db, emailKeyOf(email))) !== undefined;
+}
+
 /** The login of the demo company: made, or given this password again. */
 export async function ensureOwner(
   db: Database,
