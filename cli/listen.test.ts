@@ -189,11 +189,13 @@ describe('svc listen', () => {
     await eventually('it is shown', async () => listening.output().includes('order.succeeded'));
     await listening.end();
     const events = listening.output().match(/^\{"id".*$/gm) ?? [];
-    const shown = events.map((line) => JSON.parse(line) as { type: string });
-    assert.deepEqual(
-      shown.map(({ type }) => type),
-      ['customer.updated', 'order.created', 'order.succeeded'],
-    );
+    const shown = events.map((line) => (JSON.parse(line) as { type: string }).type);
+    // What happened a moment before it began may be shown, too: it rather says something twice than not at all.
+    assert.deepEqual(shown.slice(shown.indexOf('customer.updated')), [
+      'customer.updated',
+      'order.created',
+      'order.succeeded',
+    ]);
     assert.ok(!listening.output().includes(other.customerId));
   });
 

@@ -363,6 +363,8 @@ describe('signing in', () => {
     page = await newPage();
     await page.goto('/login');
     await page.getByRole('link', { name: auth.forgot }).click();
+    // Both pages have a field for the address.
+    await button(auth.sendLink).waitFor();
     await field(auth.email).fill(merchant.email);
     await button(auth.sendLink).click();
     await page.getByText(auth.linkSent).waitFor();
