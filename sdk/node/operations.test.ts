@@ -170,7 +170,7 @@ describe('the SDK', () => {
     assert.equal((await svc.subscriptions.list({ customer_id: customerId, status: 'active' })).data.length, 1);
     const changed = await svc.subscriptions.update(made.id, { description: 'For the office' });
     assert.equal(changed.description, 'For the office');
-    for (const call of [svc.subscriptions.pause(made.id), svc.subscriptions.resume(made.id)]) {
+    for (const call of [() => svc.subscriptions.pause(made.id), () => svc.subscriptions.resume(made.id)]) {
       await assert.rejects(call, (error) => error instanceof ProcessingError && error.code === 'not_implemented');
     }
     assert.equal((await svc.subscriptions.cancel(made.id)).status, 'canceled');
