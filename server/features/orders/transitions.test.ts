@@ -200,10 +200,10 @@ describe('the transitions of an order', () => {
       const id = await orderThatIs(status);
       if (status === 'refund_failed') {
         await service.db.query(
-          `INSERT INTO transactions SELECT company_id, gen_random_uuid(), order_id, customer_id, payment_method_id,
+          `INSERT INTO transactions SELECT company_id, $2, order_id, customer_id, payment_method_id,
              'refund', 'failed', 100, currency, card_brand, card_last4, NULL, 'do_not_honor', 'No.', now()
            FROM transactions WHERE order_id = $1`,
-          [id],
+          [id, newId(service.clock.nowMs())],
         );
       }
       const before = await readOrder(service, id);
