@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { assertRefused, capture, openShop, order, readOrder } from '../../../tests/support/orders.ts';
+import { assertRefused, capture, openShop, order, readOrder, startFaultyService, until } from '../../../tests/support/orders.ts';
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import { type CallOptions, type Reply, someCustomer, type TestService } from '../../../tests/support/service.ts';
 import { somePlan, someSubscriber } from '../../../tests/support/subscriptions.ts';
@@ -813,6 +813,42 @@ describe('workers beside an advance', () => {
       data.slice(1).map((one: Json) => [one.subscription_cycle, one.created_at, one.total, one.status]),
       expected.map(({ cycle, date, total }: Json) => [cycle, date, total, 'succeeded']),
     );
+  });
+
+  it('end what they have begun before time passes', async (t) => {
+    const { service, faults, stop } = await startFaultyService();
+    t.after(stop);
+    const ok = async (method: 'GET' | 'POST', path: string, body?: unknown): Promise<Json> => {
+      const reply = await service.call(method, path, { body });
+      assert.ok(reply.status < 300, reply.text);
+      return reply.body;
+    };
+    const customer_id = await someSubscriber(service, '4000009999000341');
+    const { id: plan_id } = await somePlan(service);
+    const { id } = await ok('POST', '/v1/subscriptions', { customer_id, plan_id });
+    await ok('POST', '/v1/sandbox/clock/advance', { by: { months: 1 } });
+    const card = { number: '4242424242424242', exp_month: '12', exp_year: '2040', cvc: '999' };
+    const { id: card_token } = await ok('POST', '/v1/card_tokens', { card });
+    const attached = { card_token, set_as_default: true, update_subscriptions: true };
+    await ok('POST', `/v1/customers/${customer_id}/payment_methods`, attached);
+
+    const answered = Promise.withResolvers<void>();
+    let asked = false;
+    faults.charge = async (request) => {
+      asked = true;
+      delete faults.charge;
+      await answered.promise;
+      return service.vault.charge(request);
+    };
+    const worker = service.subscriptions.billDue(100);
+    await until('the worker charges', async () => asked);
+    const advance = ok('POST', '/v1/sandbox/clock/advance', { by: { days: 1 } });
+    await sleep(100);
+    answered.resolve();
+    await advance;
+    const { status, completed_cycles } = await ok('GET', `/v1/subscriptions/${id}`);
+    assert.deepEqual([status, completed_cycles], ['active', 2]);
+    await worker;
   });
 
   it('a year of a hundred monthly subscriptions passes in less than 15 seconds', async () => {

@@ -11,6 +11,7 @@ import type { Orders } from '../orders/service.ts';
 import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
 import { disableFailingEndpoints } from '../webhooks/jobs.ts';
 import {
+  countChargesUnderWay,
   findAwaitedEndpoints,
   findHappened,
   findNextDue,
@@ -110,6 +111,7 @@ const stepMs = hourMs;
 const stepWithReceiversMs = minuteMs;
 const stepCount = 100;
 const deliveryWaitMs = 2_000;
+const chargeWaitMs = 2_000;
 /** How long after its charge the sandbox raises a chargeback. */
 const chargebackAfterMs = 1_000;
 const pollMs = 10;
@@ -155,6 +157,7 @@ export async function advanceClock(
   try {
     const fromMs = clock.nowMs() + offsetMs;
     const targetMs = targetOf(input, fromMs);
+    await awaitCharges(dependencies, company.id, fromMs);
     await passTime(dependencies, company.id, fromMs, targetMs);
     // One that was about to come anyway comes with the advance, however short that is.
     await dependencies.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
@@ -197,6 +200,15 @@ async function passTime(
     await bill(dependencies, companyId, fromMs, untilMs);
     if (next.has_receivers || next.delivery) await awaitDeliveries(dependencies, companyId, untilMs, slow);
     if (next.delivery) await disableFailingEndpoints(db, clock);
+  }
+}
+
+/** Workers keep away from now on; what they have begun ends first, so that time passes for how it ended. */
+async function awaitCharges({ db, clock }: ClockDependencies, companyId: string, fromMs: number): Promise<void> {
+  const startedMs = clock.nowMs();
+  while ((await countChargesUnderWay(db, companyId, new Date(fromMs))) > 0) {
+    if (clock.nowMs() - startedMs > chargeWaitMs) return;
+    await sleep(pollMs);
   }
 }
 
