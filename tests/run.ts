@@ -1,11 +1,11 @@
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
@@ -27,8 +27,6 @@ const slowest = [
   'tests/start.test.ts',
   'tests/browser/card-fields.test.ts',
   'tests/browser/dashboard.test.ts',
-  'tests/browser/shop.test.ts',
-  'tests/guides.test.ts',
   'tests/browser/shop.test.ts',
   'tests/guides.test.ts',
   'server/features/coupons/race.test.ts',
@@ -55,6 +53,36 @@ function testFiles(wanted: readonly string[]): string[] {
   const rank = (file: string): number => (slowest.includes(file) ? slowest.indexOf(file) : slowest.length);
   const files = globSync(everything, { cwd: root, exclude: ['**/node_modules/**'] });
   return files.sort((left, right) => rank(left) - rank(right) || left.localeCompare(right));
+}
+
+const groupMax = 8;
+
+/**
+ * Loading the service takes longer than many a test. Files of one folder of the server that are not among the slowest
+ * share a process, each as a suite of its own, so that its hooks begin and end with it.
+ */
+async function grouped(files: readonly string[], into: string): Promise<string[]> {
+  const groups = new Map<string, string[][]>();
+  for (const file of files) {
+    const folder = file.startsWith('server/') && !slowest.includes(file) ? dirname(file) : file;
+    const ofFolder = groups.get(folder) ?? [];
+    const last = ofFolder.at(-1);
+    if (last && last.length < groupMax) last.push(file);
+    else groups.set(folder, [...ofFolder, [file]]);
+  }
+  return Promise.all(
+    [...groups.values()].flat().map(async (group, index) => {
+      const [only = ''] = group;
+      if (group.length === 1) return resolve(root, only);
+      const suites = group.map((file) => {
+        const url = pathToFileURL(resolve(root, file)).href;
+        return `describe(${JSON.stringify(file)}, async () => { await import(${JSON.stringify(url)}); });`;
+      });
+      const path = join(into, `group-${index}.test.mjs`);
+      await writeFile(path, [`import { describe } from 'node:test';`, ...suites, ''].join('\n'));
+      return path;
+    }),
+  );
 }
 
 async function prepareTemplate(connectionString: string): Promise<void> {
@@ -107,7 +135,7 @@ const postgres = await startEmbeddedPostgres({
 });
 try {
   await prepareTemplate(postgres.connectionString);
-  passed = await runTests(files, postgres.connectionString);
+  passed = await runTests(await grouped(files, folder), postgres.connectionString);
 } finally {
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });

@@ -6,6 +6,9 @@ import type { List } from './types.ts';
 
 /** Reading from the service. What was read belongs to a company, so that switching never shows the other one's data. */
 
+/** What changes while one looks on is read again this often. */
+export const lookEveryMs = 4_000;
+
 interface ReadOptions {
   readonly enabled?: boolean;
   readonly keep?: boolean;

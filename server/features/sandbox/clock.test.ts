@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { assertRefused, capture, openShop, order, readOrder, startFaultyService, until } from '../../../tests/support/orders.ts';
+import {
+  assertRefused,
+  capture,
+  openShop,
+  order,
+  readOrder,
+  startFaultyService,
+  until,
+} from '../../../tests/support/orders.ts';
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import { type CallOptions, type Reply, someCustomer, type TestService } from '../../../tests/support/service.ts';
 import { somePlan, someSubscriber } from '../../../tests/support/subscriptions.ts';

@@ -4,13 +4,11 @@ import { DateTime } from '../../components/date-time.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
-import { useFilters } from '../../data.ts';
+import { lookEveryMs, useFilters } from '../../data.ts';
 import { eventTypes } from '../../event-types.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { Event } from '../../types.ts';
-
-const lookEveryMs = 5_000;
 
 /** Most objects of an event have an id. */
 export const objectOf = ({ data }: Event): string => (data.object as { readonly id?: string }).id ?? '';

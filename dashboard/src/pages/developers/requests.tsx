@@ -7,7 +7,7 @@ import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { Empty, Facts, Load, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
-import { useFilters, useGet } from '../../data.ts';
+import { lookEveryMs, useFilters, useGet } from '../../data.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { LoggedRequestDetails, LoggedRequest } from '../../types.ts';
@@ -27,6 +27,7 @@ export function RequestsPage() {
         query={{ request_id, status, method, path }}
         filtered={Boolean(request_id ?? status ?? method ?? path)}
         label={developers.requestsTitle}
+        everyMs={lookEveryMs}
         keyOf={({ id }) => id}
         onOpen={(entry) => change({ open: entry.request_id })}
         filters={

@@ -1,13 +1,11 @@
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Failure, Page } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
-import { useGet } from '../../data.ts';
+import { lookEveryMs, useGet } from '../../data.ts';
 import { duration, money, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { InDoubt } from '../../types.ts';
-
-const lookEveryMs = 5_000;
 
 export function InDoubtPage() {
   const query = useGet<{ data: readonly InDoubt[] }>('/dashboard/in_doubt', {}, { everyMs: lookEveryMs });

@@ -11,13 +11,12 @@ import { JsonView } from '../../components/json-view.tsx';
 import { Facts } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { useFilters } from '../../data.ts';
+import { lookEveryMs, useFilters } from '../../data.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookDelivery, WebhookDeliveryLog } from '../../types.ts';
 
-const lookEveryMs = 4_000;
 const states = ['pending', 'delivered', 'failed'];
 const nothing = (text: string) => <p className="p-6 text-center text-muted">{text}</p>;
 
