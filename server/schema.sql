@@ -214,6 +214,7 @@ CREATE TABLE events (
   CONSTRAINT events_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 CREATE INDEX events_object ON ONLY public.events USING btree (company_id, object_id, id);
+CREATE INDEX events_rare_type ON ONLY public.events USING btree (company_id, type, id) WHERE (type <> ALL (ARRAY['order.created'::text, 'order.succeeded'::text]));
 CREATE TRIGGER events_fan_out AFTER INSERT ON public.events REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION fan_out_events();
 
 CREATE TABLE events_default (
@@ -229,6 +230,7 @@ CREATE TABLE events_default (
   CONSTRAINT events_default_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 CREATE INDEX events_default_company_id_object_id_id_idx ON public.events_default USING btree (company_id, object_id, id);
+CREATE INDEX events_default_company_id_type_id_idx ON public.events_default USING btree (company_id, type, id) WHERE (type <> ALL (ARRAY['order.created'::text, 'order.succeeded'::text]));
 
 CREATE TABLE idempotency_keys (
   company_id uuid NOT NULL,

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { usualReferences } from '../app.ts';
 import { insertCustomer, listCustomers } from '../features/customers/queries.ts';
+import { listEvents } from '../features/events/queries.ts';
 import { newEvent } from '../features/events/service.ts';
 import { searchEntries } from '../features/customers/search.ts';
 import { insertProduct, listProducts } from '../features/products/queries.ts';
@@ -1020,8 +1021,14 @@ describe('among 5,000 objects', () => {
          FROM generate_series(1, 5000) n`,
         [company, company.slice(-12)],
       );
+      await service.db.query(
+        `INSERT INTO events (company_id, id, type, object_id, sequence, object)
+         SELECT $1, ${id}, CASE WHEN n % 1000 = 0 THEN 'order.failed' ELSE 'order.created' END, ${id}, 1, '{}'
+         FROM generate_series(1, 5000) n`,
+        [company],
+      );
     }
-    await service.db.query('VACUUM ANALYZE products, customers');
+    await service.db.query('VACUUM ANALYZE products, customers, events');
   });
 
   /** The plans of the statements that `work` runs, and how many rows their scans touched. */
@@ -1089,6 +1096,15 @@ describe('among 5,000 objects', () => {
     const { types, touched } = await plansOf((db) => listProducts(db, companyId, filters, newest));
     assertWithout(/Seq Scan|Sort/, types);
     assert.equal(touched, 5);
+  });
+
+  it('a page of events of a type comes from an index, whether they are rare or not', async () => {
+    for (const type of [['order.failed'], ['order.created'], ['order.failed', 'customer.created']]) {
+      const { types, touched } = await plansOf((db) => listEvents(db, companyId, { type }, newest));
+      assertWithout(/Seq Scan/, types);
+      // From each piece of the table.
+      assert.ok(touched <= 6 * limit, `${touched} rows were read for ${type.join(' and ')}: ${types.join(', ')}`);
+    }
   });
 
   it('an e-mail address comes from an index', async () => {
