@@ -120,6 +120,10 @@ export function oneOf(allowed: readonly string[]): (text: string) => string | un
   };
 }
 
+export function choicesParameter(values: readonly string[], what: string) {
+  return listParameter(oneOf(values), `One or more ${what}, separated by commas.`, Type.Enum([...values]));
+}
+
 const dateOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** Milliseconds since 1970, with a fraction when more digits were given; a plain date means its first moment, UTC. */

@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { integerParameter, listParameter, oneOf, textParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { choicesParameter, integerParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventTypes } from './catalogue.ts';
@@ -18,7 +18,7 @@ export function eventRoutes(): Route[] {
       description: 'What happened in the last 30 days.',
       sorts: [],
       filters: {
-        type: listParameter(oneOf(eventTypes), 'One or more types, separated by commas.'),
+        type: choicesParameter(eventTypes, 'types'),
         object_id: uuidParameter('Those about this object.'),
         ...createdAtFilters,
       },

@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { centsFilters, listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { order, orderCreate, orderRefund, orderStatuses } from './schemas.ts';
 import type { Orders } from './service.ts';
@@ -48,7 +48,7 @@ export function orderRoutes(orders: Orders): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         subscription_id: uuidParameter('Those that charged this subscription.'),
-        status: listParameter(oneOf(orderStatuses), 'One or more statuses, separated by commas.'),
+        status: choicesParameter(orderStatuses, 'statuses'),
         ...centsFilters('total'),
         ...createdAtFilters,
       },

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { integerParameter, listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { choicesParameter, integerParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import {
@@ -85,7 +85,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         plan_id: uuidParameter('Those of this plan.'),
-        status: listParameter(oneOf(subscriptionStatuses), 'One or more statuses, separated by commas.'),
+        status: choicesParameter(subscriptionStatuses, 'statuses'),
         ...createdAtFilters,
       },
       success: {

@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { listParameter, oneOf } from '../../http/query-parameters.ts';
+import { choicesParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { memberStatuses, roleList, teamMember, teamMemberCreate } from './schemas.ts';
 import { getRoles, getTeamMembers, inviteTeamMember, type TeamDependencies } from './service.ts';
@@ -56,7 +56,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       fields: { name: 'team_members', schema: teamMember },
       sorts: [],
       filters: {
-        status: listParameter(oneOf(memberStatuses), 'One or more statuses, separated by commas.'),
+        status: choicesParameter(memberStatuses, 'statuses'),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('TeamMemberList', teamMember, '/v1/team_members'), shape: 'list' },

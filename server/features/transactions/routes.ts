@@ -1,5 +1,5 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
-import { centsFilters, listParameter, oneOf, uuidParameter } from '../../http/query-parameters.ts';
+import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { transactionStatuses } from '../orders/schemas.ts';
 import { transaction } from './schemas.ts';
@@ -22,8 +22,8 @@ export function transactionRoutes(ordersById: OrdersById): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         order_id: uuidParameter('Those of this order.'),
-        status: listParameter(oneOf(transactionStatuses), 'One or more statuses, separated by commas.'),
-        type: listParameter(oneOf(['sale', 'refund', 'auth']), 'One or more types, separated by commas.'),
+        status: choicesParameter(transactionStatuses, 'statuses'),
+        type: choicesParameter(['sale', 'refund', 'auth'], 'types'),
         ...centsFilters('amount'),
         ...createdAtFilters,
       },
