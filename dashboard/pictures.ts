@@ -193,6 +193,7 @@ try {
         password: 'a fresh start for tea',
         first_name: 'New',
         last_name: 'Merchant',
+        phone_number: '+15551234567',
         company_name: 'Fresh Start',
       },
       headers: { origin: baseUrl },

@@ -158,7 +158,13 @@ async function setLogin(
   companies: Record<Company['mode'], Company>,
   { email, password }: Login,
 ): Promise<void> {
-  await ensureOwner(db, clock.nowMs(), companies, { email, password, first_name: 'Demo', last_name: 'Merchant' });
+  await ensureOwner(db, clock.nowMs(), companies, {
+    email,
+    password,
+    first_name: 'Demo',
+    last_name: 'Merchant',
+    phone_number: '+15555550100',
+  });
 }
 
 /** A demo company from before there was a dashboard has a login that nobody can use yet. */

@@ -50,6 +50,12 @@ export function shortId(id: string): string {
 export const personName = (person: { first_name: string; last_name: string }): string =>
   `${person.first_name} ${person.last_name}`;
 
+/** As the service wants it, however it was written. */
+export function phoneDigits(text: string): string {
+  const clean = text.replaceAll(/[\s().-]/g, '');
+  return /^1?\d{10}$/.test(clean) ? `+1${clean.slice(-10)}` : clean;
+}
+
 export function cycleText(cycle: { interval: string; interval_count: number }): string {
   return cycle.interval_count === 1 ? `every ${cycle.interval}` : `every ${cycle.interval_count} ${cycle.interval}s`;
 }

@@ -48,9 +48,6 @@ CREATE TABLE memberships (
 );
 CREATE INDEX memberships_member ON memberships (company_id, member_id);
 
--- Whoever signs up is asked for no phone number.
-ALTER TABLE team_members ALTER COLUMN phone_number DROP NOT NULL;
-
 ALTER TABLE roles ADD COLUMN custom boolean NOT NULL DEFAULT false;
 -- What only people can do; the roles of companies that exist gain it.
 UPDATE roles SET permissions = permissions || CASE name

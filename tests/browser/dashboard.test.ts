@@ -134,6 +134,7 @@ describe('a merchant', () => {
     await field(auth.firstName).fill('Ada');
     await field(auth.lastName).fill('Lovelace');
     await field(auth.companyName).fill('Engines');
+    await field(auth.phone).fill('+1 (555) 123-4567');
     await field(auth.email).fill(merchant.email);
     await field(auth.password).fill(merchant.password);
     await button(auth.signUp).click();
@@ -276,7 +277,7 @@ describe('a member who was invited', () => {
     await field(team.firstName, dialog()).fill('Grace');
     await field(team.lastName, dialog()).fill('Hopper');
     await field(team.email, dialog()).fill('grace@example.com');
-    await field(team.phone, dialog()).fill('+15551234567');
+    await field(auth.phone, dialog()).fill('+15551234567');
     const role = await field(team.role, dialog()).locator('option', { hasText: 'Support' }).getAttribute('value');
     await field(team.role, dialog()).selectOption(role);
     await button(team.invite, dialog()).click();
@@ -436,7 +437,7 @@ describe('every page', () => {
       page = await opened.newPage();
       const person = { email: `axe-${colorScheme}@example.com`, password: 'nothing to mend here' };
       await page.request.post('/dashboard/sign_up', {
-        data: { ...person, first_name: 'A', last_name: 'X', company_name: 'E' },
+        data: { ...person, first_name: 'A', last_name: 'X', phone_number: '+15551234567', company_name: 'E' },
         headers: { origin: service.baseUrl },
       });
       for (const path of pagesOf(colorScheme)) await inspect(path);

@@ -62,6 +62,7 @@ export async function signUp(service: TestService, email?: string): Promise<Pers
       password: person.password,
       first_name: 'Ada',
       last_name: 'Lovelace',
+      phone_number: '+15551234567',
       company_name: 'Engines',
     },
   });

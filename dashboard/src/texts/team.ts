@@ -10,8 +10,6 @@ export const team = {
   firstName: 'First name',
   lastName: 'Last name',
   email: 'E-mail address',
-  phone: 'Phone',
-  phoneHint: 'A US number, such as +15551234567.',
   role: 'Role',
   accepted: 'Joined',
   changeRole: 'Change role',

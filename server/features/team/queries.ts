@@ -83,7 +83,7 @@ export interface MemberRow {
   email: string;
   first_name: string;
   last_name: string;
-  phone_number: string | null;
+  phone_number: string;
   status: 'pending' | 'active' | 'blocked';
   role_id: string;
   role_name: string;
@@ -241,16 +241,25 @@ export async function acceptInvitation(db: Queryable, companyId: string, hash: B
 export async function insertOwner(
   db: Queryable,
   companyId: string,
-  owner: { id: string; email: string; emailKey: string; first_name: string; last_name: string; at: Date },
+  owner: Pick<NewMember, 'id' | 'email' | 'email_key' | 'first_name' | 'last_name' | 'phone_number'> & { at: Date },
 ): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(
-    `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, status, role_id, invited_at,
-       accepted_at, updated_at)
-     SELECT company_id, $2, $3, $4, $5, $6, 'active', id, $7, $7, $7 FROM roles WHERE company_id = $1 AND name = 'Owner'
+    `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, phone_number, status, role_id,
+       invited_at, accepted_at, updated_at)
+     SELECT company_id, $2, $3, $4, $5, $6, $7, 'active', id, $8, $8, $8 FROM roles WHERE company_id = $1 AND name = 'Owner'
      ON CONFLICT (company_id, email_key) DO UPDATE SET status = 'active', role_id = EXCLUDED.role_id,
        accepted_at = COALESCE(team_members.accepted_at, EXCLUDED.accepted_at), updated_at = EXCLUDED.updated_at
      RETURNING id`,
-    [companyId, owner.id, owner.email, owner.emailKey, owner.first_name, owner.last_name, owner.at],
+    [
+      companyId,
+      owner.id,
+      owner.email,
+      owner.email_key,
+      owner.first_name,
+      owner.last_name,
+      owner.phone_number,
+      owner.at,
+    ],
   );
   return row?.id;
 }

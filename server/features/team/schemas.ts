@@ -3,7 +3,7 @@ import { memberPermissions } from '../../http/permissions.ts';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 
-const phone = Type.String({
+export const usPhone = Type.String({
   maxLength: 12,
   format: 'us-phone',
   description: 'A US number: `+1` and 10 digits.',
@@ -12,7 +12,7 @@ const phone = Type.String({
 const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['grace@example.com'] });
 
 export const teamMemberCreate = Type.Object(
-  { first_name: name(), last_name: name(), email, phone_number: phone, role_id: uuid() },
+  { first_name: name(), last_name: name(), email, phone_number: usPhone, role_id: uuid() },
   { additionalProperties: false, title: 'TeamMemberCreate' },
 );
 export type TeamMemberCreate = Static<typeof teamMemberCreate>;
@@ -25,10 +25,7 @@ export const teamMember = Type.Object(
     email,
     first_name: Type.String(),
     last_name: Type.String(),
-    phone_number: Type.Unsafe<string | null>({
-      ...nullable(phone),
-      description: 'Null for whoever signed up, instead of being invited.',
-    }),
+    phone_number: usPhone,
     status: Type.Enum([...memberStatuses]),
     role: Type.Object({ id: uuid(), name: Type.String() }),
     invited_at: timestamp(),

@@ -233,10 +233,10 @@ export async function addOwner(
   transaction: Queryable,
   companyId: string,
   nowMs: number,
-  person: { readonly email: string; readonly first_name: string; readonly last_name: string },
+  person: Omit<TeamMemberCreate, 'role_id'>,
 ): Promise<string> {
-  const emailKey = emailKeyOf(person.email);
-  const id = await insertOwner(transaction, companyId, { ...person, id: newId(nowMs), emailKey, at: new Date(nowMs) });
+  const owner = { ...person, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };
+  const id = await insertOwner(transaction, companyId, owner);
   if (!id) throw new Error(`company ${companyId} has no role of an owner`);
   return id;
 }

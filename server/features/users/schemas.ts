@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { name } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { usPhone } from '../team/schemas.ts';
 
 const closed = { additionalProperties: false } as const;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength });
@@ -10,7 +11,7 @@ const code = Type.Optional(Type.String({ minLength: 1, maxLength: 64 }));
 const token = Type.String({ minLength: 1, maxLength: 200 });
 
 export const signUp = Type.Object(
-  { email, password, first_name: name(), last_name: name(), company_name: name() },
+  { email, password, first_name: name(), last_name: name(), phone_number: usPhone, company_name: name() },
   closed,
 );
 export type SignUp = Static<typeof signUp>;

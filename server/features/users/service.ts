@@ -154,7 +154,7 @@ async function own(
   transaction: Database,
   nowMs: number,
   userId: string,
-  person: Person,
+  person: Omit<SignUp, 'password' | 'company_name'>,
   companies: Record<Company['mode'], Company>,
 ): Promise<void> {
   for (const { id } of [companies.live, companies.sandbox]) {

@@ -45,7 +45,7 @@ describe('signing up', () => {
     assert.ok(body.companies[0].permissions.includes('company:write'));
     const members = await person.in('GET', '/v1/team_members');
     assert.equal(members.body.data[0].email, person.email);
-    assert.equal(members.body.data[0].phone_number, null);
+    assert.equal(members.body.data[0].phone_number, '+15551234567');
   });
 
   it('gives a cookie that scripts cannot read and other sites do not send', async () => {
@@ -56,6 +56,7 @@ describe('signing up', () => {
         password: somePassword,
         first_name: 'A',
         last_name: 'B',
+        phone_number: '+15551234567',
         company_name: 'C',
       },
     });
@@ -85,6 +86,7 @@ describe('signing up', () => {
       password: somePassword,
       first_name: 'A',
       last_name: 'B',
+      phone_number: '+15551234567',
       company_name: 'C',
     };
     assertRefused(
@@ -101,7 +103,14 @@ describe('signing up', () => {
   ] as const) {
     it(`refuses a password that is ${why}`, async () => {
       const person = newPerson(service);
-      const body = { email: person.email, password, first_name: 'A', last_name: 'B', company_name: 'C' };
+      const body = {
+        email: person.email,
+        password,
+        first_name: 'A',
+        last_name: 'B',
+        phone_number: '+15551234567',
+        company_name: 'C',
+      };
       const reply = await person.call('POST', '/dashboard/sign_up', { body });
       assertRefused(reply, 400, 'validation_error');
       assert.equal(reply.body.error.field_errors[0].field, 'password');

@@ -4,6 +4,7 @@ import { call } from '../../api.ts';
 import { TextLink } from '../../components/button.tsx';
 import { FieldRow, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
+import { phoneDigits } from '../../format.ts';
 import { keepSession } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import type { Session } from '../../types.ts';
@@ -13,8 +14,12 @@ export function SignUpPage() {
   const client = useQueryClient();
   const navigate = useNavigate();
   const form = useForm({
-    initial: { first_name: '', last_name: '', company_name: '', email: '', password: '' },
-    send: (body, key) => call<Session>('POST', '/dashboard/sign_up', { body, key }),
+    initial: { first_name: '', last_name: '', company_name: '', email: '', phone_number: '', password: '' },
+    send: (draft, key) =>
+      call<Session>('POST', '/dashboard/sign_up', {
+        body: { ...draft, phone_number: phoneDigits(draft.phone_number) },
+        key,
+      }),
     onDone: (session) => {
       client.clear();
       keepSession(client, session);
@@ -38,6 +43,14 @@ export function SignUpPage() {
         </FieldRow>
         <TextField form={form} name="company_name" label={auth.companyName} autoComplete="organization" />
         <TextField form={form} name="email" label={auth.email} type="email" autoComplete="username" />
+        <TextField
+          form={form}
+          name="phone_number"
+          label={auth.phone}
+          hint={auth.phoneHint}
+          type="tel"
+          autoComplete="tel"
+        />
         <TextField
           form={form}
           name="password"

@@ -4,6 +4,8 @@ import { FieldRow, SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
+import { phoneDigits } from '../../format.ts';
+import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { RoleEntry, TeamMember } from '../../types.ts';
@@ -24,7 +26,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
     check: ({ role_id }) => ({ role_id: role_id === '' ? common.required : undefined }),
     send: (draft, key) =>
       call<TeamMember>('POST', '/v1/team_members', {
-        body: { ...draft, email: draft.email.trim(), phone_number: draft.phone_number.replaceAll(/[\s()-]/g, '') },
+        body: { ...draft, email: draft.email.trim(), phone_number: phoneDigits(draft.phone_number) },
         key,
       }),
     onDone: () => {
@@ -41,7 +43,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           <TextField form={form} name="last_name" label={team.lastName} />
         </FieldRow>
         <TextField form={form} name="email" label={team.email} type="email" />
-        <TextField form={form} name="phone_number" label={team.phone} hint={team.phoneHint} type="tel" />
+        <TextField form={form} name="phone_number" label={auth.phone} hint={auth.phoneHint} type="tel" />
         <SelectField form={form} name="role_id" label={team.role} choices={choicesOf(roles)} />
       </Form>
     </Dialog>

@@ -26,8 +26,8 @@ export interface TeamMember {
   email: string;
   first_name: string;
   last_name: string;
-  /** Null for whoever signed up, instead of being invited. */
-  phone_number: string | null;
+  /** A US number: `+1` and 10 digits. */
+  phone_number: string;
   status: 'pending' | 'active' | 'blocked';
   role: {
     id: string;
