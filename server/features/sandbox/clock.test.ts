@@ -715,7 +715,8 @@ describe('webhooks and the clock', () => {
     const startedMs = Date.now();
     const past = await pass({ by: { months: 6, days: 1 } });
     const tookMs = Date.now() - startedMs;
-    assert.ok(tookMs < 4 * second, `${tookMs} ms`);
+    // Two seconds for each of six renewals would be twelve.
+    assert.ok(tookMs < 9 * second, `${tookMs} ms`);
     assert.equal(past.happened.filter(({ type }: Json) => type === 'subscription.charged').length, 6);
     assert.equal(good.received.filter(({ event }) => event.type === 'subscription.charged').length, 6);
   });
