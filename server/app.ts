@@ -174,7 +174,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountGuides(app);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
-  mountMailbox(app, dependencies.baseUrl, config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize));
+  mountMailbox(app, config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize));
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,

@@ -14,13 +14,11 @@ export interface SessionCookie {
 
 const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
 
-/** The name of the machine itself, as it is written in an address. */
-export function isLocalName(name: string): boolean {
-  const host = name.replaceAll(/^\[|\]$/g, '');
+/** Asked for by the name of the machine itself. */
+export function hasLocalName(request: FastifyRequest): boolean {
+  const host = request.hostname.replaceAll(/^\[|\]$/g, '');
   return host === 'localhost' || isLoopback(host);
 }
-
-export const hasLocalName = (request: FastifyRequest): boolean => isLocalName(request.hostname);
 
 const forwarding = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 

@@ -137,7 +137,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
-    baseUrl: config.SVC_BASE_URL ?? 'http://service.test',
+    baseUrl: 'http://service.test',
     db: apiDb,
     clock,
     log,
