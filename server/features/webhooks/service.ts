@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
@@ -59,7 +60,7 @@ const invalidUrl = (why: string): ApiError =>
   new ApiError('webhook_endpoint_invalid', `The URL of an endpoint ${why}.`, { param: 'url' });
 
 /** Says what is wrong now; where it really leads is checked again at every connection. */
-async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
+async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw invalidUrl('must be a URL, such as https://shop.example.com/webhooks');
   if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
@@ -70,7 +71,7 @@ async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependenci
     if (!isAllowed(host)) throw notPublic;
   } else {
     // A name that does not resolve yet may do so tomorrow.
-    const addresses = await outbound.resolve(host).catch(() => []);
+    const addresses = await lookup(host, { all: true }).catch(() => []);
     if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
   }
   if (url.href.length > limits.urlLength) throw invalidUrl(`must have at most ${limits.urlLength} characters`);
@@ -83,7 +84,7 @@ export interface PreparedUrl {
 
 /** Before the transaction, since a name has to be looked up. */
 export async function prepareUrl(dependencies: WebhookDependencies, url: string | undefined): Promise<PreparedUrl> {
-  return { url: url === undefined ? undefined : await checkUrl(url, dependencies) };
+  return { url: url === undefined ? undefined : await checkUrl(url, dependencies.isAllowed) };
 }
 
 export async function createEndpoint(

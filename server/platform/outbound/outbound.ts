@@ -1,9 +1,8 @@
-import type { LookupAddress } from 'node:dns';
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
-import { createNames, type ResolveName } from './names.ts';
 
 /**
  * Requests to addresses that others chose. The address that is really connected to is checked, so neither a name that
@@ -24,8 +23,6 @@ export type OutboundResult =
 
 export interface Outbound {
   post(request: OutboundRequest): Promise<OutboundResult>;
-  /** Where a name leads now, wherever that is. */
-  readonly resolve: ResolveName;
   close(): Promise<void>;
 }
 
@@ -33,7 +30,7 @@ export interface OutboundOptions {
   readonly isAllowed: AddressCheck;
   /** Extra certificate authorities, as PEM. */
   readonly certificates?: readonly string[];
-  readonly resolve?: ResolveName;
+  readonly resolve?: typeof resolveAll;
   /** For the name, the connection and its encryption together. */
   readonly connectTimeoutMs?: number;
 }
@@ -42,13 +39,17 @@ class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
+function resolveAll(hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void): void {
+  dnsLookup(hostname, { all: true }, (error, addresses) => done(error, addresses ?? []));
+}
+
 const idleConnectionMs = 10_000;
 const connectionsPerOrigin = 100;
 
 export function createOutbound({
   isAllowed,
   certificates,
-  resolve = createNames(),
+  resolve = resolveAll,
   connectTimeoutMs = 10_000,
 }: OutboundOptions): Outbound {
   const refused = (): AddressRefused => new AddressRefused('the address is not a public one');
@@ -58,16 +59,13 @@ export function createOutbound({
     options: { all?: boolean },
     done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
   ): void => {
-    resolve(hostname).then(
-      (addresses) => {
-        const allowed = addresses.filter(({ address }) => isAllowed(address));
-        const [first] = allowed;
-        if (!first) done(refused(), []);
-        else if (options.all) done(null, allowed);
-        else done(null, first.address, first.family);
-      },
-      (error: Error) => done(error, []),
-    );
+    resolve(hostname, (error, addresses) => {
+      const allowed = addresses.filter(({ address }) => isAllowed(address));
+      const [first] = allowed;
+      if (error || !first) done(error ?? refused(), []);
+      else if (options.all) done(null, allowed);
+      else done(null, first.address, first.family);
+    });
   };
   const connect = buildConnector({
     timeout: connectTimeoutMs,
@@ -95,7 +93,6 @@ export function createOutbound({
 
   return {
     post: (request) => exchange(agent, request),
-    resolve,
     close: () => agent.destroy(),
   };
 }
@@ -164,9 +161,6 @@ const messages: Readonly<Record<string, string>> = {
   ADDRESS_REFUSED: 'the address is not a public one',
   ENOTFOUND: 'the name does not resolve',
   EAI_AGAIN: 'the name does not resolve',
-  ETIMEOUT: 'the name does not resolve',
-  ESERVFAIL: 'the name does not resolve',
-  EREFUSED: 'the name does not resolve',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   UND_ERR_SOCKET: 'the connection was closed',
