@@ -207,8 +207,10 @@ describe('an endpoint', () => {
 
   it('is one of at most 50 of a company, also when many are made at once', async () => {
     const busy = await newSubscriber(service);
+    // Nobody has to be asked where it is.
+    const url = 'https://1.1.1.1/hook';
     const made = await Promise.all(
-      Array.from({ length: 56 }, () => busy.call('POST', path, { body: { url: publicUrl, enabled_events: ['*'] } })),
+      Array.from({ length: 56 }, () => busy.call('POST', path, { body: { url, enabled_events: ['*'] } })),
     );
     const refused = made.filter(({ status }) => status !== 201);
     assert.equal(refused.length, 6);
