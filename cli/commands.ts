@@ -41,6 +41,23 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
     {
+      name: 'migrate',
+      summary: 'brings the database up to this version of the program, as a start does',
+      more: 'For services that log in to their database as svc_api: run it as the owner, before they start.',
+      load: async () => (await import('./migrate.ts')).migrateCommand,
+    },
+    {
+      name: 'mails',
+      summary: 'shows the latest mails, also those that no mail server was there for',
+      load: async () => (await import('./mails.ts')).mailsCommand,
+    },
+    {
+      name: 'vault keys',
+      summary: 'prints keys for SVC_VAULT_KEYS: those that are set there, and a new one',
+      more: 'Stores nothing. Where none are set it prints the first ones.',
+      load: async () => (await import('./vault.ts')).vaultCommand,
+    },
+    {
       name: 'vault rotate',
       summary: 'gives the vault new keys, and rewraps every card with them',
       more: 'Works while the service runs. Keep a backup of the keys afterwards.',
