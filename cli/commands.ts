@@ -63,6 +63,12 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       more: 'Works while the service runs. Keep a backup of the keys afterwards.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
+    {
+      name: 'vault reset',
+      summary: 'lets the next start make new keys, when the first ones were lost before any card was stored',
+      more: 'Stop the service first. Refuses where there is anything that only the lost keys open.',
+      load: async () => (await import('./vault.ts')).vaultCommand,
+    },
   ],
   'While you build': [
     {
@@ -215,7 +221,12 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'completion',
       takes: 'bash|zsh|fish',
       summary: 'prints what your shell needs to complete these commands',
-      examples: ['source <(npx svc completion bash)', 'npx svc completion fish > ~/.config/fish/completions/svc.fish'],
+      more: 'In the folder of the program, or with a line like these in ~/.bashrc, ~/.zshrc or config.fish. Completes `svc` and `npx svc`.',
+      examples: [
+        'source <(npx svc completion bash)',
+        'source <(npx svc completion zsh)',
+        'npx svc completion fish | source',
+      ],
       load: async () => (await import('./completion.ts')).completionCommand,
     },
   ],

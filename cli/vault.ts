@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../server/config.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
-import { findKeyStore, rememberKeys } from '../server/vault/open-key-store.ts';
+import { findKeyStore, forgetKeys, rememberKeys } from '../server/vault/open-key-store.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import { rotate } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
@@ -11,11 +11,17 @@ import type { Flags } from './options.ts';
 // A call that took its key just before the new one was there may still be storing its card.
 const runningCallsMs = 1_000;
 
-/** `vault rotate` works while the service runs; `vault keys` only prints. */
+/** `vault rotate` works while the service runs; `vault keys` only prints; `vault reset` is for a vault without cards. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
   if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
-  if (action !== 'rotate') throw new CommandError('Say what to do: vault rotate or vault keys.');
   const config = loadConfig(process.env);
+  if (action === 'reset') {
+    if (await withVaultDatabase(config, forgetKeys)) return 'Done: the next start of the vault makes new keys.\n';
+    throw new CommandError(
+      'There are cards or connected processors that only the present keys open. Nothing was changed.',
+    );
+  }
+  if (action !== 'rotate') throw new CommandError('Say what to do: vault keys, vault rotate or vault reset.');
   return withVaultDatabase(config, async (db) => {
     const keys = await findKeyStore(config, db);
     if (!config.SVC_VAULT_KEYS) {

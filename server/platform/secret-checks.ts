@@ -34,3 +34,7 @@ export async function compareSecrets(
   const absent = known.filter(({ name }) => !keys.has(name));
   return { different: different.map(({ name }) => name), absent: absent.map(({ name }) => name) };
 }
+
+export async function forgetSecrets(db: Queryable, table: Table): Promise<void> {
+  await db.query(`DELETE FROM ${table}`);
+}

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigurationError } from '../config.ts';
 import type { Queryable } from '../platform/database.ts';
-import { compareSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
+import { compareSecrets, forgetSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
 import { fileKeyStore, fixedKeyStore, type KeyStore, type Mode } from './key-store.ts';
-import { hasCards, hasCardsOfKey } from './queries.ts';
+import { hasCards, hasCardsOfKey, hasConnections } from './queries.ts';
 
 const table = 'vault.secret_checks';
 const modes: readonly Mode[] = ['sandbox', 'live'];
@@ -13,16 +13,23 @@ const sourceOf = (config: Config): string => (config.SVC_VAULT_KEYS ? 'SVC_VAULT
 
 /** For the vault itself: a vault that has no keys and no cards yet makes its keys. */
 export async function openKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
+  const isNew = !(await hasCards(db));
   const { absent: known } = await compareSecrets(db, table, new Map());
+  if (isNew && known.length > 0 && !hasKeys(config)) throw new ConfigurationError(madeElsewhere(config));
   const store = config.SVC_VAULT_KEYS
     ? fixedKeyStore(config.SVC_VAULT_KEYS)
-    : await fileKeyStore(fileOf(config), { create: known.length === 0 && !(await hasCards(db)) });
+    : await fileKeyStore(fileOf(config), { create: isNew });
   await checkKeys(config, db, store);
   await rememberKeys(db, store);
   // Another vault may have begun at the same moment, with keys of its own.
   await checkKeys(config, db, store);
   return store;
 }
+
+const madeElsewhere = (config: Config): string =>
+  `There are no keys of the vault in ${config.dataDir}, and an earlier start has made them elsewhere. Put its vault.keys ` +
+  'here, or use its SVC_DATA_DIR. If they are lost, no card is lost with them, since none was stored yet: ' +
+  '`npm run svc -- vault reset` lets the next start make new ones.';
 
 /** Whether this process has the keys, right or wrong. */
 export const hasKeys = (config: Config): boolean => Boolean(config.SVC_VAULT_KEYS) || existsSync(fileOf(config));
@@ -45,6 +52,13 @@ export async function findKeyStore(config: Config, db: Queryable): Promise<KeySt
 /** Others that open this database are told which keys are the right ones. */
 export async function rememberKeys(db: Queryable, store: KeyStore): Promise<void> {
   await rememberSecrets(db, table, await keysOf(store));
+}
+
+/** Lets a vault without cards begin anew; says whether it could. */
+export async function forgetKeys(db: Queryable): Promise<boolean> {
+  if ((await hasCards(db)) || (await hasConnections(db))) return false;
+  await forgetSecrets(db, table);
+  return true;
 }
 
 async function checkKeys(config: Config, db: Queryable, store: KeyStore): Promise<void> {

@@ -155,3 +155,7 @@ export async function hasCardsOfKey(db: Queryable, mode: Mode, version: number):
   ]);
   return found.length > 0;
 }
+
+export async function hasConnections(db: Queryable): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM vault.processor_connections LIMIT 1')).length > 0;
+}
