@@ -183,7 +183,7 @@ export const settings = {
   SVC_WEBHOOK_CA: optional('File with further certificate authorities (PEM) that receivers of webhooks may have.'),
   SMTP_URL: secretUrl(
     ['smtp', 'smtps'],
-    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept and shown at `/mailbox`, to the machine itself.',
+    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept, for `svc mails` and, on your own machine, the page `/mailbox`.',
   ),
   SVC_SIGN_UP: choice(
     'on',
