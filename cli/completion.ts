@@ -1,6 +1,6 @@
 import { CommandError } from './command-error.ts';
 import { type Command, commands, commandsUnder, optionsOf } from './commands.ts';
-import { declarationOf } from './options.ts';
+import { declarationOf, type OptionName, options } from './options.ts';
 
 /** Completion is written out whole: asking this program at every key stroke would be felt. */
 
@@ -16,6 +16,15 @@ function secondWords(first: string): string[] {
   });
 }
 
+/** Words that an option takes, where its help names all of them: `secret|publishable`. */
+function valuesOf(name: OptionName): string[] {
+  const { value = '' } = declarationOf(name);
+  return /^[A-Za-z]+(\|[A-Za-z]+)+$/.test(value) ? value.split('|').filter((word) => word !== 'ID') : [];
+}
+
+const takesValue = (name: OptionName): boolean => declarationOf(name).value !== undefined;
+const allOptions = Object.keys(options) as OptionName[];
+
 function bash(): string {
   const second = firstWords.map((word) => `    ${word}) words="${secondWords(word).join(' ')}" ;;`);
   const later = commands.map((command) => {
@@ -24,14 +33,24 @@ function bash(): string {
   });
   // The two-word names first: a pattern for one word takes anything behind it.
   const ordered = later.toSorted((left, right) => Number(left.includes('*')) - Number(right.includes('*')));
+  const chosen = allOptions
+    .filter((name) => valuesOf(name).length > 0)
+    .map((name) => `    --${name}) words="${valuesOf(name).join(' ')}" ;;`);
+  // What is free text is left to the shell, which offers files.
+  const free = allOptions.filter((name) => takesValue(name) && valuesOf(name).length === 0);
   return `_svc() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords.join(' ')}"
-  elif [ "$COMP_CWORD" -eq 2 ]; then case "\${COMP_WORDS[1]}" in
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=""
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${firstWords.join(' ')} --help"
+  else case "$prev" in
+${chosen.join('\n')}
+    ${free.map((name) => `--${name}`).join('|')}) return ;;
+    *) if [ "$COMP_CWORD" -eq 2 ]; then case "\${COMP_WORDS[1]}" in
 ${second.join('\n')}
-  esac
-  else case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
+    esac
+    else case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
 ${ordered.join('\n')}
+    esac
+    fi ;;
   esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -47,30 +66,54 @@ complete -o default -F _svc_npx npx
 `;
 }
 
-const zsh = (): string => `autoload -U +X bashcompinit && bashcompinit\n${bash()}`;
+/** Completion of zsh itself has to be on, which a bare configuration does not do. */
+const zsh = (): string =>
+  `(( \${+functions[compdef]} )) || { autoload -U compinit && compinit }
+autoload -U +X bashcompinit && bashcompinit
+${bash()}`;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
+/** `svc` and `npx svc` are completed by the same lines: what stands before the command is taken away first. */
 function fish(): string {
+  const [has, hasNot] = ['__svc_seen', 'not __svc_seen'];
   const lines = commands.flatMap((command) => {
     const [first = '', second] = command.name.split(' ');
-    const here = second
-      ? `'__fish_seen_subcommand_from ${first}; and __fish_seen_subcommand_from ${second}'`
-      : `'__fish_seen_subcommand_from ${first}'`;
+    const here = second ? `'${has} ${first} ${second}'` : `'${has} ${first}'`;
     const word = second
-      ? `complete -c svc -n '__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${second}' -a ${second} -d ${quoted(command.summary)}`
-      : `complete -c svc -n __fish_use_subcommand -a ${first} -d ${quoted(command.summary)}`;
+      ? `complete -c svc -n '${has} ${first}; and test (count (__svc_words)) -eq 1' -a ${second} -d ${quoted(command.summary)}`
+      : `complete -c svc -n '${hasNot}' -a ${first} -d ${quoted(command.summary)}`;
     const choices = choicesOf(command).map((choice) => `complete -c svc -n ${here} -a ${choice}`);
     const flags = optionsOf(command).map((name) => {
-      const { value, describe } = declarationOf(name);
-      return `complete -c svc -n ${here} -l ${name}${value ? ' -r' : ''} -d ${quoted(describe)}`;
+      const { describe } = declarationOf(name);
+      const values = valuesOf(name);
+      const value = values.length > 0 ? ` -x -a ${quoted(values.join(' '))}` : name === 'state' ? ' -r -F' : ' -x';
+      return `complete -c svc -n ${here} -l ${name}${takesValue(name) ? value : ''} -d ${quoted(describe)}`;
     });
     return [word, ...choices, ...flags];
   });
   const groups = firstWords
     .filter((word) => !commands.some(({ name }) => name === word))
-    .map((word) => `complete -c svc -n __fish_use_subcommand -a ${word}`);
-  return `complete -c svc -f\n${[...groups, ...lines].join('\n')}\n`;
+    .map((word) => `complete -c svc -n '${hasNot}' -a ${word}`);
+  return `# The words after svc that are no options; and whether they begin with these, or whether there is any.
+function __svc_words
+  for word in (commandline -opc)[2..-1]
+    string match -q -- '-*' $word; or echo $word
+  end
+end
+function __svc_seen
+  set -l words (__svc_words)
+  test (count $argv) -eq 0; and test (count $words) -gt 0; and return
+  test (count $argv) -gt 0; and test "$words[1..$(count $argv)]" = "$argv"
+end
+complete -c svc -f
+${[...groups, ...lines].join('\n')}
+complete -c npx -n 'test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = svc' -f -a '(__svc_npx)'
+function __svc_npx
+  set -l words (commandline -opc)[2..-1]
+  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+end
+`;
 }
 
 const shells: Readonly<Record<string, () => string>> = { bash, zsh, fish };

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../server/config.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { explainDatabase } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
-import { loadMasterSecret } from '../server/platform/master-secret.ts';
-import { migrate } from '../server/platform/migrations.ts';
+import { checkMasterSecret, loadMasterSecret } from '../server/platform/master-secret.ts';
+import { requireMigrated } from '../server/platform/migrations.ts';
 import { deriveKey } from '../server/platform/secret.ts';
 import { CommandError } from './command-error.ts';
 
@@ -18,8 +19,23 @@ export interface Connected {
 /** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
 export async function withDatabase<Result>(work: (connected: Connected) => Promise<Result>): Promise<Result> {
   const config = loadConfig(process.env);
+  return withConnection(config, async (connectionString) => {
+    await requireMigrated(connectionString).catch(explainDatabase('DATABASE_URL'));
+    const masterSecret = await loadMasterSecret(config);
+    return withPool(connectionString, async (db) => {
+      await checkMasterSecret(db, masterSecret);
+      return work({ db, pepper: deriveKey(masterSecret, 'api-keys'), config });
+    });
+  });
+}
+
+/** The database as its owner, whatever its schema is. */
+export async function withConnection<Result>(
+  config: Config,
+  work: (connectionString: string) => Promise<Result>,
+): Promise<Result> {
   const url = config.DATABASE_URL?.reveal();
-  if (url) return connect(url, work);
+  if (url) return work(url);
   if (!existsSync(join(config.dataDir, 'postgres'))) {
     throw new CommandError(`There is no data in ${config.dataDir} yet. Run npm start first, or set DATABASE_URL.`);
   }
@@ -27,27 +43,28 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   // Whoever holds the lock answers for the server: a running service does, and keeps it.
   const lock = await acquireSingleInstanceLock(postgres.connectionString);
   try {
-    return await connect(postgres.connectionString, work);
+    return await work(postgres.connectionString);
   } finally {
     if (lock) {
       await lock.release();
       await postgres.stop();
     }
   }
+}
 
-  async function connect(connectionString: string, use: typeof work): Promise<Result> {
-    await migrate(connectionString);
-    const masterSecret = await loadMasterSecret(config);
-    const db = openDatabase({
-      connectionString,
-      poolSize: 1,
-      applicationName: 'svc command',
-      onError: () => undefined,
-    });
-    try {
-      return await use({ db, pepper: deriveKey(masterSecret, 'api-keys'), config });
-    } finally {
-      await db.close();
-    }
+export async function withPool<Result>(
+  connectionString: string,
+  work: (db: DatabasePool) => Promise<Result>,
+): Promise<Result> {
+  const db = openDatabase({
+    connectionString,
+    poolSize: 1,
+    applicationName: 'svc command',
+    onError: () => undefined,
+  });
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
   }
 }

@@ -131,7 +131,7 @@ describe('the doctor', () => {
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
     const healthy = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env });
-    assert.match(healthy.stdout, /Nothing is wrong: 15 checks/);
+    assert.match(healthy.stdout, /Nothing is wrong: 16 checks/);
     await service.db.query('UPDATE coupons SET used = used + 1');
     const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
     await service.db.query('UPDATE coupons SET used = used - 1');

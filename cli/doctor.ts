@@ -1,7 +1,9 @@
 import type { Queryable } from '../server/platform/database.ts';
+import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
+import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 /** `doctor`: holds a database against what must always be true of it. Reads only; exits with 1 when something is wrong. */
@@ -34,22 +36,27 @@ export async function examine(db: Queryable): Promise<Finding[]> {
   return findings;
 }
 
+/** Beside those of the database: the keys of the vault. The master secret is looked at before every command. */
+const checkCount = checks.length + 1;
+
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db }) => {
-    const findings = await examine(db);
+  return withDatabase(async (connected) => {
+    const findings = await examine(connected.db);
+    const keys = await wrongKeys(connected);
+    if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });
     if (findings.length === 0) {
-      return flags.json
-        ? `${JSON.stringify({ healthy: true, findings })}\n`
-        : `Nothing is wrong: ${checks.length} checks.\n`;
+      if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
+      const unseen = hasKeys(connected.config) ? '' : ' The keys of the vault are not here, and were not looked at.';
+      return `Nothing is wrong: ${checkCount} checks.${unseen}\n`;
     }
     if (flags.json) throw new CommandError(JSON.stringify({ healthy: false, findings }));
     const lines = findings.flatMap(({ means, count, examples }) => [
       `${count} × ${means}`,
       ...examples.map((example) => `    ${example}`),
-      ...(count > examples.length ? [`    and ${count - examples.length} more`] : []),
+      ...(count > examples.length && examples.length > 0 ? [`    and ${count - examples.length} more`] : []),
     ]);
     throw new CommandError(
-      [...lines, '', `${findings.length} of ${checks.length} checks found something wrong.`].join('\n'),
+      [...lines, '', `${findings.length} of ${checkCount} checks found something wrong.`].join('\n'),
     );
   });
 }

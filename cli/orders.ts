@@ -4,27 +4,28 @@ import { subscriptionBilling } from '../server/features/subscriptions/service.ts
 import { systemClock } from '../server/platform/clock.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
-import { openKeyStore } from '../server/vault/open-key-store.ts';
-import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 /** `orders void ID`: takes back a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Say what to do: orders void ID.');
-  return withDatabase(async ({ db, config }) => {
+  return withDatabase(async (connected) => {
+    const { db } = connected;
     const company = await chosenCompany(db, flags.company);
-    const vault = localVault(db, await openKeyStore(config, db));
     const log = createLog('warn', process.stderr);
-    const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log, billing: subscriptionBilling });
     const nowMs = systemClock.nowMs() + company.clockOffsetMs;
-    try {
-      const order = await orders.void({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());
-      return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} is voided.\n`;
-    } catch (error) {
-      throw error instanceof ApiError ? new CommandError(error.message) : error;
-    }
+    return withVault(connected, async (vault) => {
+      const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log, billing: subscriptionBilling });
+      try {
+        const order = await orders.void({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());
+        return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} is voided.\n`;
+      } catch (error) {
+        throw error instanceof ApiError ? new CommandError(error.message) : error;
+      }
+    });
   });
 }

@@ -1,23 +1,23 @@
 import { updateProcessor } from '../server/features/companies/service.ts';
 import { Secret } from '../server/platform/secret.ts';
-import { openKeyStore } from '../server/vault/open-key-store.ts';
-import { connectProcessor, disconnectProcessor } from '../server/vault/processors/connections.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
 /** `processors connect|disconnect`: who charges the cards of a live company. */
 export async function processorsCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db, config }) => {
+  return withDatabase(async (connected) => {
+    const { db } = connected;
     const company = await chosenCompany(db, flags.company ?? 'live');
     if (company.mode !== 'live')
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
       await updateProcessor(db, company.id, null);
-      await disconnectProcessor(db, company.id);
+      await withVault(connected, (vault) => vault.connect(company.id, null));
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -33,7 +33,7 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (connection.requestLifeMs <= connection.timeoutMs) {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
-    await connectProcessor(db, await openKeyStore(config, db), company.id, connection);
+    await withVault(connected, (vault) => vault.connect(company.id, connection));
     await updateProcessor(db, company.id, 'acquirer');
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;

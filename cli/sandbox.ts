@@ -1,11 +1,10 @@
 import { CardNumber } from '../server/vault/card-number.ts';
-import { openKeyStore } from '../server/vault/open-key-store.ts';
 import { type FailureCode, failureReasons } from '../server/vault/processors/processor.ts';
 import { setDecline } from '../server/vault/processors/sandbox/queries.ts';
-import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
+import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
@@ -19,11 +18,13 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
   if (code !== 'none' && !isFailureCode(code)) {
     throw new CommandError(`--code is none or one of ${Object.keys(failureReasons).join(', ')}.`);
   }
-  return withDatabase(async ({ db, config }) => {
+  return withDatabase(async (connected) => {
+    const { db } = connected;
     const company = await chosenCompany(db, flags.company ?? 'demo');
     if (company.mode !== 'sandbox') throw new CommandError('Only a sandbox company has numbers of its own.');
-    const vault = localVault(db, await openKeyStore(config, db));
-    const fingerprint = await vault.fingerprint(company.id, 'sandbox', new CardNumber(digits));
+    const fingerprint = await withVault(connected, (vault) =>
+      vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
+    );
     await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -85,6 +86,8 @@ describe('completion', () => {
     assert.deepEqual(await complete('listen', '--f'), ['--forward-to', '--from-cursor']);
     assert.deepEqual(await complete('listen', '--json', '--c'), ['--customer']);
     assert.deepEqual(await complete('completion', 'f'), ['fish']);
+    assert.deepEqual(await complete('keys', 'create', '--kind', ''), ['secret', 'publishable']);
+    assert.deepEqual(await complete('keys', 'create', '--name', ''), ['']);
     assert.deepEqual(await completeWith('_svc_npx', 'npx svc', ['keys', 'r']), ['revoke']);
     assert.deepEqual(await completeWith('_svc_npx', 'npx other', ['keys', 'r']), ['']);
   });
@@ -99,6 +102,57 @@ describe('completion', () => {
         words.every((word) => zsh.includes(word)),
         name,
       );
+    }
+  });
+});
+
+const without = (shell: string): string | false =>
+  (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, shell)))
+    ? false
+    : `${shell} is not here`;
+
+describe('completion in a real shell', () => {
+  test('works in fish, for svc and for npx svc', { skip: without('fish') }, async () => {
+    const complete = async (line: string): Promise<string[]> => {
+      const script = `$argv[1] cli/svc.ts completion fish | source; complete -C ${JSON.stringify(line)}`;
+      const { stdout } = await run('fish', ['--no-config', '-c', script, process.execPath], { cwd: root });
+      return stdout
+        .split('\n')
+        .map((found) => found.split('\t')[0] ?? '')
+        .filter((word) => word !== '');
+    };
+    for (const program of ['svc', 'npx svc']) {
+      assert.deepEqual(await complete(`${program} li`), ['listen']);
+      assert.deepEqual(await complete(`${program} keys `), ['create', 'list', 'revoke']);
+      assert.deepEqual(await complete(`${program} keys create --e`), ['--expires-in']);
+      assert.deepEqual(await complete(`${program} keys create --company live --kind `), ['publishable', 'secret']);
+      assert.deepEqual(await complete(`${program} listen --events `), []);
+    }
+  });
+
+  test('works in a zsh that has no configuration', { skip: without('zsh') }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-zsh-'));
+    const said = `svc() { print -r -- "called svc $*." }; npx() { print -r -- "called npx $*." }
+      zle-line-init() { print -r -- listening }; zle -N zle-line-init`;
+    await writeFile(join(folder, 'svc.zsh'), `${(await svc({}, 'completion', 'zsh')).stdout}\n${said}\n`);
+    // Typed into a terminal of its own, since zsh completes nowhere else.
+    const script = `zmodload zsh/zpty; zpty shell 'zsh -f -i'
+      zpty -w shell "PS1=; source $1/svc.zsh"
+      zpty -r shell seen '*listening*'
+      for part in "\${(@s:_:)2}"; do zpty -n -w shell "$part"$'\\t'; sleep 0.3; done
+      zpty -n -w shell $'\\n'
+      zpty -r shell seen '*called*.*' && print -r -- "$seen"`;
+    // Each part is followed by a tabulator, and a moment: zsh takes what comes all at once for pasted text.
+    const called = async (line: string): Promise<string | undefined> => {
+      const environment = { env: { ...process.env, HOME: folder, TERM: 'dumb' }, timeout: 20_000 };
+      const { stdout } = await run('zsh', ['-f', '-c', script, 'zsh', folder, line], environment);
+      return /called (.*?) *\./.exec(stdout)?.[1];
+    };
+    try {
+      assert.equal(await called('svc li'), 'svc listen');
+      assert.equal(await called('npx svc keys cr_--ki_pu'), 'npx svc keys create --kind publishable');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
     }
   });
 });

@@ -73,9 +73,18 @@ async function main(): Promise<void> {
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
+/** Settings that cannot be right, and databases that cannot be used, are for the person at the keyboard to mend. */
+const ofTheSettings = new Set([
+  'ConfigurationError',
+  'UnusableDatabaseError',
+  'NewerDatabaseError',
+  'OlderDatabaseError',
+  'NotOwnerError',
+]);
+
 main().catch((error: Error) => {
-  // A setting that cannot be right is a mistake of the person at the keyboard too.
-  const expected = error instanceof CommandError || error.constructor.name === 'ConfigurationError';
+  // By their names, since what declares them is loaded only where it is needed.
+  const expected = error instanceof CommandError || ofTheSettings.has(error.constructor.name);
   const message = expected ? error.message : (error.stack ?? String(error));
   const asJson = process.argv.includes('--json') && !isJson(message);
   process.stderr.write(`${asJson ? JSON.stringify({ error: { message } }) : message}\n`);

@@ -1,23 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openKeyStore } from '../server/vault/open-key-store.ts';
+import { loadConfig } from '../server/config.ts';
+import { nextKeys } from '../server/vault/key-store.ts';
+import { findKeyStore, forgetKeys, rememberKeys } from '../server/vault/open-key-store.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
 import { rotate } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
-import { withDatabase } from './connect.ts';
+import { withVaultDatabase } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 // A call that took its key just before the new one was there may still be storing its card.
 const runningCallsMs = 1_000;
 
-/** `vault rotate`: works while the service runs. */
+/** `vault rotate` works while the service runs; `vault keys` only prints; `vault reset` is for a vault without cards. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'rotate') throw new CommandError('Say what to do: vault rotate.');
-  return withDatabase(async ({ db, config }) => {
-    const keys = await openKeyStore(config, db);
+  if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
+  const config = loadConfig(process.env);
+  if (action === 'reset') {
+    if (await withVaultDatabase(config, forgetKeys)) return 'Done: the next start of the vault makes new keys.\n';
+    throw new CommandError(
+      'There are cards or connected processors that only the present keys open. Nothing was changed.',
+    );
+  }
+  if (action !== 'rotate') throw new CommandError('Say what to do: vault keys, vault rotate or vault reset.');
+  return withVaultDatabase(config, async (db) => {
+    const keys = await findKeyStore(config, db);
     if (!config.SVC_VAULT_KEYS) {
       await keys.addKeys();
       await sleep(runningCallsMs);
     }
+    await rememberKeys(db, keys);
     const progress = (count: number): void => void process.stderr.write(`${count} cards rewrapped\n`);
     const counts = {
       sandbox: await rotate(db, keys, 'sandbox', progress),
@@ -25,6 +36,6 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
     };
     await rewrapConnections(db, keys);
     if (flags.json) return `${JSON.stringify(counts)}\n`;
-    return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards are on the newest key. Keep a backup of the keys.\n`;
+    return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards were moved to the newest key. Keep a backup of the keys.\n`;
   });
 }

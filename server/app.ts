@@ -59,7 +59,7 @@ import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
-import { sessionCookie } from './http/session-cookie.ts';
+import { isLocalName, sessionCookie } from './http/session-cookie.ts';
 import { mountUserRoutes } from './http/user-routes.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Clock } from './platform/clock.ts';
@@ -174,7 +174,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountGuides(app);
   await mountReference(app, routes, dependencies.baseUrl);
   await mountCardFields(app, dependencies.cardFields);
-  mountMailbox(app, config.SMTP_URL ? undefined : () => findLatestMails(db, mailboxSize));
+  mountMailbox(app, showsMailbox(config) ? () => findLatestMails(db, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,
@@ -187,6 +187,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
 }
 
 const mailboxSize = 100;
+
+/**
+ * Where mails are not sent, and on a machine that is nobody's but the reader's: a proxy that names no client makes the
+ * whole world look as if it sat at this machine, and mails hold links that open accounts.
+ */
+function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
+  return !SMTP_URL && (!SVC_BASE_URL || isLocalName(new URL(SVC_BASE_URL).hostname));
+}
 
 type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'> &
   Pick<ClockDependencies, 'forgetAccess'> & { readonly team: TeamDependencies };

@@ -153,8 +153,8 @@ export const settings = {
   DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'PostgreSQL 15 or newer to use instead of the embedded one.'),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
-    'The vault’s own login to the same database. Default: `DATABASE_URL`, with less protection; the embedded ' +
-      'PostgreSQL has a login for each.',
+    'The vault’s own login to the same database; all that a process with the role `vault` alone needs. Default: ' +
+      '`DATABASE_URL`, with less protection; the embedded PostgreSQL has a login for each.',
   ),
   SVC_VAULT_KEYS: secret(
     'The vault’s keys as JSON, instead of the file `$SVC_DATA_DIR/vault.keys` that the first start makes.',
@@ -167,6 +167,12 @@ export const settings = {
     65535,
     'Port on which a process with the role `vault` and a SVC_VAULT_TOKEN serves it.',
   ),
+  SVC_HEALTH_PORT: integer(
+    0,
+    0,
+    65535,
+    'Port for `/healthz`, `/readyz` and `/metrics` of a process with the role `worker` and without `api`; `0` for none.',
+  ),
   SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
   SVC_TRUST_PROXY: addressRanges(
     'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
@@ -177,7 +183,7 @@ export const settings = {
   SVC_WEBHOOK_CA: optional('File with further certificate authorities (PEM) that receivers of webhooks may have.'),
   SMTP_URL: secretUrl(
     ['smtp', 'smtps'],
-    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept and shown at `/mailbox`, to the machine itself.',
+    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept, for `svc mails` and, on your own machine, the page `/mailbox`.',
   ),
   SVC_SIGN_UP: choice(
     'on',
@@ -262,11 +268,15 @@ function contradictions(config: Config): string[] {
   if (needsVault && !(config.SVC_VAULT_URL && config.SVC_VAULT_TOKEN)) {
     problems.push('SVC_ROLES without vault needs SVC_VAULT_URL and SVC_VAULT_TOKEN.');
   }
-  if (config.SVC_ROLES.every((role) => role === 'vault') && !config.SVC_VAULT_TOKEN) {
+  const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
+  if (isVaultAlone && !config.SVC_VAULT_TOKEN) {
     problems.push('SVC_ROLES=vault alone needs SVC_VAULT_TOKEN: without it nobody could call it.');
   }
   if (config.SVC_VAULT_TOKEN && config.SVC_VAULT_TOKEN.reveal().length < 32) {
     problems.push('SVC_VAULT_TOKEN must have at least 32 characters.');
+  }
+  if (config.SVC_VAULT_DATABASE_URL && !config.DATABASE_URL && !isVaultAlone) {
+    problems.push('SVC_VAULT_DATABASE_URL needs DATABASE_URL, except where SVC_ROLES is vault alone.');
   }
   const master = config.SVC_MASTER_SECRET?.reveal();
   if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');

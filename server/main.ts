@@ -1,6 +1,7 @@
 import { ConfigurationError, loadConfig } from './config.ts';
+import { UnusableDatabaseError } from './platform/database-error.ts';
 import { createLog } from './platform/log.ts';
-import { NewerDatabaseError } from './platform/migrations.ts';
+import { NewerDatabaseError, NotOwnerError } from './platform/migrations.ts';
 import { type Service, StartError, startService } from './service.ts';
 import { welcome } from './welcome.ts';
 
@@ -25,7 +26,7 @@ async function main(): Promise<void> {
   process.on('SIGINT', () => stop(0));
   watchNpm(() => stop(0));
   const service = await starting;
-  process.stdout.write(welcome(service, performance.now() - startedAtMs));
+  process.stdout.write(welcome(config, service, performance.now() - startedAtMs));
 }
 
 /** A signal to npm alone ends npm and not its child: under npm, losing the parent means the same as the signal. */
@@ -66,7 +67,8 @@ function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode
 }
 
 main().catch((error: unknown) => {
-  const expected = [ConfigurationError, NewerDatabaseError, StartError].some((kind) => error instanceof kind);
+  const kinds = [ConfigurationError, NewerDatabaseError, NotOwnerError, UnusableDatabaseError, StartError];
+  const expected = kinds.some((kind) => error instanceof kind);
   fail(
     expected ? (error as Error).message : `The service could not start.\n${(error as Error).stack ?? String(error)}`,
   );

@@ -559,6 +559,12 @@ CREATE TABLE scheduled_chargebacks (
   CONSTRAINT scheduled_chargebacks_pkey PRIMARY KEY (company_id, order_id)
 );
 
+CREATE TABLE secret_checks (
+  name text NOT NULL,
+  digest bytea NOT NULL,
+  CONSTRAINT secret_checks_pkey PRIMARY KEY (name)
+);
+
 CREATE TABLE sessions (
   id uuid NOT NULL,
   token_hash bytea NOT NULL,

@@ -10,10 +10,12 @@ import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
+import { inDoubtStatistics } from './features/transactions/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
+import { healthServer } from './http/operations.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
 import {
@@ -21,16 +23,16 @@ import {
   queueSettings,
   type DatabaseOptions,
   type DatabasePool,
-  isUnavailable,
   openDatabase,
 } from './platform/database.ts';
+import { explainDatabase } from './platform/database-error.ts';
 import { errorCode } from './platform/error-code.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './platform/embedded-postgres/instance-lock.ts';
 import { openRoles } from './platform/database-roles.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { Logger } from './platform/log.ts';
-import { loadMasterSecret } from './platform/master-secret.ts';
+import { loadMasterSecret, rememberMasterSecret } from './platform/master-secret.ts';
 import type { Mailer } from './platform/mail/mailer.ts';
 import { migrate } from './platform/migrations.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
@@ -51,6 +53,8 @@ export class StartError extends Error {}
 
 export interface Service {
   readonly baseUrl: string;
+  /** As host and port; undefined where there is no API. */
+  readonly listensOn: string | undefined;
   readonly demo: Demo | undefined;
   stop(): Promise<void>;
 }
@@ -85,16 +89,6 @@ async function start(
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
     throw new StartError(`The folder of SVC_DATA_DIR cannot be used: ${error.message}.`);
   });
-  const masterSecret = await loadMasterSecret(config);
-  const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
-  await migrate(ownerUrl).catch((error: unknown) => {
-    if (!isUnavailable(error) && !errorCode(error)?.startsWith('28')) throw error;
-    throw new StartError(`The database of DATABASE_URL cannot be used: ${(error as Error).message}.`);
-  });
-
-  const { apiUrl, vaultUrl } = config.DATABASE_URL
-    ? { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl }
-    : await openRoles(ownerUrl, masterSecret);
   const openPool = (
     connectionString: string,
     applicationName: string,
@@ -111,12 +105,28 @@ async function start(
     cleanUp.push(() => pool.close());
     return pool;
   };
-  const vault = await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp);
+  const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
+  const stop = (): Promise<void> => cleanUp.run();
   // A process that is the vault and nothing else has no business with the rest of the database.
-  if (config.SVC_ROLES.every((role) => role === 'vault')) {
-    return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), demo: undefined, stop: () => cleanUp.run() };
+  if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
+    const vaultUrl = config.SVC_VAULT_DATABASE_URL.reveal();
+    await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp).catch(
+      explainDatabase('SVC_VAULT_DATABASE_URL'),
+    );
+    return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), listensOn: undefined, demo: undefined, stop };
   }
+  const masterSecret = await loadMasterSecret(config);
+  const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, cleanUp));
+  await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
+
+  const { apiUrl, vaultUrl } = config.DATABASE_URL
+    ? { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl }
+    : await openRoles(ownerUrl, masterSecret);
+  const vault = await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp);
+  if (isVaultAlone)
+    return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), listensOn: undefined, demo: undefined, stop };
   const db = openPool(apiUrl, 'svc');
+  await rememberMasterSecret(db, masterSecret);
   const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
   cleanUp.push(() => tracing.shutdown());
   const limiter = await openRateLimiter(config, db, log);
@@ -182,6 +192,10 @@ async function start(
     });
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
+  } else if (config.SVC_HEALTH_PORT > 0) {
+    const app = healthServer(db, () => inDoubtStatistics(db));
+    cleanUp.push(() => app.close());
+    await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }
   await maintainPartitions(db);
   await maintainRequestPartitions(db);
@@ -193,7 +207,7 @@ async function start(
     const cards = { vault, clock: systemClock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
     cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
   }
-  return { baseUrl, demo, stop: () => cleanUp.run() };
+  return { baseUrl, listensOn: `${config.HOST}:${port}`, demo, stop };
 }
 
 /** The vault in this process, and for others when there is a credential; or the one that runs elsewhere. */

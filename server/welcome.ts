@@ -1,9 +1,18 @@
+import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 
-/** What a newcomer sees after `npm start`. */
-export function welcome({ baseUrl, demo }: Service, startedInMs: number): string {
-  const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``, `  API             ${baseUrl}/v1`];
+/** What a newcomer sees after `npm start`; for a process that is not the API, what it is instead. */
+export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): string {
+  const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``];
+  const roles = config.SVC_ROLES;
+  if (roles.includes('worker') && !roles.includes('api')) lines.push(`  Worker          does what is due`);
+  if (roles.includes('vault') && !roles.includes('api')) lines.push(`  Vault           port ${config.SVC_VAULT_PORT}`);
+  if (!roles.includes('api')) return `${lines.join('\n')}\n\n`;
+  lines.push(`  API             ${baseUrl}/v1`);
+  // Behind a proxy the public address does not say where to send it to.
+  if (config.SVC_BASE_URL) lines.push(`  Listens on      ${listensOn}`);
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
+  else lines.push(`  Dashboard       ${baseUrl}/`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
   if (demo) lines.push(`  Demo checkout   ${baseUrl}/demo/checkout`);
   if (demo) {

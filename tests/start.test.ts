@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { ConfigurationError, loadConfig } from '../server/config.ts';
+import { nextKeys } from '../server/vault/key-store.ts';
 import { cloneDatabase } from './support/database.ts';
 
 /** `npm start` as a newcomer and an operator meet it: real processes, each on a data folder of its own. */
@@ -558,7 +559,12 @@ for (const [what, damage] of Object.entries({ emptied: 'printf "" >', lost: 'rm'
 
 const database = await cloneDatabase();
 after(() => database.drop());
-const external: Settings = { DATABASE_URL: database.connectionString, SVC_MASTER_SECRET: masterSecret };
+// The keys of the vault belong to the database: one that is started from several folders has them in its settings.
+const external: Settings = {
+  DATABASE_URL: database.connectionString,
+  SVC_MASTER_SECRET: masterSecret,
+  SVC_VAULT_KEYS: nextKeys(undefined),
+};
 
 async function queryExternal(text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: database.connectionString });

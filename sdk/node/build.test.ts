@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { compileFunction, createContext } from 'node:vm';
-import { newSigningSecret } from '../../server/features/webhooks/signing.ts';
+import { newSigningSecret, signatureHeaders, signingKey } from '../../server/features/webhooks/signing.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 
 /** What npm users get: built into a folder of its own, and used from there as from a registry. */
@@ -57,6 +57,40 @@ async function run(parameters: string[]): Promise<{ status: number; output: stri
 const usage = `
   const svc = new Svc(process.env.SVC_KEY, { baseUrl: process.env.SVC_URL });
   svc.customers.list().then((page) => process.stdout.write(typeof webhooks.verify + page.data.length));
+`;
+
+/** An edge runtime in small: a context with the globals of the web, and modules that find each other by their URLs. */
+const edge = `
+  import { readFileSync } from 'node:fs';
+  import { createContext, SourceTextModule } from 'node:vm';
+  const given = JSON.parse(readFileSync('given.json', 'utf8'));
+  const context = createContext({
+    fetch, Headers, Request, Response, FormData, Blob, URL, URLSearchParams, AbortController, AbortSignal,
+    crypto, TextEncoder, TextDecoder, atob, btoa, setTimeout, clearTimeout,
+    given: { ...given, key: process.env.SVC_KEY, baseUrl: process.env.SVC_URL },
+  });
+  const modules = new Map();
+  const load = (url, text = readFileSync(new URL(url), 'utf8')) => {
+    if (!modules.has(url)) modules.set(url, new SourceTextModule(text, { context, identifier: url }));
+    return modules.get(url);
+  };
+  const program = load('edge:program', \`
+    import { Svc, SvcError, webhooks } from '@svc/node';
+    const names = ['process', 'Buffer', 'require', 'global', 'setImmediate'];
+    export const nodeOnly = names.filter((name) => name in globalThis);
+    const svc = new Svc(given.key, { baseUrl: given.baseUrl });
+    const person = { email: 'edge@example.com', first_name: 'E', last_name: 'R', phone: '+15550142' };
+    export const customer = (await svc.customers.create(person)).email;
+    export const refused = await svc.orders.get(crypto.randomUUID()).catch((error) => error instanceof SvcError && error.code);
+    const { body, headers } = given.delivery;
+    const request = new Request('https://shop.example/hook', { method: 'POST', body, headers });
+    export const verified = (await webhooks.verify(await request.arrayBuffer(), request.headers, given.secret)).id;
+    export const forged = await webhooks.verify(body + ' ', headers, given.secret).catch(({ name }) => name);
+  \`);
+  const sdk = import.meta.resolve('@svc/node');
+  await program.link((name, { identifier }) => load(name === '@svc/node' ? sdk : new URL(name, identifier).href));
+  await program.evaluate();
+  process.stdout.write(JSON.stringify(program.namespace));
 `;
 
 /** The errors of the compiler, as file and line. */
@@ -119,6 +153,28 @@ describe('the built SDK', () => {
     for (const raw of [body, Buffer.from(body), new TextEncoder().encode(body).buffer]) {
       assert.equal((await sdk.webhooks.verify(raw, new Headers(headers), secret)).id, event.id);
     }
+  });
+
+  it('runs as an ES module where there is only the web, on what the service has signed', async () => {
+    const secret = newSigningSecret(randomBytes(32));
+    const triggered = await service.call('POST', '/v1/sandbox/events/trigger', { body: { type: 'order.succeeded' } });
+    const signed = {
+      eventId: triggered.body.id,
+      body: triggered.text,
+      timestampSeconds: Math.floor(Date.now() / 1000),
+    };
+    const delivery = { body: signed.body, headers: signatureHeaders([signingKey(secret)], signed) };
+    await writeFile(join(folder, 'given.json'), JSON.stringify({ secret, delivery }));
+    await writeFile(join(folder, 'edge.mjs'), edge);
+    const { status, output } = await run(['--experimental-vm-modules', '--no-warnings', 'edge.mjs']);
+    assert.equal(status, 0, output);
+    assert.deepEqual(JSON.parse(output), {
+      nodeOnly: [],
+      customer: 'edge@example.com',
+      refused: 'resource_not_found',
+      verified: signed.eventId,
+      forged: 'WebhookSignatureError',
+    });
   });
 
   it('has no loose types', () => {

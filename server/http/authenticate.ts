@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiKeyDirectory, Refusal } from '../features/api-keys/service.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { Admitted } from './caller.ts';
-import { checkSameSite, type SessionCookie } from './session-cookie.ts';
+import type { SessionCookie } from './session-cookie.ts';
 
 const messages: Readonly<Record<Refusal, string>> = {
   invalid_api_key_format: 'The API key is malformed. Keys look like svc_test_sk_… and are copied whole.',
@@ -50,7 +50,7 @@ async function authenticateMember(
   request: FastifyRequest,
   companyId: string,
 ): Promise<Admitted> {
-  checkSameSite(request);
+  cookie.checkSameSite(request);
   const token = cookie.read(request);
   if (!token) throw new ApiError('missing_session', 'You are not signed in.');
   const found = isUuid(companyId) ? await members.find(token, companyId.toLowerCase()) : undefined;

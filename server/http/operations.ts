@@ -1,7 +1,7 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { DatabasePool } from '../platform/database.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { createMetrics, type InDoubt, type Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
 
 /** What an operator asks: alive, ready, how is it doing. */
@@ -17,6 +17,14 @@ export function mountOperations(app: FastifyInstance, db: DatabasePool, metrics:
   app.get('/metrics', async (_request, reply) =>
     reply.header('Content-Type', metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
+}
+
+/** The same three for a process that does not serve the API. */
+export function healthServer(db: DatabasePool, inDoubt: () => Promise<InDoubt>): FastifyInstance {
+  const app = Fastify({ logger: false });
+  app.setErrorHandler((_error, _request, reply) => sendJson(reply.code(503), { status: 'not ready' }));
+  mountOperations(app, db, createMetrics(db, inDoubt));
+  return app;
 }
 
 function sendJson(reply: FastifyReply, body: object): FastifyReply {

@@ -6,6 +6,11 @@ import { limits } from '../limits.ts';
 /** The cookie of the dashboard: out of reach of scripts, and sent by the dashboard's own pages only. */
 export interface SessionCookie {
   read(request: FastifyRequest): string | undefined;
+  /**
+   * A cookie comes along with whatever any page sends here. Browsers say which page it was: what changes something must
+   * come from our own. Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme.
+   */
+  checkSameSite(request: FastifyRequest): void;
   /** Refuses to begin what would end with a cookie that everybody on the way could read. */
   check(request: FastifyRequest): void;
   set(reply: FastifyReply, token: string): void;
@@ -14,9 +19,9 @@ export interface SessionCookie {
 
 const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
 
-/** Asked for by the name of the machine itself. */
-export function hasLocalName(request: FastifyRequest): boolean {
-  const host = request.hostname.replaceAll(/^\[|\]$/g, '');
+/** Whether this is a name of the machine itself. */
+export function isLocalName(hostname: string): boolean {
+  const host = hostname.replaceAll(/^\[|\]$/g, '');
   return host === 'localhost' || isLoopback(host);
 }
 
@@ -28,7 +33,7 @@ const forwarding = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', '
  */
 export function isLocal(request: FastifyRequest): boolean {
   const isForwarded = forwarding.some((name) => request.headers[name] !== undefined);
-  return isLoopback(request.ip) && hasLocalName(request) && !isForwarded;
+  return isLoopback(request.ip) && isLocalName(request.hostname) && !isForwarded;
 }
 
 export function sessionCookie(baseUrl: string): SessionCookie {
@@ -41,8 +46,17 @@ export function sessionCookie(baseUrl: string): SessionCookie {
       const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
       return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
     },
+    checkSameSite(request) {
+      if (request.method === 'GET' || request.method === 'HEAD') return;
+      const { origin = '', 'sec-fetch-site': site } = request.headers;
+      // A proxy that does not pass on the name it was asked by still leads to the address we hand out.
+      const own = [request.host, new URL(baseUrl).host];
+      const isOwn = URL.canParse(origin) && own.includes(new URL(origin).host);
+      if (isOwn && (site === undefined || site === 'same-origin')) return;
+      throw new ApiError('cross_site_request', 'Only the pages of the dashboard itself can do this.');
+    },
     check(request) {
-      if (secure || hasLocalName(request)) return;
+      if (secure || isLocalName(request.hostname)) return;
       const message = 'The dashboard signs in over HTTPS only. Set SVC_BASE_URL to the https address of the service.';
       throw new ApiError('invalid_request', message);
     },
@@ -53,16 +67,4 @@ export function sessionCookie(baseUrl: string): SessionCookie {
       reply.header('Set-Cookie', `${name}=; ${attributes}; Max-Age=0`);
     },
   };
-}
-
-/**
- * A cookie comes along with whatever any page sends here. Browsers say which page it was: what changes something must
- * come from our own. Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme.
- */
-export function checkSameSite(request: FastifyRequest): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return;
-  const { origin = '', 'sec-fetch-site': site } = request.headers;
-  const ownOrigin = URL.canParse(origin) && new URL(origin).host === request.host;
-  if (ownOrigin && (site === undefined || site === 'same-origin')) return;
-  throw new ApiError('cross_site_request', 'Only the pages of the dashboard itself can do this.');
 }

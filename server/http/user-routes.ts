@@ -5,7 +5,7 @@ import { limits } from '../limits.ts';
 import type { Client, CurrentSession } from '../features/users/service.ts';
 import type { RateDecision, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { addressBucket, type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
-import { checkSameSite, type SessionCookie } from './session-cookie.ts';
+import type { SessionCookie } from './session-cookie.ts';
 import { validator } from './validate.ts';
 
 /** What a person does who has not chosen a company yet: signing up and in, passwords, codes, sessions. */
@@ -75,7 +75,7 @@ export function mountUserRoutes(
       url: route.path,
       onRequest: async (request, reply) => {
         await takeFromAddress(request, reply, http);
-        checkSameSite(request);
+        cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
         if (route.forStrangers) await takeFromStranger(request, http);
       },

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Config, ConfigurationError } from '../config.ts';
-import { Secret } from './secret.ts';
+import type { Queryable } from './database.ts';
+import { deriveKey, Secret } from './secret.ts';
+import { compareSecrets, type Keys, rememberSecrets } from './secret-checks.ts';
 import { writeOnce } from './write-once.ts';
 
 const lengthMin = 32;
@@ -19,6 +21,25 @@ export async function loadMasterSecret(config: Config): Promise<Secret<Buffer>> 
   if (text.length >= lengthMin) return new Secret(Buffer.from(text));
   throw new ConfigurationError(config.DATABASE_URL ? notSet : lost(file));
 }
+
+const table = 'secret_checks';
+const keysOf = (secret: Secret<Buffer>): Keys => new Map([['master', deriveKey(secret, 'secret-check')]]);
+
+/** For the service: the first start on a database says which secret is its own. */
+export async function rememberMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<void> {
+  await rememberSecrets(db, table, keysOf(secret));
+  await checkMasterSecret(db, secret);
+}
+
+/** With another secret no API key works, and keys made with it would not either. */
+export async function checkMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<void> {
+  const { different } = await compareSecrets(db, table, keysOf(secret));
+  if (different.length > 0) throw new ConfigurationError(another);
+}
+
+const another =
+  'The master secret (SVC_MASTER_SECRET, or master.secret in SVC_DATA_DIR) is not the one that this database was made ' +
+  'with: with another one no API key works. Put the right one back.';
 
 const notSet =
   'SVC_MASTER_SECRET is not set. Beside your own DATABASE_URL it must be: at least 32 random characters, the same on ' +

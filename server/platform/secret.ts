@@ -38,7 +38,8 @@ export type KeyPurpose =
   | 'invitations'
   | 'sessions'
   | 'totp'
-  | 'account-recovery';
+  | 'account-recovery'
+  | 'secret-check';
 
 /** One master secret, one derived key per purpose: a leak of one use says nothing about another. */
 export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {

@@ -101,13 +101,22 @@ async function identityOf(path: string): Promise<string> {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
-async function writeNextKeys(path: string): Promise<void> {
-  const file = readKeys(await readFile(path, 'utf8'), path);
+/** The keys of SVC_VAULT_KEYS and a new one for each ring, or the first ones where there are none yet. */
+export function nextKeys(text: string | undefined): string {
+  if (!text) return JSON.stringify({ sandbox: newRing(), live: newRing() });
+  return withNewKeys(readKeys(text, 'SVC_VAULT_KEYS'));
+}
+
+function withNewKeys(file: KeyFile): string {
   const next = (ring: KeyFile['live']): KeyFile['live'] => {
     const current = Math.max(...Object.keys(ring.keys).map(Number)) + 1;
     return { ...ring, current, keys: { ...ring.keys, [current]: newKey() } };
   };
-  const text = JSON.stringify({ sandbox: next(file.sandbox), live: next(file.live) });
+  return JSON.stringify({ sandbox: next(file.sandbox), live: next(file.live) });
+}
+
+async function writeNextKeys(path: string): Promise<void> {
+  const text = withNewKeys(readKeys(await readFile(path, 'utf8'), path));
   await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
 }

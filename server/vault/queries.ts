@@ -147,3 +147,15 @@ export async function deleteConnection(db: Queryable, companyId: string): Promis
 export async function hasCards(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 FROM vault.cards LIMIT 1')).length > 0;
 }
+
+export async function hasCardsOfKey(db: Queryable, mode: Mode, version: number): Promise<boolean> {
+  const found = await db.query('SELECT 1 FROM vault.cards WHERE mode = $1 AND key_version = $2 LIMIT 1', [
+    mode,
+    version,
+  ]);
+  return found.length > 0;
+}
+
+export async function hasConnections(db: Queryable): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM vault.processor_connections LIMIT 1')).length > 0;
+}

@@ -237,6 +237,15 @@ describe('mails', () => {
     }
   });
 
+  it('are shown at /mailbox nowhere behind a public address, however little the proxy in front says of its clients', async () => {
+    const behind = await startTestService({ settings: { SVC_BASE_URL: 'https://pay.example.com' } });
+    try {
+      assert.equal((await fetch(`${behind.baseUrl}/mailbox`)).status, 404);
+    } finally {
+      await behind.stop();
+    }
+  });
+
   it('go out by SMTP, once each, and again later when the server refuses', async () => {
     const received: string[] = [];
     let refuse = true;

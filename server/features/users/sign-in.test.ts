@@ -247,6 +247,12 @@ describe('requests of other sites', () => {
     });
   }
 
+  it('are told from those of the public address, also behind a proxy that does not pass on its name', async () => {
+    const person = await signUp(service);
+    const headers = { origin: 'http://service.test', 'sec-fetch-site': 'same-origin' };
+    assert.equal((await person.call('DELETE', '/dashboard/session', { headers })).status, 200);
+  });
+
   it('cannot sign somebody in', async () => {
     const person = await signUp(service);
     const reply = await person.call('POST', '/dashboard/session', {

@@ -1,0 +1,20 @@
+import { findLatestMails } from '../server/features/mails/service.ts';
+import { withDatabase } from './connect.ts';
+import type { Flags } from './options.ts';
+
+const usualCount = 20;
+
+/** `mails`: the latest that were written, sent or not; the newest last, where a terminal shows it. */
+export async function mailsCommand(_words: readonly string[], flags: Flags): Promise<string> {
+  return withDatabase(async ({ db }) => {
+    const mails = await findLatestMails(db, usualCount);
+    if (flags.json) return `${JSON.stringify(mails)}\n`;
+    if (mails.length === 0) return 'No mail was written yet.\n';
+    const shown = mails
+      .toReversed()
+      .map(({ recipient, subject, body, inserted_at }) =>
+        [`${inserted_at.toISOString()}  to ${recipient}`, subject, '', body].join('\n'),
+      );
+    return `${shown.join(`\n${'-'.repeat(72)}\n`)}\n`;
+  });
+}

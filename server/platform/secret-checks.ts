@@ -1,0 +1,40 @@
+import type { Queryable } from './database.ts';
+import { keyedHash } from './secret.ts';
+
+/** A database remembers of its secrets what tells them from others: a wrong one is refused before it does harm. */
+
+type Table = 'secret_checks' | 'vault.secret_checks';
+
+/** The key of each secret, by a name that says which one it is. */
+export type Keys = ReadonlyMap<string, Buffer>;
+
+const digestOf = (key: Buffer, name: string): Buffer => keyedHash(key, `svc/check/${name}`);
+
+/** What is new is remembered; what is known already stays. */
+export async function rememberSecrets(db: Queryable, table: Table, keys: Keys): Promise<void> {
+  const names = [...keys.keys()];
+  const digests = [...keys].map(([name, key]) => digestOf(key, name));
+  await db.query(
+    `INSERT INTO ${table} (name, digest) SELECT * FROM unnest($1::text[], $2::bytea[]) ON CONFLICT DO NOTHING`,
+    [names, digests],
+  );
+}
+
+/** The names of those that are others than the database was made with, and of those it knows and that are not given. */
+export async function compareSecrets(
+  db: Queryable,
+  table: Table,
+  keys: Keys,
+): Promise<{ readonly different: string[]; readonly absent: string[] }> {
+  const known = await db.query<{ name: string; digest: Buffer }>(`SELECT name, digest FROM ${table} ORDER BY name`);
+  const different = known.filter(({ name, digest }) => {
+    const key = keys.get(name);
+    return key !== undefined && !digestOf(key, name).equals(digest);
+  });
+  const absent = known.filter(({ name }) => !keys.has(name));
+  return { different: different.map(({ name }) => name), absent: absent.map(({ name }) => name) };
+}
+
+export async function forgetSecrets(db: Queryable, table: Table): Promise<void> {
+  await db.query(`DELETE FROM ${table}`);
+}
