@@ -215,7 +215,7 @@ describe('a merchant', () => {
     await page.goto('/sandbox/clock');
     await button(sandbox.steps.month).click();
     await page
-      .getByText(/cycle 2, 1900 usd: succeeded/)
+      .getByText(/cycle 2, \$19.00: succeeded/)
       .first()
       .waitFor();
 

@@ -148,17 +148,19 @@ interface FormProps<Draft extends object> {
   readonly submit: string;
   readonly children: ReactNode;
   readonly onCancel?: () => void;
+  readonly cancel?: string;
   readonly danger?: boolean;
   readonly wide?: boolean;
 }
 
-export function Form<Draft extends object>({ form, submit, children, onCancel, danger, wide }: FormProps<Draft>) {
+export function Form<Draft extends object>(props: FormProps<Draft>) {
+  const { form, submit, children, onCancel, cancel = common.cancel, danger, wide } = props;
   return (
     <PlainForm form={form} className="flex flex-col gap-4">
       {children}
       <FormError form={form} />
       <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
-        {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
+        {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
           {submit}
         </Button>

@@ -62,7 +62,9 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
     if (step !== undefined) {
       event.preventDefault();
       setOpen(true);
-      setActive((active + step + items.length) % Math.max(items.length, 1));
+      const next = (active + step + items.length) % Math.max(items.length, 1);
+      setActive(next);
+      document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' });
     } else if (event.key === 'Enter' && open) {
       event.preventDefault();
       choose(items[active]);
@@ -91,6 +93,7 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
         placeholder={placeholder ?? common.search}
         value={open ? text : value ? textOf(value) : text}
         onFocus={() => setOpen(true)}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onChange={(event) => {
           setText(event.target.value);

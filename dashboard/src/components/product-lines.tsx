@@ -14,7 +14,7 @@ export interface Line extends Row {
 export const emptyLine = (key: number): Line => ({ key, product: undefined, quantity: '1' });
 
 export const itemsOf = (lines: readonly Line[]) =>
-  lines.map(({ product, quantity }) => ({ product_id: product?.id, quantity: Number(quantity) }));
+  lines.map(({ product, quantity }) => ({ product_id: product?.id ?? '', quantity: Number(quantity) }));
 
 /** What is wrong with lines, by the names that the service has for them. */
 export function checkLines(lines: readonly Line[], path: string): Record<string, string | undefined> {

@@ -41,6 +41,8 @@ export const common = {
   optional: 'Optional.',
   id: 'ID',
   date: 'Date',
+  from: 'From',
+  until: 'Until',
   type: 'Type',
   customer: 'Customer',
   card: 'Card',

@@ -3,6 +3,7 @@ import { call } from '../../api.ts';
 import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
+import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
 import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { FormError, PlainForm, useForm } from '../../components/form.tsx';
@@ -48,12 +49,18 @@ export function NewOrderPage() {
       void navigate({ to: `/orders/${id}` });
     },
   });
-  const { payer, lines, shipping } = form.draft;
+  const { payer, lines, shipping, coupon_code } = form.draft;
   const currency = lines.find(({ product }) => product)?.product?.pricing.currency ?? 'usd';
-  const total = lines.reduce(
+  const subtotal = lines.reduce(
     (sum, { product, quantity }) => sum + (product?.pricing.amount ?? 0) * (Number(quantity) || 0),
     0,
   );
+  const complete = Object.values(checkLines(lines, 'items')).every((problem) => problem === undefined);
+  const verdict = useCoupon(
+    coupon_code,
+    complete ? { items: itemsOf(lines), ...(payer.customer ? { customer_id: payer.customer.id } : {}) } : undefined,
+  );
+  const total = money(verdict?.valid ? verdict.total_after_discount : subtotal, currency);
   return (
     <Page title={orders.add} back={{ to: '/orders', label: orders.title }}>
       <PlainForm form={form} className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
@@ -90,23 +97,18 @@ export function NewOrderPage() {
         </div>
         <Panel title={orders.total}>
           <div className="flex flex-col gap-4">
-            <p className="text-3xl font-semibold tabular-nums">{money(total, currency)}</p>
-            <TextField form={form} name="coupon_code" label={orders.coupon} hint={common.optional} />
+            <p className="text-3xl font-semibold tabular-nums">{total}</p>
+            <CouponField form={form} verdict={verdict} currency={currency} />
             <TextField form={form} name="description" label={orders.description} hint={common.optional} />
             <FormError form={form} />
             <Button type="submit" kind="primary">
-              {orders.charge(money(total, currency))}
+              {orders.charge(total)}
             </Button>
           </div>
         </Panel>
       </PlainForm>
       {payer.customer && payer.card && (
-        <ConfirmForm
-          form={form}
-          title={orders.confirmCharge}
-          amount={money(total, currency)}
-          confirm={orders.chargeSome}
-        >
+        <ConfirmForm form={form} title={orders.confirmCharge} amount={total} confirm={orders.chargeSome}>
           {orders.confirmChargeText(personName(payer.customer), cardText(payer.card))}
         </ConfirmForm>
       )}

@@ -10,7 +10,7 @@ import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet } from '../../data.ts';
-import { money, personName, words } from '../../format.ts';
+import { money, personName, shortId, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
@@ -135,7 +135,7 @@ function Details({ order }: { order: Order }) {
                 order.request_id !== null && [
                   orders.request,
                   <TextLink key="request" to="/developers/requests" search={{ request_id: order.request_id }}>
-                    {order.request_id}
+                    {shortId(order.request_id)}
                   </TextLink>,
                 ],
                 [common.created, <DateTime key="created" at={order.created_at} />],

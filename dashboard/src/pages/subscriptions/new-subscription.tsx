@@ -3,6 +3,7 @@ import { call } from '../../api.ts';
 import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
+import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
 import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
 import { FieldRow, TextField } from '../../components/fields.tsx';
 import { FormError, PlainForm, useForm } from '../../components/form.tsx';
@@ -11,7 +12,6 @@ import { Picker } from '../../components/picker.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { cycleText, money, personName } from '../../format.ts';
-import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
@@ -57,9 +57,14 @@ export function NewSubscriptionPage() {
       void navigate({ to: `/subscriptions/${id}` });
     },
   });
-  const { payer, shipping, start_date } = form.draft;
+  const { payer, shipping, start_date, coupon_code } = form.draft;
   const plan = planOf(form.draft);
-  const amount = plan ? money(plan.amount + plan.one_time_amount, plan.currency) : money(0, 'usd');
+  const verdict = useCoupon(
+    coupon_code,
+    plan && { plan_id: plan.id, ...(payer.customer ? { customer_id: payer.customer.id } : {}) },
+  );
+  const whole = plan ? plan.amount + plan.one_time_amount : 0;
+  const amount = money(verdict?.valid ? verdict.total_after_discount : whole, plan?.currency);
   return (
     <Page title={subscriptions.add} back={{ to: '/subscriptions', label: subscriptions.title }}>
       <PlainForm form={form} className="max-w-2xl">
@@ -101,7 +106,7 @@ export function NewSubscriptionPage() {
                 type="date"
               />
             </FieldRow>
-            <TextField form={form} name="coupon_code" label={subscriptions.coupon} hint={common.optional} />
+            <CouponField form={form} verdict={verdict} currency={plan?.currency ?? 'usd'} />
             <AddressField
               form={form}
               name="shipping"
