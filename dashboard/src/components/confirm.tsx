@@ -53,6 +53,9 @@ interface AskedProps extends QuestionProps {
   readonly onClose: () => void;
 }
 
+/** Without the advice for programs, of keys and requests; a person has a button for that. */
+const forPeople = (message: string): string => message.replace(/ Repeat the request\b.*$/, '');
+
 function Question(props: AskedProps) {
   const { title, children, amount, confirm, danger = false, busy, error, onYes, onClose } = props;
   // Whoever has said yes stays to see what came of it.
@@ -64,7 +67,7 @@ function Question(props: AskedProps) {
       <div className="flex flex-col gap-4">
         <div>{children}</div>
         {amount && <Amount text={amount} />}
-        {error && <ErrorNote error={error} />}
+        {error && <ErrorNote error={error} text={forPeople(error.message)} />}
         {error?.undecided && (
           <p className="text-sm text-muted">
             {common.notTwice} <TextLink to="/in-doubt">{shell.places.inDoubt}</TextLink>

@@ -96,6 +96,8 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
       </a>
       {company.mode === 'sandbox' && (
         <p
+          role="region"
+          aria-label={shell.sandbox}
           data-testid="sandbox-bar"
           className="sticky top-0 z-30 h-6 bg-sandbox text-center text-sm leading-6 font-semibold text-on-sandbox"
         >

@@ -17,7 +17,7 @@ export const common = {
   done: 'Done',
   loading: 'Loading',
   tryAgain: 'Try again',
-  notTwice: 'Nobody knows yet whether it was done. Trying again from here does not do it twice.',
+  notTwice: 'Trying again from here never does it twice.',
   next: 'Next',
   previous: 'Previous',
   pages: 'Pages',

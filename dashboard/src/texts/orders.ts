@@ -27,6 +27,7 @@ export const orders = {
   customerHint: 'Type a name, an e-mail address or a company.',
   chooseCustomer: 'Choose a customer.',
   chooseProduct: 'Choose a product.',
+  otherCurrency: (code: string) => `It is priced in ${code}, unlike the first one. Make another order of it.`,
   wrongQuantity: 'At least 1.',
   noCard: 'This customer has no card yet.',
   card: 'Card',

@@ -33,13 +33,23 @@ export function LatestOrders() {
             cell: ({ total, currency, customer }) => (
               <>
                 {money(total, currency)}
-                <OnPhone text={customer?.email} />
+                <OnPhone>{customer?.email}</OnPhone>
               </>
             ),
           },
-          { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+          {
+            header: common.status,
+            cell: ({ status, created_at }) => (
+              <>
+                <Badge status={status} />
+                <OnPhone>
+                  <DateTime at={created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
       />
     </Panel>

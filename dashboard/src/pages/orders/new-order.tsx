@@ -25,12 +25,27 @@ const initial = {
   shipping: addressDraft(null),
 };
 
+const currencyOf = (lines: readonly Line[]): string | undefined =>
+  lines.find(({ product }) => product)?.product?.pricing.currency;
+
+/** A card is charged in one currency, which is that of the first product. */
+function checkItems(lines: readonly Line[]): Record<string, string | undefined> {
+  const currency = currencyOf(lines);
+  const problems = checkLines(lines, 'items');
+  for (const [index, { product }] of lines.entries()) {
+    if (product && product.pricing.currency !== currency) {
+      problems[`items[${index}].product_id`] = orders.otherCurrency(product.pricing.currency.toUpperCase());
+    }
+  }
+  return problems;
+}
+
 export function NewOrderPage() {
   const navigate = useNavigate();
   const form = useForm({
     initial,
     asks: true,
-    check: ({ payer, lines }) => ({ ...checkPayer(payer), ...checkLines(lines, 'items') }),
+    check: ({ payer, lines }) => ({ ...checkPayer(payer), ...checkItems(lines) }),
     send: ({ payer, lines, coupon_code, description, shipping }, key) => {
       const address = addressOf(shipping);
       const body = {
@@ -50,12 +65,12 @@ export function NewOrderPage() {
     },
   });
   const { payer, lines, shipping, coupon_code } = form.draft;
-  const currency = lines.find(({ product }) => product)?.product?.pricing.currency ?? 'usd';
+  const currency = currencyOf(lines) ?? 'usd';
   const subtotal = lines.reduce(
     (sum, { product, quantity }) => sum + (product?.pricing.amount ?? 0) * (Number(quantity) || 0),
     0,
   );
-  const complete = Object.values(checkLines(lines, 'items')).every((problem) => problem === undefined);
+  const complete = Object.values(checkItems(lines)).every((problem) => problem === undefined);
   const verdict = useCoupon(
     coupon_code,
     complete ? { items: itemsOf(lines), ...(payer.customer ? { customer_id: payer.customer.id } : {}) } : undefined,

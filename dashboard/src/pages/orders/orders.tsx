@@ -76,11 +76,21 @@ export function OrdersPage() {
             cell: ({ total, currency, customer }) => (
               <>
                 {money(total, currency)}
-                <OnPhone text={customer?.email} />
+                <OnPhone>{customer?.email}</OnPhone>
               </>
             ),
           },
-          { header: common.status, cell: (order) => <Badge status={order.status} /> },
+          {
+            header: common.status,
+            cell: (order) => (
+              <>
+                <Badge status={order.status} />
+                <OnPhone>
+                  <DateTime at={order.created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           {
             header: orders.number,
             cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
@@ -92,7 +102,7 @@ export function OrdersPage() {
             cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
             wide: true,
           },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
         empty={
           <Empty title={orders.emptyTitle} actions={button}>

@@ -73,12 +73,22 @@ export function TransactionsPage() {
             cell: ({ amount, currency, customer }) => (
               <>
                 {money(amount, currency)}
-                <OnPhone text={customer?.email} />
+                <OnPhone>{customer?.email}</OnPhone>
               </>
             ),
           },
           { header: common.type, cell: (row) => transactions.types[row.type] },
-          { header: common.status, cell: (row) => <Badge status={row.status} /> },
+          {
+            header: common.status,
+            cell: (row) => (
+              <>
+                <Badge status={row.status} />
+                <OnPhone>
+                  <DateTime at={row.created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
