@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { call, type Query } from './api.ts';
 import { useSignedIn } from './session.ts';
 import type { List } from './types.ts';
@@ -47,4 +48,16 @@ export function useFilters(): [Filters, (changes: Readonly<Record<string, string
     void navigate({ to: '.', search: next, replace: !('starting_after' in changes || 'ending_before' in changes) });
   }
   return [filters, change];
+}
+
+const typingMs = 300;
+
+/** A text once nobody has typed for a moment. */
+export function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), typingMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }

@@ -32,7 +32,7 @@ export const isoDay = (date: Date): string => date.toISOString().slice(0, 10);
 
 /** `requires_action` → `Requires action` */
 export function words(code: string): string {
-  const text = code.replaceAll('_', ' ');
+  const text = code.replaceAll('_', ' ').replace(/\bapi\b/, 'API');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

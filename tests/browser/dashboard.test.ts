@@ -16,6 +16,7 @@ import { customers } from '../../dashboard/src/texts/customers.ts';
 import { developers } from '../../dashboard/src/texts/developers.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
+import { products } from '../../dashboard/src/texts/products.ts';
 import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
 import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
 import { team } from '../../dashboard/src/texts/team.ts';
@@ -126,6 +127,13 @@ async function call(method: string, path: string, key: string, body?: object): P
 }
 
 let secretKey = '';
+let renewedOn = '';
+const gear = {
+  name: 'Gear',
+  description: 'Brass.',
+  pricing: { amount: 500, currency: 'usd' },
+  requires_shipping: true,
+};
 
 describe('a merchant', () => {
   it('signs up, makes a key, calls the API with it, and finds the request in the log', async () => {
@@ -180,12 +188,25 @@ describe('a merchant', () => {
   });
 
   it('makes a plan, subscribes a customer with a card typed into the card fields, and sees the renewal a month later', async () => {
+    await call('POST', '/v1/products', secretKey, { ...gear, sku: 'gear' });
+    await call('POST', '/v1/coupons', secretKey, { name: 'OIL20', kind: 'promo', percentage: 20, duration: 'once' });
     await page.goto('/plans/new');
     await field(common.name).fill('Monthly engine');
-    await field(plans.amount).fill('19.00');
-    await page.getByText('$19.00').first().waitFor();
+    await field(plans.amount).fill('15.00');
+    await button(plans.split).click();
+    await button(plans.addTier).click();
+    await button(plans.add).click();
+    await page.getByText(common.required).waitFor();
+    await page.keyboard.type('Oil');
+    await field(common.amount).last().fill('4');
+    await page.getByRole('definition').filter({ hasText: '$19.00' }).waitFor();
+    await button(orders.addItem).click();
+    await page.getByRole('option', { name: /Gear/ }).click();
+    await field(orders.quantity).fill('3');
     await button(plans.add).click();
     await page.getByText(plans.added).waitFor();
+    await page.getByRole('row', { name: /Oil.*\$4\.00/ }).waitFor();
+    await page.getByRole('row', { name: /Gear 3/ }).waitFor();
 
     await page.goto('/customers');
     await button(customers.add).first().click();
@@ -193,11 +214,19 @@ describe('a merchant', () => {
     await field(customers.lastName, dialog()).fill('Babbage');
     await field(customers.email, dialog()).fill('charles@example.com');
     await field(customers.phone, dialog()).fill('+15550102030');
+    await page.getByText(customers.shippingAddress).click();
+    await field(customers.address.name, dialog()).fill('C. Babbage');
+    await field(customers.address.country, dialog()).fill('gb');
     await button(/./, dialog())
       .filter({ hasText: /Add customer|Save|Create/ })
       .last()
       .click();
     await page.getByRole('heading', { name: 'Charles Babbage' }).waitFor();
+    await button(common.edit).click();
+    await dialog().getByText(customers.shippingAddress).click();
+    await field(customers.address.city, dialog()).fill('London');
+    await button(common.save, dialog()).click();
+    await page.getByText('London').waitFor();
     await button(customers.addCard).click();
     await typeCard('4242424242424242');
     await button(customers.saveCard, dialog()).click();
@@ -206,22 +235,44 @@ describe('a merchant', () => {
     await page.goto('/subscriptions/new');
     await choose(orders.customer, 'Charles');
     await choose(subscriptions.plan, 'Monthly engine');
+    await field(orders.coupon).fill('oil20');
+    await page.getByText(orders.takesOff('$3.80')).waitFor();
+    await page.getByText(customers.shippingAddress).click();
+    await field(customers.address.line1).fill('1 Dorset Street');
+    await field(customers.address.country).fill('England');
     await button(subscriptions.start).click();
-    await dialog().getByText('$19.00').first().waitFor();
+    await dialog().getByText('$15.20').waitFor();
+    await button(subscriptions.start, dialog()).click();
+    await page.getByText(/ISO 3166/).waitFor();
+    await field(customers.address.country).fill('GB');
+    await button(subscriptions.start).click();
     await button(subscriptions.start, dialog()).click();
     await page.waitForURL(/\/subscriptions\/[0-9a-f-]{36}/);
     await page.getByText('1 paid, without end').waitFor();
     const subscription = page.url();
+    await button(subscriptions.edit).click();
+    await dialog().getByText(customers.shippingAddress).click();
+    await field(customers.address.postal_code, dialog()).fill('W1');
+    await button(common.save, dialog()).click();
+    await page.getByText('London, W1').waitFor();
 
     await page.goto('/sandbox/clock');
     await button(sandbox.steps.month).click();
     await page
-      .getByText(/cycle 2, 1900 usd: succeeded/)
+      .getByText(/cycle 2, \$19.00: succeeded/)
       .first()
       .waitFor();
 
     await page.goto(subscription);
     await page.getByText('2 paid, without end').waitFor();
+    const { data: renewals } = await call('GET', '/v1/orders?limit=1', secretKey);
+    const address = { name: 'C. Babbage', line1: '1 Dorset Street', city: 'London', postal_code: 'W1', country: 'GB' };
+    assert.partialDeepStrictEqual(renewals[0], {
+      total: 1900,
+      shipping: address,
+      items: [{ sku: 'gear', quantity: 3 }],
+    });
+    renewedOn = renewals[0].created_at.slice(0, 10);
     const renewed = receiver.received.filter(({ event }) => event.type === 'subscription.charged');
     assert.equal(renewed.length, 1, 'the renewal was told to the receiver');
     await page.goto('/developers/webhooks');
@@ -238,7 +289,8 @@ describe('a merchant', () => {
   });
 
   it('refunds a part of an order after a confirmation that shows the amount', async () => {
-    await page.goto('/orders');
+    // Until a day: that day included.
+    await page.goto(`/orders?from=${renewedOn}&to=${renewedOn}`);
     await table().getByRole('row').nth(1).click();
     await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
     await button(orders.refund).click();
@@ -248,6 +300,24 @@ describe('a merchant', () => {
     await page.getByText(orders.refundDone).waitFor();
     await page.getByText('Partially refunded').first().waitFor();
     await page.getByText('−$5.00').waitFor();
+  });
+
+  it('adds images by dropping them anywhere on their panel, and is asked before one goes', async () => {
+    const { id } = await call('POST', '/v1/products', secretKey, { ...gear, sku: 'spare-gear' });
+    await page.goto(`/products/${id}`);
+    for (const _ of ['first', 'second']) {
+      const dataTransfer = await page.evaluateHandle(draggedImage);
+      await page.getByText(products.imagesHint).dispatchEvent('drop', { dataTransfer });
+      await page.getByText(products.uploaded).waitFor();
+      await button(common.dismiss).click();
+    }
+    await page.getByAltText(products.imageAlt('Gear', 2)).waitFor();
+    await button(products.removeImage(1)).click();
+    await button(common.cancel, dialog()).click();
+    await button(products.removeImage(1)).click();
+    await button(common.delete, dialog()).click();
+    await page.getByAltText(products.imageAlt('Gear', 2)).waitFor({ state: 'hidden' });
+    await page.getByAltText(products.imageAlt('Gear', 1)).waitFor();
   });
 
   it('finds things with Ctrl-K', async () => {
@@ -483,6 +553,14 @@ describe('every page', () => {
     assert.deepEqual(problems, []);
   });
 });
+
+/** Runs in the page: an image file, as it is dragged in from outside. */
+const draggedImage = `(async () => {
+  const image = await new Promise((done) => document.createElement('canvas').toBlob(done, 'image/png'));
+  const dragged = new DataTransfer();
+  dragged.items.add(new File([image], 'gear.png', { type: 'image/png' }));
+  return dragged;
+})()`;
 
 /** What is written in fields, which a page's text does not include. */
 async function valuesIn(scope: Locator): Promise<string> {

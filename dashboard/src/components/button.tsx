@@ -71,7 +71,7 @@ export function IconButton({ label, icon, ...rest }: ComponentProps<'button'> & 
       {...rest}
       aria-label={label}
       title={label}
-      className={`inline-flex size-9 items-center justify-center rounded-[8px] text-muted hover:bg-sunken hover:text-ink ${rest.className ?? ''}`}
+      className={`inline-flex size-9 items-center justify-center rounded-[8px] text-muted hover:bg-sunken hover:text-ink disabled:pointer-events-none disabled:opacity-35 ${rest.className ?? ''}`}
     >
       <Icon name={icon} />
     </button>

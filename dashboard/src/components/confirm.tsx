@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react';
+import type { ApiError } from '../api.ts';
 import { common, shell } from '../texts/common.ts';
 import { Button, TextLink } from './button.tsx';
 import { Dialog } from './dialog.tsx';
-import { ErrorNote, useAction } from './form.tsx';
+import { ErrorNote, type FormState, useAction } from './form.tsx';
 import { toast } from './toasts.tsx';
 
-interface ConfirmProps<Result> {
+interface QuestionProps {
   readonly title: string;
   /** What will happen, in words. */
   readonly children: ReactNode;
@@ -13,14 +14,16 @@ interface ConfirmProps<Result> {
   readonly amount?: string;
   readonly confirm: string;
   readonly danger?: boolean;
+}
+
+interface ConfirmProps<Result> extends QuestionProps {
   readonly done?: string;
   readonly send: (key: string) => Promise<Result>;
   readonly onDone?: (result: Result) => void;
   readonly onClose: () => void;
 }
 
-export function Confirm<Result>(props: ConfirmProps<Result>) {
-  const { title, children, amount, confirm, danger = false, done, send, onDone, onClose } = props;
+export function Confirm<Result>({ done, send, onDone, onClose, ...question }: ConfirmProps<Result>) {
   const action = useAction<null, Result>({
     send: (_input, key) => send(key),
     onDone: (result) => {
@@ -29,26 +32,52 @@ export function Confirm<Result>(props: ConfirmProps<Result>) {
       onDone?.(result);
     },
   });
+  const { busy, error } = action;
+  return <Question {...question} busy={busy} error={error} onYes={() => void action.run(null)} onClose={onClose} />;
+}
+
+/** The question of a form that asks before it sends. */
+export function ConfirmForm<Draft extends object>({
+  form,
+  ...question
+}: QuestionProps & { readonly form: FormState<Draft> }) {
+  if (!form.asking) return null;
+  const { busy, error } = form;
+  return <Question {...question} busy={busy} error={error} onYes={() => void form.confirm()} onClose={form.back} />;
+}
+
+interface AskedProps extends QuestionProps {
+  readonly busy: boolean;
+  readonly error: ApiError | undefined;
+  readonly onYes: () => void;
+  readonly onClose: () => void;
+}
+
+/** Without the advice for programs, of keys and requests; a person has a button for that. */
+const forPeople = (message: string): string => message.replace(/ Repeat the request\b.*$/, '');
+
+function Question(props: AskedProps) {
+  const { title, children, amount, confirm, danger = false, busy, error, onYes, onClose } = props;
   // Whoever has said yes stays to see what came of it.
   const close = () => {
-    if (!action.busy) onClose();
+    if (!busy) onClose();
   };
   return (
     <Dialog title={title} onClose={close}>
       <div className="flex flex-col gap-4">
         <div>{children}</div>
         {amount && <Amount text={amount} />}
-        {action.error && <ErrorNote error={action.error} />}
-        {action.error?.undecided && (
+        {error && <ErrorNote error={error} text={forPeople(error.message)} />}
+        {error?.undecided && (
           <p className="text-sm text-muted">
             {common.notTwice} <TextLink to="/in-doubt">{shell.places.inDoubt}</TextLink>
           </p>
         )}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button disabled={action.busy} onClick={close}>
+          <Button disabled={busy} onClick={close}>
             {common.cancel}
           </Button>
-          <Button kind={danger ? 'danger' : 'primary'} busy={action.busy} onClick={() => void action.run(null)}>
+          <Button kind={danger ? 'danger' : 'primary'} busy={busy} onClick={onYes}>
             {confirm}
           </Button>
         </div>

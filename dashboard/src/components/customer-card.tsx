@@ -14,13 +14,20 @@ export interface Payer {
   readonly card: PaymentMethod | undefined;
 }
 
+export const nobody: Payer = { customer: undefined, card: undefined };
+
+export const checkPayer = ({ customer, card }: Payer): Record<string, string | undefined> => ({
+  customer_id: customer ? undefined : orders.chooseCustomer,
+  payment_method_id: customer && !card ? orders.noCard : undefined,
+});
+
 /** Who pays, and with which of their cards. The address may name the customer. */
 export function CustomerAndCard({
   onChange,
-  errors,
+  errorOf,
 }: {
   onChange: (payer: Payer) => void;
-  errors: { customer?: string | undefined; card?: string | undefined };
+  errorOf: (path: string) => string | undefined;
 }) {
   const [{ customer: given }] = useFilters();
   const [customer, setCustomer] = useState<Customer>();
@@ -39,7 +46,7 @@ export function CustomerAndCard({
       <Picker<Customer>
         label={orders.customer}
         hint={orders.customerHint}
-        error={errors.customer}
+        error={errorOf('customer_id')}
         path="/v1/customers"
         searchBy="q"
         textOf={personName}
@@ -53,7 +60,7 @@ export function CustomerAndCard({
       {chosen && (
         <Field
           label={orders.card}
-          error={errors.card ?? (cards.data && methods.length === 0 ? orders.noCard : undefined)}
+          error={cards.data && methods.length === 0 ? orders.noCard : errorOf('payment_method_id')}
           aside={
             <Button small kind="quiet" icon="plus" onClick={() => setAdding(true)}>
               {customers.addCard}

@@ -42,7 +42,7 @@ export function Field({ label, hint, error, children, aside }: FieldProps) {
 
 type NamesOf<Draft, Value> = { [Name in keyof Draft]: Draft[Name] extends Value ? Name : never }[keyof Draft] & string;
 
-interface BoundProps<Draft extends object, Value> {
+export interface BoundProps<Draft extends object, Value> {
   readonly form: FormState<Draft>;
   readonly name: NamesOf<Draft, Value>;
   readonly label: string;
@@ -71,6 +71,11 @@ export function TextField<Draft extends object>(props: BoundProps<Draft, string>
   );
 }
 
+/** A whole number from 1 on, unless told otherwise. */
+export function NumberField<Draft extends object>(props: BoundProps<Draft, string> & InputProps) {
+  return <TextField type="number" min={1} {...props} />;
+}
+
 export function AreaField<Draft extends object>({
   form,
   name,
@@ -96,31 +101,37 @@ export function AreaField<Draft extends object>({
 }
 
 /** Typed as people write money; the form turns it into cents. */
-export function MoneyField<Draft extends object>(
-  props: BoundProps<Draft, string> & { currency: string; autoFocus?: boolean },
-) {
-  const { currency, ...rest } = props;
-  const { form, name, label, hint, path } = rest;
+export function MoneyField<Draft extends object>(props: BoundProps<Draft, string> & { currency: string }) {
+  const { form, name, label, hint, path, currency } = props;
   return (
     <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
       {(attributes) => (
-        <div className="relative">
-          <input
-            {...attributes}
-            name={name}
-            inputMode="decimal"
-            placeholder="0.00"
-            autoComplete="off"
-            className="control pr-14 tabular-nums"
-            value={String(form.draft[name])}
-            onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
-          />
-          <span className="pointer-events-none absolute inset-y-0 right-3 flex items-center text-sm text-muted uppercase">
-            {currency}
-          </span>
-        </div>
+        <MoneyInput
+          {...attributes}
+          name={name}
+          currency={currency}
+          value={String(form.draft[name])}
+          onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}
+        />
       )}
     </Field>
+  );
+}
+
+export function MoneyInput({ currency, ...rest }: ComponentProps<'input'> & { currency: string }) {
+  return (
+    <div className="relative">
+      <input
+        {...rest}
+        inputMode="decimal"
+        placeholder="0.00"
+        autoComplete="off"
+        className="control pr-14 tabular-nums"
+      />
+      <span className="pointer-events-none absolute inset-y-0 right-3 flex items-center text-sm text-muted uppercase">
+        {currency}
+      </span>
+    </div>
   );
 }
 

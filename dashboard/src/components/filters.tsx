@@ -1,5 +1,7 @@
 import { useEffect, useId, useState } from 'react';
 import { useFilters } from '../data.ts';
+import { isoDay } from '../format.ts';
+import { common } from '../texts/common.ts';
 import { type Choice, Select } from './fields.tsx';
 
 const fresh = { starting_after: undefined, ending_before: undefined };
@@ -25,6 +27,7 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
 }
 
 const typingMs = 350;
+const dayMs = 86_400_000;
 
 export function TextFilter({
   name,
@@ -66,4 +69,21 @@ export function TextFilter({
       />
     </div>
   );
+}
+
+/** From one day to another, both of them included. */
+export function DayFilters() {
+  return (
+    <>
+      <TextFilter name="from" label={common.from} type="date" />
+      <TextFilter name="to" label={common.until} type="date" />
+    </>
+  );
+}
+
+/** What a list is asked for then; the service takes moments, and a day ends where the next begins. */
+export function daysOf({ from, to }: { readonly from?: string; readonly to?: string }) {
+  const last = to ? Date.parse(to) : Number.NaN;
+  const end = Number.isNaN(last) ? undefined : isoDay(new Date(last + dayMs));
+  return { 'created_at[gte]': from, 'created_at[lt]': end };
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../api.ts';
 import { common } from '../texts/common.ts';
@@ -71,6 +71,11 @@ export interface FormState<Draft extends object> {
   readonly error: ApiError | undefined;
   /** Everything that is wrong is said at a field. */
   readonly marked: boolean;
+  /** Of a form that asks before it sends: it is asking now. */
+  readonly asking: boolean;
+  readonly confirm: () => Promise<void>;
+  readonly back: () => void;
+  readonly element: RefObject<HTMLFormElement | null>;
 }
 
 interface FormOptions<Draft extends object, Result> {
@@ -79,6 +84,8 @@ interface FormOptions<Draft extends object, Result> {
   readonly onDone?: (result: Result, draft: Draft) => void;
   /** What can be said without asking the service, by field. */
   readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
+  /** What moves money is looked at once more before it is sent. */
+  readonly asks?: boolean;
 }
 
 /** `must be a number` → `Must be a number` */
@@ -89,33 +96,51 @@ const fieldOf = (path: string): string => path.replace(/\[\d+\]$/, '');
 
 export function useForm<Draft extends object, Result>(options: FormOptions<Draft, Result>): FormState<Draft> {
   const [draft, setDraft] = useState(options.initial);
-  const [found, setFound] = useState<Readonly<Record<string, string | undefined>>>({});
-  const { send, onDone } = options;
+  const [checked, setChecked] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const { send, onDone, asks = false } = options;
   const action = useAction<Draft, Result>({ send, ...(onDone ? { onDone } : {}) });
   const shown = useRef(new Set<string>());
+  const element = useRef<HTMLFormElement>(null);
   const wrong = action.error?.fieldErrors ?? [];
+  const problems = options.check?.(draft) ?? {};
+  const right = Object.values(problems).every((problem) => problem === undefined);
+  const marked =
+    wrong.length > 0 && wrong.every(({ field }) => shown.current.has(field) || shown.current.has(fieldOf(field)));
+  async function confirm(): Promise<void> {
+    await action.run(draft);
+    focusMistake(element.current);
+  }
   return {
     draft,
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
     errorOf(path) {
       shown.current.add(path);
-      return found[path] ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
+      // Nobody is told before they have tried, and what they mend then is gone at once.
+      const found = checked ? problems[path] : undefined;
+      return found ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
     },
     async submit() {
-      const problems = options.check?.(draft) ?? {};
-      setFound(problems);
-      if (Object.values(problems).every((problem) => problem === undefined)) await action.run(draft);
+      setChecked(true);
+      action.clear();
+      setAsking(asks && right);
+      if (!right) focusMistake(element.current);
+      else if (!asks) await confirm();
     },
     busy: action.busy,
     error: action.error,
-    marked:
-      wrong.length > 0 && wrong.every(({ field }) => shown.current.has(field) || shown.current.has(fieldOf(field))),
+    marked,
+    // What is said at the fields is mended there.
+    asking: asking && !marked,
+    confirm,
+    back: () => setAsking(false),
+    element,
   };
 }
 
 /** To the first field that is wrong, once the errors are drawn. */
-export function focusMistake(form: HTMLFormElement): void {
-  setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+function focusMistake(form: HTMLFormElement | null): void {
+  setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }
 
 interface FormProps<Draft extends object> {
@@ -123,30 +148,51 @@ interface FormProps<Draft extends object> {
   readonly submit: string;
   readonly children: ReactNode;
   readonly onCancel?: () => void;
+  readonly cancel?: string;
   readonly danger?: boolean;
   readonly wide?: boolean;
 }
 
-export function Form<Draft extends object>({ form, submit, children, onCancel, danger, wide }: FormProps<Draft>) {
-  function onSubmit(event: FormEvent<HTMLFormElement>): void {
-    event.preventDefault();
-    // A dialog may stand inside the page of another form.
-    event.stopPropagation();
-    const element = event.currentTarget;
-    void form.submit().then(() => focusMistake(element));
-  }
+export function Form<Draft extends object>(props: FormProps<Draft>) {
+  const { form, submit, children, onCancel, cancel = common.cancel, danger, wide } = props;
   return (
-    <form onSubmit={onSubmit} noValidate className="flex flex-col gap-4">
+    <PlainForm form={form} className="flex flex-col gap-4">
       {children}
-      {form.error && <ErrorNote error={form.error} {...(form.marked ? { text: common.seeMarked } : {})} />}
+      <FormError form={form} />
       <div className={`flex flex-wrap gap-2 ${wide ? '' : 'justify-end'}`}>
-        {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
+        {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={form.busy} className={wide ? 'grow' : ''}>
           {submit}
         </Button>
       </div>
+    </PlainForm>
+  );
+}
+
+/** A form that is laid out by its page. */
+export function PlainForm<Draft extends object>(props: {
+  form: FormState<Draft>;
+  className: string;
+  children: ReactNode;
+}) {
+  const { form, className, children } = props;
+  function onSubmit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault();
+    // A dialog may stand inside the page of another form.
+    event.stopPropagation();
+    void form.submit();
+  }
+  return (
+    <form ref={form.element} onSubmit={onSubmit} noValidate className={className}>
+      {children}
     </form>
   );
+}
+
+export function FormError<Draft extends object>({ form }: { form: FormState<Draft> }) {
+  // While it asks, the question shows it.
+  if (!form.error || form.asking) return null;
+  return <ErrorNote error={form.error} {...(form.marked ? { text: common.seeMarked } : {})} />;
 }
 
 export function ErrorNote({ error, text = error.message }: { error: ApiError | Error; text?: string }) {

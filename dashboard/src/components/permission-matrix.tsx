@@ -38,13 +38,13 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
       <div className="rounded-[8px] border border-line">
         <ul className="divide-y divide-line">
           {resources.map((resource) => (
-            <li key={resource} className="flex items-center gap-4 px-3 py-1.5">
+            <li key={resource} className="flex items-center gap-2 px-3 py-1.5 sm:gap-4">
               <span className="grow">{words(resource)}</span>
               {['read', 'write'].map((verb) => {
                 const key = `${resource}:${verb}`;
                 const entry = all.find((candidate) => candidate.key === key);
                 return entry ? (
-                  <label key={verb} className="flex w-20 items-center gap-2 text-sm" title={entry.description}>
+                  <label key={verb} className="flex w-20 shrink-0 items-center gap-2 text-sm" title={entry.description}>
                     <input
                       type="checkbox"
                       aria-label={key}
@@ -56,7 +56,7 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
                     {words(verb)}
                   </label>
                 ) : (
-                  <span key={verb} className="w-20" />
+                  <span key={verb} className="w-20 shrink-0" />
                 );
               })}
             </li>

@@ -16,11 +16,25 @@ interface PickerProps<T extends { readonly id: string }> {
   readonly value: T | undefined;
   readonly onChange: (item: T | undefined) => void;
   readonly placeholder?: string;
+  readonly autoFocus?: boolean;
 }
 
 /** Chooses one object by typing a part of it. */
 export function Picker<T extends { readonly id: string }>(props: PickerProps<T>) {
-  const { label, hint, error, path, query = {}, searchBy, textOf, detailOf, value, onChange, placeholder } = props;
+  const {
+    label,
+    hint,
+    error,
+    path,
+    query = {},
+    searchBy,
+    textOf,
+    detailOf,
+    value,
+    onChange,
+    placeholder,
+    autoFocus,
+  } = props;
   const id = useId();
   const [text, setText] = useState('');
   const [open, setOpen] = useState(false);
@@ -48,7 +62,9 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
     if (step !== undefined) {
       event.preventDefault();
       setOpen(true);
-      setActive((active + step + items.length) % Math.max(items.length, 1));
+      const next = (active + step + items.length) % Math.max(items.length, 1);
+      setActive(next);
+      document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' });
     } else if (event.key === 'Enter' && open) {
       event.preventDefault();
       choose(items[active]);
@@ -72,10 +88,12 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
         aria-describedby={`${id}-note`}
         aria-activedescendant={open && items.length > 0 ? `${id}-${active}` : undefined}
         autoComplete="off"
+        autoFocus={autoFocus}
         className="control"
         placeholder={placeholder ?? common.search}
         value={open ? text : value ? textOf(value) : text}
         onFocus={() => setOpen(true)}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onChange={(event) => {
           setText(event.target.value);

@@ -6,6 +6,8 @@ import { useTheme } from '../theme.ts';
 import type { ChartProps } from './chart.tsx';
 
 const heightPx = 224;
+/** How high the axis of amounts is without any. */
+const emptyCents = 1_000;
 const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
 export default function Plot({ days, series, format, whole = false }: ChartProps) {
@@ -24,9 +26,9 @@ export default function Plot({ days, series, format, whole = false }: ChartProps
       cursor: { points: { size: 7 }, drag: { x: false, y: false } },
       padding: [8, 8, 0, 0],
       tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), 'UTC'),
-      scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 1) * 1.1] } },
+      scales: { y: { range: (_plot, _low, high) => [0, (high > 0 ? high : whole ? 1 : emptyCents) * 1.1] } },
       axes: [
-        { ...axis, grid: { show: false }, values: '{MMM} {D}' },
+        { ...axis, grid: { show: false }, values: '{MMM} {D}', size: 32 },
         {
           ...axis,
           size: 72,
@@ -45,9 +47,14 @@ export default function Plot({ days, series, format, whole = false }: ChartProps
           value: (_plot: UPlot, value: number | null) => (value === null ? '—' : format(value)),
         })),
       ],
+      // While nobody points at a day, the last one is told.
+      hooks: {
+        setCursor: [(plot) => plot.cursor.idx === null && plot.setLegend({ idx: days.length - 1 }, false)],
+      },
     };
     const times = days.map((day) => Date.parse(day) / 1000);
     const plot = new UPlot(options, [times, ...series.map(({ values }) => [...values])], target);
+    plot.setLegend({ idx: days.length - 1 }, false);
     const observer = new ResizeObserver(() => plot.setSize({ width: target.clientWidth, height: heightPx }));
     observer.observe(target);
     return () => {

@@ -70,10 +70,12 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
     if (shown.current === pathname) return;
     shown.current = pathname;
     setDrawer(false);
+    showPlace();
     // Who navigates by keyboard or ear goes on in the new page, not in the list of places.
     const content = document.querySelector<HTMLElement>('#content');
     if (content && !content.contains(document.activeElement)) content.focus({ preventScroll: true });
   }, [pathname]);
+  useEffect(showPlace, []);
   useEffect(() => {
     function onKey(event: KeyboardEvent): void {
       if (event.key === 'k' && (event.ctrlKey || event.metaKey)) {
@@ -94,6 +96,8 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
       </a>
       {company.mode === 'sandbox' && (
         <p
+          role="region"
+          aria-label={shell.sandbox}
           data-testid="sandbox-bar"
           className="sticky top-0 z-30 h-6 bg-sandbox text-center text-sm leading-6 font-semibold text-on-sandbox"
         >
@@ -162,6 +166,11 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
       {palette && <CommandPalette onClose={() => setPalette(false)} />}
     </>
   );
+}
+
+/** The list of places is longer than many screens. */
+function showPlace(): void {
+  document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest' });
 }
 
 function Navigation({ company }: { company: Company }) {

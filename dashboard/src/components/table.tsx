@@ -112,6 +112,11 @@ function Opener<T>({ row, link, onOpen, content }: OpenerProps<T>) {
   );
 }
 
+/** What has a column of its own where there is room for one. */
+export function OnPhone({ children }: { children: ReactNode }) {
+  return <span className="block max-w-40 truncate text-sm font-normal text-muted md:hidden">{children}</span>;
+}
+
 interface ResourceTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly path: string;
   readonly query?: Query;

@@ -31,6 +31,7 @@ export const coupons = {
   limits: 'Limits',
   limitHint: 'Empty: no limit.',
   maxAll: 'In all',
+  uses: (of: string) => `Limit ${of.toLowerCase()}`,
   maxCustomer: 'Per customer',
   maxCode: 'Per code',
   firstTime: 'Only for customers who have not bought anything yet',

@@ -30,11 +30,12 @@ export const home = {
   count: 'Count',
   latestOrders: 'Latest orders',
   start: 'Getting started',
-  startLead: 'Four steps to the first payment.',
+  startLead: 'A few steps to the first payment.',
   steps: {
     key: ['Make an API key', 'Your server calls the API with a secret key.'],
     product: ['Add a product', 'Orders take their prices from the catalog.'],
     customer: ['Add a customer with a card', 'In the sandbox 4242 4242 4242 4242 always works.'],
+    processor: ['Connect a processor', 'Live charges are refused until there is one.'],
     order: ['Charge the first order', 'It appears here at once, with its events.'],
   },
 };

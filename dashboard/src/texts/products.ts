@@ -30,7 +30,7 @@ export const products = {
   deleteText: 'A product that was ordered is archived instead.',
   deleted: 'Product deleted.',
   images: 'Images',
-  imagesHint: 'JPEG, PNG or GIF. The first one is the main one.',
+  imagesHint: 'JPEG, PNG or GIF. The first one is the main one; drag them into order.',
   drop: 'Drop images here',
   choose: 'Choose files',
   uploading: (name: string) => `Uploading ${name}`,
@@ -38,5 +38,6 @@ export const products = {
   imageAlt: (name: string, position: number) => `Image ${position} of ${name}`,
   moveLeft: (position: number) => `Move image ${position} forward`,
   moveRight: (position: number) => `Move image ${position} back`,
+  deleteImage: 'Delete this image?',
   removeImage: (position: number) => `Delete image ${position}`,
 };

@@ -48,7 +48,7 @@ export const webhooks = {
   deliveries: 'Deliveries',
   attempts: 'Attempts',
   attempt: 'Attempt',
-  noDeliveries: 'Nothing was sent yet. Send a test event, or let something happen.',
+  noDeliveries: 'Nothing was sent yet. What happens from now on is listed here; test events are not.',
   noAttempts: 'No attempts yet.',
   lastAttempt: 'Last attempt',
   nextAttempt: 'Next attempt',
@@ -60,4 +60,6 @@ export const webhooks = {
   took: 'Took',
   headers: 'Headers sent',
   event: 'Event',
+  allEvents: 'All events',
+  seeEvent: 'See the event',
 };

@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { FieldRow, TextField } from '../../components/fields.tsx';
+import { FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -70,10 +70,10 @@ function Mint({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {
   return (
     <Dialog title={coupons.mint} onClose={onClose}>
       <Form form={form} submit={coupons.mint} onCancel={onClose}>
-        <TextField form={form} name="count" label={coupons.count} type="number" min={1} />
+        <NumberField form={form} name="count" label={coupons.count} />
         <FieldRow>
           <TextField form={form} name="prefix" label={coupons.prefix} hint={common.optional} />
-          <TextField form={form} name="length" label={coupons.length} type="number" />
+          <NumberField form={form} name="length" label={coupons.length} />
         </FieldRow>
       </Form>
     </Dialog>

@@ -1,4 +1,4 @@
-import { CheckField, FieldRow, MoneyField, SelectField, TextField } from '../../components/fields.tsx';
+import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
 import { amountText, centsOf } from '../../format.ts';
 import { common } from '../../texts/common.ts';
@@ -124,15 +124,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       <FieldRow>
         <SelectField form={form} name="how" label={coupons.how} choices={choicesOf(coupons.hows)} />
         {draft.how === 'percentage' ? (
-          <TextField
-            form={form}
-            name="percentage"
-            label={coupons.percentage}
-            type="number"
-            min={1}
-            max={100}
-            step="0.01"
-          />
+          <NumberField form={form} name="percentage" label={coupons.percentage} max={100} step="0.01" />
         ) : (
           <MoneyField form={form} name="amount" label={coupons.amount} currency={draft.currency} />
         )}
@@ -150,38 +142,20 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       )}
       <FieldRow>
         <SelectField form={form} name="duration" label={coupons.duration} choices={choicesOf(coupons.durations)} />
-        {draft.duration === 'repeating' && (
-          <TextField form={form} name="duration_in_cycles" label={coupons.cycles} type="number" min={1} />
-        )}
+        {draft.duration === 'repeating' && <NumberField form={form} name="duration_in_cycles" label={coupons.cycles} />}
         <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={draft.currency} />
       </FieldRow>
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-2 font-medium">{coupons.limits}</legend>
-        <TextField
-          form={form}
-          name="max_redemptions"
-          label={coupons.maxAll}
-          hint={coupons.limitHint}
-          type="number"
-          min={1}
-        />
-        <TextField
+        <NumberField form={form} name="max_redemptions" label={coupons.maxAll} hint={coupons.limitHint} />
+        <NumberField
           form={form}
           name="max_redemptions_per_customer"
           label={coupons.maxCustomer}
           hint={coupons.limitHint}
-          type="number"
-          min={1}
         />
         {draft.kind === 'generated' && (
-          <TextField
-            form={form}
-            name="max_redemptions_per_code"
-            label={coupons.maxCode}
-            hint={coupons.limitHint}
-            type="number"
-            min={1}
-          />
+          <NumberField form={form} name="max_redemptions_per_code" label={coupons.maxCode} hint={coupons.limitHint} />
         )}
       </fieldset>
       <FieldRow>
@@ -209,15 +183,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
         <FieldRow>
           <TextField form={form} name="code_prefix" label={coupons.prefix} hint={common.optional} />
           {!editing && (
-            <TextField
-              form={form}
-              name="count"
-              path="codes.count"
-              label={coupons.count}
-              hint={common.optional}
-              type="number"
-              min={1}
-            />
+            <NumberField form={form} name="count" path="codes.count" label={coupons.count} hint={common.optional} />
           )}
         </FieldRow>
       )}

@@ -1,4 +1,5 @@
 import { call } from '../../api.ts';
+import { addressChange, AddressField, addressDraft } from '../../components/address.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, FieldRow, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
@@ -13,21 +14,6 @@ interface CustomerFormProps {
   readonly onDone: (customer: Customer) => void;
 }
 
-const addressParts = ['line1', 'line2', 'city', 'state', 'postal_code', 'country'] as const;
-type AddressDraft = Record<(typeof addressParts)[number], string>;
-
-function addressDraft(customer: Customer | undefined): AddressDraft {
-  const address = customer?.shipping_address;
-  return Object.fromEntries(addressParts.map((part) => [part, address?.[part] ?? ''])) as AddressDraft;
-}
-
-/** Left out when there is none and was none. */
-function addressBody(draft: AddressDraft, customer: Customer | undefined): { shipping_address?: object | null } {
-  const filled = addressParts.filter((part) => draft[part].trim() !== '');
-  if (filled.length === 0) return customer?.shipping_address ? { shipping_address: null } : {};
-  return { shipping_address: Object.fromEntries(addressParts.map((part) => [part, draft[part].trim() || null])) };
-}
-
 export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
   const form = useForm({
     initial: {
@@ -38,7 +24,7 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
       company: customer?.company ?? '',
       tags: customer?.tags.join(', ') ?? '',
       metadata: metadataText(customer?.metadata ?? {}),
-      ...addressDraft(customer),
+      shipping_address: addressDraft(customer?.shipping_address),
     },
     check: ({ metadata }) => ({ metadata: metadataProblem(metadata) }),
     send: (draft, key) => {
@@ -55,7 +41,7 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
           .split(',')
           .map((tag) => tag.trim())
           .filter(Boolean),
-        ...addressBody(draft, customer),
+        ...addressChange('shipping_address', draft.shipping_address, customer?.shipping_address),
         metadata: { ...Object.fromEntries(removed.map((name) => [name, null])), ...metadata },
       };
       return customer
@@ -80,20 +66,7 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
           <TextField form={form} name="company" label={customers.company} hint={common.optional} />
         </FieldRow>
         <TextField form={form} name="tags" label={customers.tags} hint={customers.tagsHint} />
-        <details open={Boolean(customer?.shipping_address)}>
-          <summary className="mb-3 text-sm font-medium">{customers.shippingAddress}</summary>
-          <div className="grid gap-4 sm:grid-cols-2">
-            {addressParts.map((part) => (
-              <TextField
-                key={part}
-                form={form}
-                name={part}
-                path={`shipping_address.${part}`}
-                label={customers.address[part]}
-              />
-            ))}
-          </div>
-        </details>
+        <AddressField form={form} name="shipping_address" label={customers.shippingAddress} />
         <AreaField form={form} name="metadata" label={common.metadata} hint={common.metadataHint} />
       </Form>
     </Dialog>

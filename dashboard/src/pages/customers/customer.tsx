@@ -1,6 +1,7 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -77,20 +78,7 @@ function Details({ customer }: { customer: Customer }) {
                 [customers.phone, customer.phone],
                 [customers.company, customer.company],
                 [customers.tags, customer.tags.join(', ') || '—'],
-                address && [
-                  customers.shippingAddress,
-                  [
-                    address.name,
-                    address.line1,
-                    address.line2,
-                    address.city,
-                    address.state,
-                    address.postal_code,
-                    address.country,
-                  ]
-                    .filter(Boolean)
-                    .join(', '),
-                ],
+                address && [customers.shippingAddress, <Address key="address" address={address} />],
                 [common.created, <DateTime key="created" at={customer.created_at} />],
                 [common.updated, <DateTime key="updated" at={customer.updated_at} />],
               ]}

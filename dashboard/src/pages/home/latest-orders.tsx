@@ -2,7 +2,7 @@ import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
-import { Table } from '../../components/table.tsx';
+import { OnPhone, Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
 import { money } from '../../format.ts';
 import { common } from '../../texts/common.ts';
@@ -28,10 +28,28 @@ export function LatestOrders() {
         keyOf={({ id }) => id}
         link={({ id }) => `/orders/${id}`}
         columns={[
-          { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
-          { header: common.status, cell: ({ status }) => <Badge status={status} /> },
+          {
+            header: common.amount,
+            cell: ({ total, currency, customer }) => (
+              <>
+                {money(total, currency)}
+                <OnPhone>{customer?.email}</OnPhone>
+              </>
+            ),
+          },
+          {
+            header: common.status,
+            cell: ({ status, created_at }) => (
+              <>
+                <Badge status={status} />
+                <OnPhone>
+                  <DateTime at={created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
       />
     </Panel>

@@ -1,178 +1,131 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
-import { CustomerAndCard, type Payer } from '../../components/customer-card.tsx';
-import { Field } from '../../components/fields.tsx';
-import { focusMistake } from '../../components/form.tsx';
+import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
+import { Button } from '../../components/button.tsx';
+import { ConfirmForm } from '../../components/confirm.tsx';
+import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
+import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
+import { TextField } from '../../components/fields.tsx';
+import { FormError, PlainForm, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
-import { Picker } from '../../components/picker.tsx';
+import { checkLines, emptyLine, itemsOf, type Line, ProductLines } from '../../components/product-lines.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { money, personName } from '../../format.ts';
 import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
-import type { Order, Product } from '../../types.ts';
+import type { Order } from '../../types.ts';
 import { cardText } from '../customers/cards.tsx';
 
-interface Line {
-  readonly key: number;
-  readonly product: Product | undefined;
-  readonly quantity: string;
-}
+const initial = {
+  payer: nobody,
+  lines: [emptyLine(0)] as readonly Line[],
+  coupon_code: '',
+  description: '',
+  shipping: addressDraft(null),
+};
 
-const counts = (quantity: string): boolean => /^[1-9]\d*$/.test(quantity.trim());
-const emptyLine = (key: number): Line => ({ key, product: undefined, quantity: '1' });
+const currencyOf = (lines: readonly Line[]): string | undefined =>
+  lines.find(({ product }) => product)?.product?.pricing.currency;
+
+/** A card is charged in one currency, which is that of the first product. */
+function checkItems(lines: readonly Line[]): Record<string, string | undefined> {
+  const currency = currencyOf(lines);
+  const problems = checkLines(lines, 'items');
+  for (const [index, { product }] of lines.entries()) {
+    if (product && product.pricing.currency !== currency) {
+      problems[`items[${index}].product_id`] = orders.otherCurrency(product.pricing.currency.toUpperCase());
+    }
+  }
+  return problems;
+}
 
 export function NewOrderPage() {
   const navigate = useNavigate();
-  const [payer, setPayer] = useState<Payer>({ customer: undefined, card: undefined });
-  const [lines, setLines] = useState<readonly Line[]>([emptyLine(0)]);
-  const [coupon, setCoupon] = useState('');
-  const [description, setDescription] = useState('');
-  const [checked, setChecked] = useState(false);
-  const [confirming, setConfirming] = useState(false);
-  const change = (key: number, changes: Partial<Line>) =>
-    setLines(lines.map((line) => (line.key === key ? { ...line, ...changes } : line)));
-  const chosen = lines.filter(({ product }) => product);
-  const currency = chosen[0]?.product?.pricing.currency ?? 'usd';
-  const total = chosen.reduce(
+  const form = useForm({
+    initial,
+    asks: true,
+    check: ({ payer, lines }) => ({ ...checkPayer(payer), ...checkItems(lines) }),
+    send: ({ payer, lines, coupon_code, description, shipping }, key) => {
+      const address = addressOf(shipping);
+      const body = {
+        customer_id: payer.customer?.id,
+        payment_method_id: payer.card?.id,
+        items: itemsOf(lines),
+        ...(coupon_code.trim() ? { coupon_code: coupon_code.trim() } : {}),
+        ...(description.trim() ? { description: description.trim() } : {}),
+        ...(address ? { shipping: address } : {}),
+      };
+      return call<Order>('POST', '/v1/orders', { body, key });
+    },
+    onDone: ({ id, status, failure_reason, failure_code }) => {
+      const failed = status === 'failed';
+      toast(failed ? orders.declined(failure_reason ?? failure_code ?? '') : orders.created, failed);
+      void navigate({ to: `/orders/${id}` });
+    },
+  });
+  const { payer, lines, shipping, coupon_code } = form.draft;
+  const currency = currencyOf(lines) ?? 'usd';
+  const subtotal = lines.reduce(
     (sum, { product, quantity }) => sum + (product?.pricing.amount ?? 0) * (Number(quantity) || 0),
     0,
   );
-  const ready =
-    payer.customer && payer.card && lines.every(({ product, quantity }) => product !== undefined && counts(quantity));
-  const body = {
-    customer_id: payer.customer?.id,
-    payment_method_id: payer.card?.id,
-    items: chosen.map(({ product, quantity }) => ({ product_id: product?.id, quantity: Number(quantity) })),
-    ...(coupon.trim() ? { coupon_code: coupon.trim() } : {}),
-    ...(description.trim() ? { description: description.trim() } : {}),
-  };
+  const complete = Object.values(checkItems(lines)).every((problem) => problem === undefined);
+  const verdict = useCoupon(
+    coupon_code,
+    complete ? { items: itemsOf(lines), ...(payer.customer ? { customer_id: payer.customer.id } : {}) } : undefined,
+  );
+  const total = money(verdict?.valid ? verdict.total_after_discount : subtotal, currency);
   return (
     <Page title={orders.add} back={{ to: '/orders', label: orders.title }}>
-      <form
-        noValidate
-        className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setChecked(true);
-          focusMistake(event.currentTarget);
-          if (ready) setConfirming(true);
-        }}
-      >
+      <PlainForm form={form} className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Panel title={orders.customer}>
             <div className="flex flex-col gap-4">
               <CustomerAndCard
-                onChange={setPayer}
-                errors={{ customer: checked && !payer.customer ? orders.chooseCustomer : undefined }}
+                errorOf={form.errorOf}
+                onChange={(next) => {
+                  form.set('payer', next);
+                  const [before, now] = [payer.customer?.shipping_address, next.customer?.shipping_address];
+                  form.set('shipping', addressFor(shipping, before, now));
+                }}
+              />
+              <AddressField
+                form={form}
+                name="shipping"
+                label={customers.shippingAddress}
+                known={payer.customer?.shipping_address}
               />
             </div>
           </Panel>
           <Panel title={orders.items}>
             <div className="flex flex-col gap-4">
-              {lines.map((line, index) => (
-                <div key={line.key} className="flex items-start gap-3">
-                  <div className="min-w-0 grow">
-                    <Picker<Product>
-                      label={orders.product}
-                      path="/v1/products"
-                      query={{ active: true }}
-                      textOf={({ name }) => name}
-                      detailOf={({ pricing }) => money(pricing.amount, pricing.currency)}
-                      value={line.product}
-                      error={checked && !line.product ? orders.chooseProduct : undefined}
-                      onChange={(product) => change(line.key, { product })}
-                    />
-                  </div>
-                  <div className="w-24 shrink-0">
-                    <Field
-                      label={orders.quantity}
-                      error={checked && !counts(line.quantity) ? orders.wrongQuantity : undefined}
-                    >
-                      {(attributes) => (
-                        <input
-                          {...attributes}
-                          type="number"
-                          min={1}
-                          className="control"
-                          value={line.quantity}
-                          onChange={(event) => change(line.key, { quantity: event.target.value })}
-                        />
-                      )}
-                    </Field>
-                  </div>
-                  {index > 0 && (
-                    <IconButton
-                      className="mt-6"
-                      label={orders.removeItem}
-                      icon="close"
-                      onClick={() => setLines(lines.filter(({ key }) => key !== line.key))}
-                    />
-                  )}
-                </div>
-              ))}
-              <div>
-                <Button
-                  small
-                  icon="plus"
-                  onClick={() => setLines([...lines, emptyLine(1 + Math.max(...lines.map(({ key }) => key)))])}
-                >
-                  {orders.addItem}
-                </Button>
-              </div>
+              <ProductLines
+                lines={lines}
+                onChange={(next) => form.set('lines', next)}
+                path="items"
+                errorOf={form.errorOf}
+                least={1}
+              />
             </div>
           </Panel>
         </div>
         <Panel title={orders.total}>
           <div className="flex flex-col gap-4">
-            <p className="text-3xl font-semibold tabular-nums">{money(total, currency)}</p>
-            <Field label={orders.coupon} hint={common.optional}>
-              {(attributes) => (
-                <input
-                  {...attributes}
-                  className="control"
-                  value={coupon}
-                  onChange={(event) => setCoupon(event.target.value)}
-                />
-              )}
-            </Field>
-            <Field label={orders.description} hint={common.optional}>
-              {(attributes) => (
-                <input
-                  {...attributes}
-                  className="control"
-                  value={description}
-                  onChange={(event) => setDescription(event.target.value)}
-                />
-              )}
-            </Field>
+            <p className="text-3xl font-semibold tabular-nums">{total}</p>
+            <CouponField form={form} verdict={verdict} currency={currency} />
+            <TextField form={form} name="description" label={orders.description} hint={common.optional} />
+            <FormError form={form} />
             <Button type="submit" kind="primary">
-              {orders.charge(money(total, currency))}
+              {orders.charge(total)}
             </Button>
           </div>
         </Panel>
-      </form>
-      {confirming && payer.customer && payer.card && (
-        <Confirm<Order>
-          title={orders.confirmCharge}
-          amount={money(total, currency)}
-          confirm={orders.chargeSome}
-          send={(key) => call('POST', '/v1/orders', { body, key })}
-          onDone={(order) => {
-            toast(
-              order.status === 'failed'
-                ? orders.declined(order.failure_reason ?? order.failure_code ?? '')
-                : orders.created,
-              order.status === 'failed',
-            );
-            void navigate({ to: `/orders/${order.id}` });
-          }}
-          onClose={() => setConfirming(false)}
-        >
+      </PlainForm>
+      {payer.customer && payer.card && (
+        <ConfirmForm form={form} title={orders.confirmCharge} amount={total} confirm={orders.chargeSome}>
           {orders.confirmChargeText(personName(payer.customer), cardText(payer.card))}
-        </Confirm>
+        </ConfirmForm>
       )}
     </Page>
   );

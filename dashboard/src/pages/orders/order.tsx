@@ -1,15 +1,18 @@
 import { useParams } from '@tanstack/react-router';
+import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet } from '../../data.ts';
-import { money, personName, words } from '../../format.ts';
+import { money, personName, shortId, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 import { OrderActions } from './order-actions.tsx';
@@ -60,7 +63,16 @@ function Details({ order }: { order: Order }) {
                 },
               ]}
             />
-            <Sums order={order} />
+            <div className="border-t border-line px-5 py-3">
+              <Sums
+                sums={[
+                  order.discount_amount > 0 && [orders.subtotal, money(order.subtotal, currency)],
+                  order.discount_amount > 0 && [orders.discount, `−${money(order.discount_amount, currency)}`],
+                  [orders.total, money(order.total, currency)],
+                  order.refunded_amount > 0 && [orders.refunded, `−${money(order.refunded_amount, currency)}`],
+                ]}
+              />
+            </div>
           </Panel>
           <Panel title={orders.transactions} flush>
             <Table
@@ -116,10 +128,14 @@ function Details({ order }: { order: Order }) {
                   </TextLink>,
                 ],
                 order.description !== null && [common.description, order.description],
+                order.shipping !== null && [
+                  customers.shippingAddress,
+                  <Address key="shipping" address={order.shipping} />,
+                ],
                 order.request_id !== null && [
                   orders.request,
                   <TextLink key="request" to="/developers/requests" search={{ request_id: order.request_id }}>
-                    {order.request_id}
+                    {shortId(order.request_id)}
                   </TextLink>,
                 ],
                 [common.created, <DateTime key="created" at={order.created_at} />],
@@ -131,29 +147,5 @@ function Details({ order }: { order: Order }) {
         </div>
       </div>
     </Page>
-  );
-}
-
-function Sums({ order }: { order: Order }) {
-  const { currency } = order;
-  const sums: readonly (readonly [string, string])[] = [
-    ...(order.discount_amount > 0
-      ? ([
-          [orders.subtotal, money(order.subtotal, currency)],
-          [orders.discount, `−${money(order.discount_amount, currency)}`],
-        ] as const)
-      : []),
-    [orders.total, money(order.total, currency)],
-    ...(order.refunded_amount > 0 ? ([[orders.refunded, `−${money(order.refunded_amount, currency)}`]] as const) : []),
-  ];
-  return (
-    <dl className="flex flex-col gap-1 border-t border-line px-4 py-3 tabular-nums">
-      {sums.map(([label, value]) => (
-        <div key={label} className="flex justify-between gap-4">
-          <dt className="text-muted">{label}</dt>
-          <dd className="font-medium">{value}</dd>
-        </div>
-      ))}
-    </dl>
   );
 }

@@ -2,9 +2,9 @@ import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { OnPhone, ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, money, words } from '../../format.ts';
 import { useCan } from '../../session.ts';
@@ -28,7 +28,8 @@ const statuses: readonly Order['status'][] = [
 const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };
 
 export function OrdersPage() {
-  const [{ status, from, to }] = useFilters();
+  const [filters] = useFilters();
+  const { status, from, to } = filters;
   const canWrite = useCan('orders:write');
   const button = canWrite && (
     <LinkButton to="/orders/new" kind="primary" icon="plus">
@@ -39,7 +40,7 @@ export function OrdersPage() {
     <Page title={orders.title} lead={orders.lead} actions={button}>
       <ResourceTable<Order>
         path="/v1/orders"
-        query={{ status, expand: 'customer', 'created_at[gte]': from, 'created_at[lt]': to }}
+        query={{ status, expand: 'customer', ...daysOf(filters) }}
         filtered={Boolean(status ?? from ?? to)}
         label={orders.title}
         keyOf={({ id }) => id}
@@ -51,8 +52,7 @@ export function OrdersPage() {
               label={common.status}
               choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
             />
-            <TextFilter name="from" label={orders.from} type="date" />
-            <TextFilter name="to" label={orders.to} type="date" />
+            <DayFilters />
           </>
         }
         csv={{
@@ -71,8 +71,26 @@ export function OrdersPage() {
           ],
         }}
         columns={[
-          { header: common.amount, cell: ({ total, currency }) => money(total, currency) },
-          { header: common.status, cell: (order) => <Badge status={order.status} /> },
+          {
+            header: common.amount,
+            cell: ({ total, currency, customer }) => (
+              <>
+                {money(total, currency)}
+                <OnPhone>{customer?.email}</OnPhone>
+              </>
+            ),
+          },
+          {
+            header: common.status,
+            cell: (order) => (
+              <>
+                <Badge status={order.status} />
+                <OnPhone>
+                  <DateTime at={order.created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           {
             header: orders.number,
             cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
@@ -84,7 +102,7 @@ export function OrdersPage() {
             cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,
             wide: true,
           },
-          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
         empty={
           <Empty title={orders.emptyTitle} actions={button}>

@@ -10,14 +10,17 @@ import { Dialog } from '../../components/dialog.tsx';
 import { AreaField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { cycleText, money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { orders } from '../../texts/orders.ts';
 import { plans } from '../../texts/plans.ts';
 import type { Plan } from '../../types.ts';
 import { Preview } from './preview.tsx';
+import { PriceSums } from './tiers.tsx';
 
 export function PlanPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
@@ -56,22 +59,21 @@ function Details({ plan }: { plan: Plan }) {
       }
     >
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
-        <Panel title={common.details}>
-          <Facts
-            facts={[
-              [common.id, <CopyId key="id" id={plan.id} />],
-              [plans.code, <CopyId key="code" id={plan.plan_code} whole />],
-              plan.description !== null && [common.description, plan.description],
-              plan.one_time_amount > 0 && [plans.oneTime, money(plan.one_time_amount, plan.currency)],
-              [plans.cycles, plan.billing_cycles === 0 ? plans.withoutEnd : plan.billing_cycles],
-              plan.products.length > 0 && [
-                plans.products,
-                plan.products.map(({ name, quantity }) => `${quantity} × ${name}`).join(', '),
-              ],
-              [common.created, <DateTime key="created" at={plan.created_at} />],
-            ]}
-          />
-        </Panel>
+        <div className="min-w-0">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                [common.id, <CopyId key="id" id={plan.id} />],
+                [plans.code, <CopyId key="code" id={plan.plan_code} whole />],
+                plan.description !== null && [common.description, plan.description],
+                [plans.cycles, plan.billing_cycles === 0 ? plans.withoutEnd : plan.billing_cycles],
+                [common.created, <DateTime key="created" at={plan.created_at} />],
+              ]}
+            />
+          </Panel>
+          <Price plan={plan} />
+          <Products plan={plan} />
+        </div>
         <Preview
           currency={plan.currency}
           input={{
@@ -95,6 +97,44 @@ function Details({ plan }: { plan: Plan }) {
         </Confirm>
       )}
     </Page>
+  );
+}
+
+function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: { plan: Plan }) {
+  return (
+    <Panel title={plans.tiers} flush>
+      <Table
+        label={plans.tiers}
+        rows={pricing_tiers.map((tier, index) => ({ ...tier, index }))}
+        keyOf={({ index }) => String(index)}
+        columns={[
+          { header: common.name, cell: ({ name }) => name },
+          { header: plans.tierKind, cell: ({ kind }) => plans.tierKinds[kind] },
+          { header: common.amount, cell: (tier) => money(tier.amount, currency), end: true },
+        ]}
+      />
+      <div className="border-t border-line px-5 py-3">
+        <PriceSums amount={amount} one_time_amount={one_time_amount} currency={currency} />
+      </div>
+    </Panel>
+  );
+}
+
+function Products({ plan: { products } }: { plan: Plan }) {
+  if (products.length === 0) return null;
+  return (
+    <Panel title={plans.products} flush>
+      <Table
+        label={plans.products}
+        rows={products.map((product, index) => ({ ...product, index }))}
+        keyOf={({ index }) => String(index)}
+        link={({ product_id }) => `/products/${product_id}`}
+        columns={[
+          { header: common.name, cell: ({ name }) => name },
+          { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
+        ]}
+      />
+    </Panel>
   );
 }
 

@@ -1,9 +1,9 @@
 import { useQuery, keepPreviousData } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
 import { call } from '../../api.ts';
 import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
+import { useSettled } from '../../data.ts';
 import { money } from '../../format.ts';
 import { useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
@@ -21,17 +21,10 @@ export interface PreviewInput {
   readonly billing_cycles?: number;
 }
 
-const typingMs = 300;
-
 /** The next bill dates, from the same code that bills. */
 export function Preview({ input, currency }: { input: PreviewInput; currency: string }) {
   const { company } = useSignedIn();
-  const text = JSON.stringify(input);
-  const [wanted, setWanted] = useState(text);
-  useEffect(() => {
-    const timer = setTimeout(() => setWanted(text), typingMs);
-    return () => clearTimeout(timer);
-  }, [text]);
+  const wanted = useSettled(JSON.stringify(input));
   const query = useQuery({
     queryKey: [company.id, 'plan preview', wanted],
     queryFn: () => call<BillPreview>('POST', '/dashboard/plans/preview', { body: JSON.parse(wanted) as PreviewInput }),
@@ -39,7 +32,7 @@ export function Preview({ input, currency }: { input: PreviewInput; currency: st
   });
   return (
     <Panel title={plans.preview} flush>
-      <p className="px-5 pt-4 text-muted">{plans.previewLead}</p>
+      <p className="px-5 pt-4 pb-1 text-muted">{plans.previewLead}</p>
       <div aria-live="polite">
         {query.error ? (
           <p className="p-5 text-muted">{query.error.message}</p>

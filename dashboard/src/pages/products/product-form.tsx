@@ -1,6 +1,14 @@
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { AreaField, CheckField, FieldRow, MoneyField, SelectField, TextField } from '../../components/fields.tsx';
+import {
+  AreaField,
+  CheckField,
+  FieldRow,
+  MoneyField,
+  NumberField,
+  SelectField,
+  TextField,
+} from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { amountText, centsOf } from '../../format.ts';
 import { common } from '../../texts/common.ts';
@@ -76,12 +84,11 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
             label={products.availability}
             choices={Object.entries(products.availabilities).map(([value, label]) => ({ value, label }))}
           />
-          <TextField
+          <NumberField
             form={form}
             name="inventory_quantity"
             label={products.inventory}
             hint={products.inventoryHint}
-            type="number"
             min={0}
           />
         </FieldRow>
@@ -89,14 +96,7 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
           <TextField form={form} name="category" label={products.category} hint={common.optional} />
           <TextField form={form} name="brand" label={products.brand} hint={common.optional} />
         </FieldRow>
-        <TextField
-          form={form}
-          name="return_window"
-          label={products.returnWindow}
-          hint={common.optional}
-          type="number"
-          min={0}
-        />
+        <NumberField form={form} name="return_window" label={products.returnWindow} hint={common.optional} min={0} />
         <CheckField form={form} name="requires_shipping" label={products.requiresShipping} />
       </Form>
     </Dialog>

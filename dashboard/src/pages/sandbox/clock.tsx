@@ -8,7 +8,8 @@ import { ErrorNote, Form, useAction, useForm } from '../../components/form.tsx';
 import { Empty, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { useGet } from '../../data.ts';
-import { dateTime, duration } from '../../format.ts';
+import { dateTime, duration, money } from '../../format.ts';
+import { pageOfFound } from '../../navigation.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { sandbox } from '../../texts/sandbox.ts';
@@ -21,6 +22,16 @@ const steps = {
   month: { months: 1 },
   year: { months: 12 },
 } as const;
+
+/** The API writes cents, `1900 usd`, which a person would take for dollars. */
+const withMoney = (summary: string): string =>
+  summary.replace(/\b(\d+) ([a-z]{3})\b/, (_text, cents: string, currency: string) => money(Number(cents), currency));
+
+function pageOf({ type, object_id }: ClockAdvanced['happened'][number]): string | null {
+  const [kind] = type.split('.');
+  if (kind === 'webhook') return `/developers/webhooks/${object_id}`;
+  return kind === 'order' || kind === 'subscription' || kind === 'customer' ? pageOfFound[kind](object_id) : null;
+}
 
 export function ClockPage() {
   const { company } = useSignedIn();
@@ -100,6 +111,7 @@ function SandboxClock() {
             label={sandbox.happened}
             rows={result.happened.map((entry, index) => ({ ...entry, key: String(index) }))}
             keyOf={({ key }) => key}
+            link={pageOf}
             columns={[
               { header: common.date, cell: ({ at }) => <DateTime at={at} /> },
               {
@@ -107,7 +119,7 @@ function SandboxClock() {
                 cell: ({ type }) => <span className="font-mono text-[13px]">{type}</span>,
                 wide: true,
               },
-              { header: common.description, cell: ({ summary }) => summary },
+              { header: common.description, cell: ({ summary }) => withMoney(summary) },
               { header: sandbox.object, cell: ({ object_id }) => <CopyId id={object_id} />, wide: true },
             ]}
           />

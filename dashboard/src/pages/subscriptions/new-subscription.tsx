@@ -1,59 +1,82 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { call } from '../../api.ts';
+import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
-import { CustomerAndCard, type Payer } from '../../components/customer-card.tsx';
-import { Field, FieldRow } from '../../components/fields.tsx';
-import { focusMistake } from '../../components/form.tsx';
+import { ConfirmForm } from '../../components/confirm.tsx';
+import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
+import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
+import { FieldRow, TextField } from '../../components/fields.tsx';
+import { FormError, PlainForm, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { Picker } from '../../components/picker.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { cycleText, money, personName } from '../../format.ts';
-import { common } from '../../texts/common.ts';
-import { orders } from '../../texts/orders.ts';
+import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
+
+const initial = {
+  payer: nobody,
+  plan: undefined as Plan | undefined,
+  start_date: '',
+  end_date: '',
+  coupon_code: '',
+  shipping: addressDraft(null),
+};
 
 export function NewSubscriptionPage() {
   const navigate = useNavigate();
   const [{ plan: given }] = useFilters();
-  const [payer, setPayer] = useState<Payer>({ customer: undefined, card: undefined });
-  const [chosenPlan, setPlan] = useState<Plan>();
-  const [start, setStart] = useState('');
-  const [end, setEnd] = useState('');
-  const [coupon, setCoupon] = useState('');
-  const [checked, setChecked] = useState(false);
-  const [confirming, setConfirming] = useState(false);
-  const first = useGet<Plan>(`/v1/plans/${given}`, {}, { enabled: given !== undefined && !chosenPlan });
-  const plan = chosenPlan ?? first.data;
-  const amount = plan ? money(plan.amount + plan.one_time_amount, plan.currency) : money(0, 'usd');
-  const body = {
-    customer_id: payer.customer?.id,
-    payment_method_id: payer.card?.id,
-    plan_id: plan?.id,
-    ...(start ? { start_date: start } : {}),
-    ...(end ? { end_date: end } : {}),
-    ...(coupon.trim() ? { coupon_code: coupon.trim() } : {}),
-  };
+  const first = useGet<Plan>(`/v1/plans/${given}`, {}, { enabled: given !== undefined });
+  const planOf = (draft: typeof initial): Plan | undefined => draft.plan ?? first.data;
+  const form = useForm({
+    initial,
+    asks: true,
+    check: (draft) => ({
+      ...checkPayer(draft.payer),
+      plan_id: planOf(draft) ? undefined : subscriptions.choosePlan,
+    }),
+    send: (draft, key) => {
+      const { payer, start_date, end_date, coupon_code, shipping } = draft;
+      const address = addressOf(shipping);
+      const body = {
+        customer_id: payer.customer?.id,
+        payment_method_id: payer.card?.id,
+        plan_id: planOf(draft)?.id,
+        ...(start_date ? { start_date } : {}),
+        ...(end_date ? { end_date } : {}),
+        ...(coupon_code.trim() ? { coupon_code: coupon_code.trim() } : {}),
+        ...(address ? { shipping: address } : {}),
+      };
+      return call<Subscription>('POST', '/v1/subscriptions', { body, key });
+    },
+    onDone: ({ id, status, last_failure_message }) => {
+      const failed = status === 'failed';
+      toast(failed ? subscriptions.startFailed(last_failure_message ?? '') : subscriptions.started, failed);
+      void navigate({ to: `/subscriptions/${id}` });
+    },
+  });
+  const { payer, shipping, start_date, coupon_code } = form.draft;
+  const plan = planOf(form.draft);
+  const verdict = useCoupon(
+    coupon_code,
+    plan && { plan_id: plan.id, ...(payer.customer ? { customer_id: payer.customer.id } : {}) },
+  );
+  const whole = plan ? plan.amount + plan.one_time_amount : 0;
+  const amount = money(verdict?.valid ? verdict.total_after_discount : whole, plan?.currency);
   return (
     <Page title={subscriptions.add} back={{ to: '/subscriptions', label: subscriptions.title }}>
-      <form
-        noValidate
-        className="max-w-2xl"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setChecked(true);
-          focusMistake(event.currentTarget);
-          if (payer.customer && payer.card && plan) setConfirming(true);
-        }}
-      >
+      <PlainForm form={form} className="max-w-2xl">
         <Panel>
           <div className="flex flex-col gap-4">
             <CustomerAndCard
-              onChange={setPayer}
-              errors={{ customer: checked && !payer.customer ? orders.chooseCustomer : undefined }}
+              errorOf={form.errorOf}
+              onChange={(next) => {
+                form.set('payer', next);
+                const [before, now] = [payer.customer?.shipping_address, next.customer?.shipping_address];
+                form.set('shipping', addressFor(shipping, before, now));
+              }}
             />
             <Picker<Plan>
               label={subscriptions.plan}
@@ -64,46 +87,38 @@ export function NewSubscriptionPage() {
               textOf={({ name }) => name}
               detailOf={(item) => `${money(item.amount, item.currency)} ${cycleText(item.billing_cycle)}`}
               value={plan}
-              error={checked && !plan ? subscriptions.choosePlan : undefined}
-              onChange={setPlan}
+              error={form.errorOf('plan_id')}
+              onChange={(next) => form.set('plan', next)}
             />
             <FieldRow>
-              <Field label={subscriptions.startDate} hint={subscriptions.startHint}>
-                {(attributes) => (
-                  <input
-                    {...attributes}
-                    type="date"
-                    className="control"
-                    value={start}
-                    onChange={(event) => setStart(event.target.value)}
-                  />
-                )}
-              </Field>
-              <Field label={subscriptions.endDate} hint={subscriptions.endHint}>
-                {(attributes) => (
-                  <input
-                    {...attributes}
-                    type="date"
-                    className="control"
-                    value={end}
-                    onChange={(event) => setEnd(event.target.value)}
-                  />
-                )}
-              </Field>
+              <TextField
+                form={form}
+                name="start_date"
+                label={subscriptions.startDate}
+                hint={subscriptions.startHint}
+                type="date"
+              />
+              <TextField
+                form={form}
+                name="end_date"
+                label={subscriptions.endDate}
+                hint={subscriptions.endHint}
+                type="date"
+              />
             </FieldRow>
-            <Field label={subscriptions.coupon} hint={common.optional}>
-              {(attributes) => (
-                <input
-                  {...attributes}
-                  className="control"
-                  value={coupon}
-                  onChange={(event) => setCoupon(event.target.value)}
-                />
-              )}
-            </Field>
+            <CouponField form={form} verdict={verdict} currency={plan?.currency ?? 'usd'} />
+            <AddressField
+              form={form}
+              name="shipping"
+              label={customers.shippingAddress}
+              known={payer.customer?.shipping_address}
+            />
+            <FormError form={form} />
             <div className="flex items-center justify-between gap-4">
               <p>
-                <span className="block text-sm text-muted">{start ? subscriptions.later : subscriptions.today}</span>
+                <span className="block text-sm text-muted">
+                  {start_date ? subscriptions.later : subscriptions.today}
+                </span>
                 <span className="text-2xl font-semibold tabular-nums">{amount}</span>
               </p>
               <Button type="submit" kind="primary">
@@ -112,22 +127,11 @@ export function NewSubscriptionPage() {
             </div>
           </div>
         </Panel>
-      </form>
-      {confirming && plan && payer.customer && (
-        <Confirm<Subscription>
-          title={subscriptions.confirmTitle}
-          amount={amount}
-          confirm={subscriptions.start}
-          send={(key) => call('POST', '/v1/subscriptions', { body, key })}
-          onDone={(made) => {
-            const failed = made.status === 'failed';
-            toast(failed ? subscriptions.startFailed(made.last_failure_message ?? '') : subscriptions.started, failed);
-            void navigate({ to: `/subscriptions/${made.id}` });
-          }}
-          onClose={() => setConfirming(false)}
-        >
+      </PlainForm>
+      {plan && payer.customer && (
+        <ConfirmForm form={form} title={subscriptions.confirmTitle} amount={amount} confirm={subscriptions.start}>
           {subscriptions.confirmText(personName(payer.customer), cycleText(plan.billing_cycle))}
-        </Confirm>
+        </ConfirmForm>
       )}
     </Page>
   );

@@ -1,6 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -14,6 +15,7 @@ import { useGet, useList } from '../../data.ts';
 import { cycleText, money, personName, words } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Order, Subscription, UpcomingBills } from '../../types.ts';
@@ -88,6 +90,10 @@ function Details({ subscription }: { subscription: Subscription }) {
                   </TextLink>,
                 ],
                 subscription.description !== null && [common.description, subscription.description],
+                subscription.shipping !== null && [
+                  customers.shippingAddress,
+                  <Address key="shipping" address={subscription.shipping} />,
+                ],
                 subscription.canceled_at !== null && [
                   subscriptions.canceledAt,
                   <DateTime key="canceled" at={subscription.canceled_at} />,

@@ -9,6 +9,7 @@ import { useFilters } from '../../data.ts';
 import { amountText, cycleText, money, words } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
+import { plans } from '../../texts/plans.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Subscription } from '../../types.ts';
 
@@ -16,6 +17,7 @@ const statuses: readonly Subscription['status'][] = ['active', 'past_due', 'paus
 
 export function SubscriptionsPage() {
   const [{ status, plan_id }, change] = useFilters();
+  const canPlan = useCan('plans:write');
   const button = useCan('subscriptions:write') && (
     <LinkButton to="/subscriptions/new" kind="primary" icon="plus">
       {subscriptions.add}
@@ -78,7 +80,15 @@ export function SubscriptionsPage() {
           },
         ]}
         empty={
-          <Empty title={subscriptions.emptyTitle} actions={button}>
+          <Empty
+            title={subscriptions.emptyTitle}
+            actions={
+              <>
+                {button}
+                {canPlan && <LinkButton to="/plans/new">{plans.add}</LinkButton>}
+              </>
+            }
+          >
             <p>{subscriptions.empty}</p>
             <Curl path="/v1/subscriptions" body={{ customer_id: '…', plan_id: '…' }} />
           </Empty>

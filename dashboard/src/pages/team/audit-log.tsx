@@ -3,23 +3,28 @@ import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { TextFilter } from '../../components/filters.tsx';
+import { DayFilters, daysOf, TextFilter } from '../../components/filters.tsx';
 import { Empty, Facts, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
+import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
-import { orders } from '../../texts/orders.ts';
 import { team } from '../../texts/team.ts';
 import type { AuditEntry } from '../../types.ts';
 
+/** `createApiKey` → `Create API key` */
+const actionText = (action: string): string =>
+  words(action.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
 export function AuditLogPage() {
-  const [{ object_id, actor_id, from, to }] = useFilters();
+  const [filters] = useFilters();
+  const { object_id, actor_id, from, to } = filters;
   const [open, setOpen] = useState<AuditEntry>();
   return (
     <Page title={team.auditTitle} lead={team.auditLead}>
       <ResourceTable<AuditEntry>
         path="/dashboard/audit_log"
-        query={{ object_id, actor_id, 'created_at[gte]': from, 'created_at[lt]': to }}
+        query={{ object_id, actor_id, ...daysOf(filters) }}
         filtered={Boolean(object_id ?? actor_id ?? from ?? to)}
         label={team.auditTitle}
         keyOf={({ id }) => id}
@@ -28,8 +33,7 @@ export function AuditLogPage() {
           <>
             <TextFilter name="object_id" label={team.object} />
             <TextFilter name="actor_id" label={team.actorFilter} />
-            <TextFilter name="from" label={orders.from} type="date" />
-            <TextFilter name="to" label={orders.to} type="date" />
+            <DayFilters />
           </>
         }
         csv={{
@@ -46,7 +50,7 @@ export function AuditLogPage() {
           ],
         }}
         columns={[
-          { header: team.action, cell: (entry) => <span className="font-mono text-[13px]">{entry.action}</span> },
+          { header: team.action, cell: ({ action }) => actionText(action) },
           {
             header: team.actor,
             cell: ({ actor }) => <span className="[overflow-wrap:anywhere]">{actor?.name ?? actor?.kind ?? '—'}</span>,
@@ -62,7 +66,7 @@ export function AuditLogPage() {
         empty={<Empty title={team.auditEmpty}>{team.auditEmptyText}</Empty>}
       />
       {open && (
-        <Dialog title={open.action} drawer onClose={() => setOpen(undefined)}>
+        <Dialog title={actionText(open.action)} drawer onClose={() => setOpen(undefined)}>
           <div className="flex flex-col gap-5">
             <Facts
               facts={[

@@ -1,13 +1,12 @@
 import { Badge } from '../../components/badge.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
-import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { OnPhone, ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, money, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
-import { orders } from '../../texts/orders.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
 
@@ -21,12 +20,13 @@ const statuses: readonly Transaction['status'][] = [
 ];
 
 export function TransactionsPage() {
-  const [{ status, type, from, to }] = useFilters();
+  const [filters] = useFilters();
+  const { status, type, from, to } = filters;
   return (
     <Page title={transactions.title} lead={transactions.lead}>
       <ResourceTable<Transaction>
         path="/v1/transactions"
-        query={{ status, type, 'created_at[gte]': from, 'created_at[lt]': to, expand: 'customer' }}
+        query={{ status, type, ...daysOf(filters), expand: 'customer' }}
         filtered={Boolean(status ?? type ?? from ?? to)}
         label={transactions.title}
         keyOf={({ id }) => id}
@@ -46,8 +46,7 @@ export function TransactionsPage() {
               label={common.status}
               choices={[{ value: '', label: common.all }, ...statuses.map((value) => ({ value, label: words(value) }))]}
             />
-            <TextFilter name="from" label={orders.from} type="date" />
-            <TextFilter name="to" label={orders.to} type="date" />
+            <DayFilters />
           </>
         }
         csv={{
@@ -69,9 +68,27 @@ export function TransactionsPage() {
           ],
         }}
         columns={[
-          { header: common.amount, cell: ({ amount, currency }) => money(amount, currency) },
+          {
+            header: common.amount,
+            cell: ({ amount, currency, customer }) => (
+              <>
+                {money(amount, currency)}
+                <OnPhone>{customer?.email}</OnPhone>
+              </>
+            ),
+          },
           { header: common.type, cell: (row) => transactions.types[row.type] },
-          { header: common.status, cell: (row) => <Badge status={row.status} /> },
+          {
+            header: common.status,
+            cell: (row) => (
+              <>
+                <Badge status={row.status} />
+                <OnPhone>
+                  <DateTime at={row.created_at} />
+                </OnPhone>
+              </>
+            ),
+          },
           { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}

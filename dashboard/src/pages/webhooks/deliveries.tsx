@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Button } from '../../components/button.tsx';
+import { Button, LinkButton } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -9,9 +9,9 @@ import { SelectFilter } from '../../components/filters.tsx';
 import { ErrorNote, useAction } from '../../components/form.tsx';
 import { JsonView } from '../../components/json-view.tsx';
 import { Facts } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { ResourceTable, Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { lookEveryMs, useFilters } from '../../data.ts';
+import { lookEveryMs, useFilters, useList } from '../../data.ts';
 import { words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
@@ -80,6 +80,9 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
       onClose();
     },
   });
+  // Among the last hundred of the endpoint: what went wrong with a delivery is asked soon after.
+  const logs = useList<WebhookDeliveryLog>(`/v1/webhook_endpoints/${endpointId}/delivery_logs`, { limit: 100 });
+  const attempts = logs.data?.data.filter(({ event_id }) => event_id === delivery.id) ?? [];
   return (
     <Dialog title={delivery.type} drawer onClose={onClose}>
       <div className="flex flex-col gap-5">
@@ -87,20 +90,51 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
           facts={[
             [common.status, <Badge key="status" status={delivery.delivery_status} />],
             [common.id, <CopyId key="id" id={delivery.id} />],
+            attempts[0] && [webhooks.answer, <Answer key="answer" attempt={attempts[0]} />],
             [webhooks.attempts, delivery.attempts],
             [webhooks.lastAttempt, <DateTime key="last" at={delivery.last_attempt_at} />],
             [webhooks.nextAttempt, <DateTime key="next" at={delivery.next_attempt_at} />],
           ]}
         />
         {replay.error && <ErrorNote error={replay.error} />}
-        <div>
+        <div className="flex flex-wrap gap-2">
           <Button kind="primary" reason={reason} busy={replay.busy} onClick={() => void replay.run(null)}>
             {webhooks.replay}
           </Button>
+          <LinkButton to={`/developers/events/${delivery.id}`}>{webhooks.seeEvent}</LinkButton>
         </div>
         <JsonView value={delivery.data} label={webhooks.payload} />
+        <AttemptTable attempts={attempts} />
       </div>
     </Dialog>
+  );
+}
+
+function Answer({ attempt: { status, http_status, error } }: { attempt: WebhookDeliveryLog }) {
+  return (
+    <>
+      <Badge status={status} label={String(http_status ?? words(status))} />
+      {error && <span className="mt-0.5 block text-sm text-muted">{error}</span>}
+    </>
+  );
+}
+
+function AttemptTable({ attempts }: { attempts: readonly WebhookDeliveryLog[] }) {
+  if (attempts.length === 0) return null;
+  return (
+    <div className="rounded-[8px] border border-line">
+      <Table
+        label={webhooks.attempts}
+        rows={attempts}
+        keyOf={({ id }) => id}
+        columns={[
+          { header: webhooks.attempt, cell: ({ attempt }) => attempt },
+          { header: webhooks.answer, cell: (attempt) => <Answer attempt={attempt} /> },
+          { header: webhooks.took, cell: ({ duration_ms }) => `${duration_ms} ms`, end: true },
+          { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
+        ]}
+      />
+    </div>
   );
 }
 

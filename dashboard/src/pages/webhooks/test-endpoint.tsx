@@ -5,6 +5,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { eventTypes } from '../../event-types.ts';
+import { common } from '../../texts/common.ts';
 import { webhooks } from '../../texts/webhooks.ts';
 import type { WebhookEndpoint, WebhookTestResult } from '../../types.ts';
 
@@ -17,7 +18,7 @@ export function TestEndpoint({ endpoint, onClose }: { endpoint: WebhookEndpoint;
   });
   return (
     <Dialog title={webhooks.test} onClose={onClose}>
-      <Form form={form} submit={webhooks.test} onCancel={onClose}>
+      <Form form={form} submit={webhooks.test} onCancel={onClose} cancel={common.close}>
         <p className="break-all text-muted">{endpoint.url}</p>
         <SelectField
           form={form}

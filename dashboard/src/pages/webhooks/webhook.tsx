@@ -77,9 +77,13 @@ function Details({ endpoint }: { endpoint: WebhookEndpoint }) {
             [common.id, <CopyId key="id" id={endpoint.id} />],
             [
               webhooks.events,
-              <span key="events" className="font-mono text-[13px]">
-                {endpoint.enabled_events.join(', ')}
-              </span>,
+              endpoint.enabled_events.includes('*') ? (
+                webhooks.allEvents
+              ) : (
+                <span key="events" className="font-mono text-[13px]">
+                  {endpoint.enabled_events.join(', ')}
+                </span>
+              ),
             ],
             [webhooks.version, endpoint.api_version],
             endpoint.disabled_reason !== null && [webhooks.disabledReason, endpoint.disabled_reason],
