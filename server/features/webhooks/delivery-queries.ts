@@ -171,6 +171,17 @@ export async function recordAttempts(db: Queryable, workerId: string, attempts: 
   await db.query(recordStatement, [JSON.stringify(attempts), workerId]);
 }
 
+/** Some of one endpoint that were not worked on: given back as they were. */
+export async function giveBack(db: Queryable, workerId: string, deliveries: readonly Claimed[]): Promise<void> {
+  const [first] = deliveries;
+  if (!first) return;
+  await db.query(
+    `UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1
+     WHERE company_id = $2 AND endpoint_id = $3 AND event_id = ANY($4::uuid[]) AND status = 'pending' AND claimed_by = $1`,
+    [workerId, first.company_id, first.endpoint_id, deliveries.map(({ event_id }) => event_id)],
+  );
+}
+
 /** Claims that were not worked on: given back as they were. */
 export async function releaseClaims(db: Queryable, workerId: string): Promise<void> {
   await db.query(

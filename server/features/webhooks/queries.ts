@@ -69,6 +69,10 @@ export async function lockEndpoint(db: Queryable, companyId: string, id: string)
   return row;
 }
 
+/** Says that deliveries are due; or, with its id, that what workers know of an endpoint is no longer true. */
+export const webhooksDueChannel = 'webhooks_due';
+const tellWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
+
 /** Enabling gives a receiver a clean record. */
 export async function updateEndpoint(db: Queryable, companyId: string, row: EndpointRow): Promise<void> {
   await db.query(
@@ -91,6 +95,7 @@ export async function updateEndpoint(db: Queryable, companyId: string, row: Endp
       row.updated_at,
     ],
   );
+  await db.query(tellWorkers, [row.id]);
 }
 
 /** Undefined when it was not enabled. */
@@ -108,6 +113,7 @@ export async function disableOne(
      RETURNING ${columns}, w.sequence, c.clock_offset_ms`,
     [companyId, id, reason],
   );
+  if (row) await db.query(tellWorkers, [id]);
   return row;
 }
 
@@ -120,6 +126,7 @@ export async function deleteEndpoint(db: Queryable, companyId: string, id: strin
      SELECT $1, $2, 'webhook_endpoint', '{}' FROM gone RETURNING 1`,
     [companyId, id],
   );
+  await db.query(tellWorkers, [id]);
   return rows.length === 1;
 }
 
