@@ -1,11 +1,14 @@
-import { updateProcessor } from '../server/features/companies/service.ts';
+import { ApiError } from '../server/errors.ts';
+import { refuseWhileOpen, updateProcessor } from '../server/features/companies/service.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { openKeyStore } from '../server/vault/open-key-store.ts';
 import { connectProcessor, disconnectProcessor } from '../server/vault/processors/connections.ts';
+import { localVault } from '../server/vault/vault.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
@@ -16,8 +19,14 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (company.mode !== 'live')
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
-      await updateProcessor(db, company.id, null);
-      await disconnectProcessor(db, company.id);
+      await refusing(() =>
+        db.transaction(async (transaction) => {
+          await refuseWhileOpen(transaction, company.id);
+          await updateProcessor(transaction, company.id, null);
+          await disconnectProcessor(transaction, company.id);
+          await tell(transaction, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
+        }),
+      );
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -33,13 +42,30 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (connection.requestLifeMs <= connection.timeoutMs) {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
-    await connectProcessor(db, await openKeyStore(config, db), company.id, connection);
-    await updateProcessor(db, company.id, 'acquirer');
+    const keys = await openKeyStore(config, db);
+    await refusing(() =>
+      db.transaction(async (transaction) => {
+        const present = await localVault(transaction, keys).connectedTo(company.id);
+        if (present !== null && present !== connection.url) await refuseWhileOpen(transaction, company.id);
+        await connectProcessor(transaction, keys, company.id, connection);
+        await updateProcessor(transaction, company.id, 'acquirer');
+        const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
+        await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
+      }),
+    );
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }
     return `${company.name} is connected to ${connection.url}.\n`;
   });
+}
+
+async function refusing(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(error.message) : error;
+  }
 }
 
 function checkedUrl(text: string | undefined): string {

@@ -7,6 +7,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
@@ -24,7 +25,10 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     if (company.mode !== 'sandbox') throw new CommandError('Only a sandbox company has numbers of its own.');
     const vault = localVault(db, await openKeyStore(config, db));
     const fingerprint = await vault.fingerprint(company.id, 'sandbox', new CardNumber(digits));
-    await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
+    await db.transaction(async (transaction) => {
+      await setDecline(transaction, company.id, fingerprint, code === 'none' ? null : code);
+      await tell(transaction, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
+    });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'
       ? 'The number has no rule of its own any more.\n'

@@ -84,6 +84,8 @@ export const limits = {
   sessionIdleHours: 12,
   sessionDays: 14,
   stepUpMinutes: 15,
+  /** Of one company, those that are neither revoked nor expired. */
+  apiKeys: 1_000,
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,

@@ -31,14 +31,15 @@ CREATE TABLE audit_entries (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
   actor_kind text NOT NULL,
-  actor_id uuid NOT NULL,
+  actor_id uuid,
   actor_name text NOT NULL,
   action text NOT NULL,
   object_id text,
   fields text[] NOT NULL,
   address text NOT NULL,
   request_id text NOT NULL,
-  CONSTRAINT audit_entries_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'member'::text]))),
+  CONSTRAINT audit_entries_actor_check CHECK (((actor_id IS NULL) = (actor_kind = 'operator'::text))),
+  CONSTRAINT audit_entries_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['key'::text, 'member'::text, 'operator'::text]))),
   CONSTRAINT audit_entries_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT audit_entries_pkey PRIMARY KEY (company_id, id)
 );
