@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../server/config.ts';
-import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { type DatabasePool, isUnavailable, openDatabase } from '../server/platform/database.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
 import { loadMasterSecret } from '../server/platform/master-secret.ts';
-import { migrate } from '../server/platform/migrations.ts';
+import { migrate, migrationsLeft } from '../server/platform/migrations.ts';
 import { deriveKey } from '../server/platform/secret.ts';
 import { CommandError } from './command-error.ts';
 
@@ -15,8 +15,14 @@ export interface Connected {
   readonly config: Config;
 }
 
-/** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
-export async function withDatabase<Result>(work: (connected: Connected) => Promise<Result>): Promise<Result> {
+/**
+ * Works beside a running service, and without one: an embedded database that is not up is started for the command. What only
+ * reads takes the schema as it is.
+ */
+export async function withDatabase<Result>(
+  work: (connected: Connected) => Promise<Result>,
+  schema: 'newest' | 'as it is' = 'newest',
+): Promise<Result> {
   const config = loadConfig(process.env);
   const url = config.DATABASE_URL?.reveal();
   if (url) return connect(url, work);
@@ -36,7 +42,7 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   }
 
   async function connect(connectionString: string, use: typeof work): Promise<Result> {
-    await migrate(connectionString);
+    await reaching(() => (schema === 'newest' ? migrate(connectionString) : expectNewest(connectionString)));
     const masterSecret = await loadMasterSecret(config);
     const db = openDatabase({
       connectionString,
@@ -49,5 +55,26 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
     } finally {
       await db.close();
     }
+  }
+}
+
+async function expectNewest(connectionString: string): Promise<void> {
+  const left = await migrationsLeft(connectionString);
+  if (left.length === 0) return;
+  throw new CommandError(
+    `The database is older than this program (it lacks ${left.join(', ')}). Start the service first, which brings it up to date.`,
+  );
+}
+
+/** Such as a wrong password (28…) or name of the database (3D…). */
+const refusals = /^(28|3D)/;
+
+async function reaching(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (!isUnavailable(error) && !refusals.test(code) && code !== 'EAI_AGAIN') throw error;
+    throw new CommandError(`The database cannot be reached: ${message || code}.`);
   }
 }

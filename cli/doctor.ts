@@ -42,7 +42,10 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
         ? `${JSON.stringify({ healthy: true, findings })}\n`
         : `Nothing is wrong: ${checks.length} checks.\n`;
     }
-    if (flags.json) throw new CommandError(JSON.stringify({ healthy: false, findings }));
+    if (flags.json) {
+      process.exitCode = 1;
+      return `${JSON.stringify({ healthy: false, findings })}\n`;
+    }
     const lines = findings.flatMap(({ means, count, examples }) => [
       `${count} × ${means}`,
       ...examples.map((example) => `    ${example}`),
@@ -51,5 +54,5 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
     throw new CommandError(
       [...lines, '', `${findings.length} of ${checks.length} checks found something wrong.`].join('\n'),
     );
-  });
+  }, 'as it is');
 }

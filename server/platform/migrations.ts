@@ -22,21 +22,40 @@ async function appliedNames(client: pg.Client): Promise<string[]> {
   return applied.rows.map((row: { name: string }) => row.name);
 }
 
-/** Brings the database up to this program's schema; safe when several processes start at once. */
-export async function migrate(connectionString: string): Promise<void> {
+/** Refuses a database that is newer than the program. */
+async function namesLeft(client: pg.Client): Promise<string[]> {
+  const known = await migrationNames();
+  const applied = await appliedNames(client);
+  const unknown = applied.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new NewerDatabaseError(
+      `The database was migrated by a newer version of this program (${unknown.join(', ')}). Start that version.`,
+    );
+  }
+  return known.filter((name) => !applied.includes(name));
+}
+
+async function withClient<Result>(
+  connectionString: string,
+  work: (client: pg.Client) => Promise<Result>,
+): Promise<Result> {
   const client = new pg.Client({ connectionString, application_name: 'svc migrations' });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const known = await migrationNames();
-    const applied = await appliedNames(client);
-    const unknown = applied.filter((name) => !known.includes(name));
-    if (unknown.length > 0) {
-      throw new NewerDatabaseError(
-        `The database was migrated by a newer version of this program (${unknown.join(', ')}). Start that version.`,
-      );
-    }
-    if (applied.length === known.length) return;
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** What the database lacks of this program's schema; changes nothing. */
+export const migrationsLeft = (connectionString: string): Promise<string[]> => withClient(connectionString, namesLeft);
+
+/** Brings the database up to this program's schema; safe when several processes start at once. */
+export async function migrate(connectionString: string): Promise<void> {
+  await withClient(connectionString, async (client) => {
+    if ((await namesLeft(client)).length === 0) return;
     await runner({
       dbClient: client,
       dir: directory.pathname,
@@ -46,9 +65,7 @@ export async function migrate(connectionString: string): Promise<void> {
       noLock: false,
       log: () => undefined,
     });
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** Whether every migration of this program has run: part of being ready. */
