@@ -61,6 +61,8 @@ export const limits = {
   webhookAnswerBytes: 4 * 1024,
   webhookFailingDays: 5,
   signingSecretBytes: 32,
+  /** How many of them may sign beside the present one, when it is rotated again and again. */
+  previousSecrets: 10,
   urlLength: 2_048,
   eventRetentionDays: 30,
   requestRetentionDays: 7,

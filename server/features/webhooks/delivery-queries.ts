@@ -41,8 +41,9 @@ const describeClaimed = `
      ) e) AS events,
     (SELECT json_agg(r) FROM (
        SELECT c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
-         array_remove(ARRAY[encode(w.secret, 'base64'),
-           CASE WHEN w.previous_secret_until > now() THEN encode(w.previous_secret, 'base64') END], NULL) AS secrets
+         ARRAY[encode(w.secret, 'base64')] || ARRAY(
+           SELECT encode(secret, 'base64') FROM unnest(w.previous_secrets, w.previous_secrets_until)
+             WITH ORDINALITY AS p (secret, until, place) WHERE until > now() ORDER BY place) AS secrets
        FROM (SELECT DISTINCT company_id, endpoint_id FROM claimed) c
        JOIN companies ON companies.id = c.company_id
        LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id

@@ -12,13 +12,14 @@ export interface EndpointRow {
   disabled_reason: string | null;
   api_version: string;
   secret: Buffer;
-  previous_secret: Buffer | null;
-  previous_secret_until: Date | null;
+  /** Those before it that sign too, the latest first, each until its own end. */
+  previous_secrets: Buffer[];
+  previous_secrets_until: Date[];
   updated_at: Date;
 }
 
 const endpointColumns = `id, url, description, enabled_events, status, disabled_reason, api_version, secret,
-  previous_secret, previous_secret_until, updated_at`;
+  previous_secrets, previous_secrets_until, updated_at`;
 
 /** Undefined when the company has as many as it may have. Counted under a lock, so that two cannot both be the last. */
 export async function insertEndpoint(
@@ -33,7 +34,7 @@ export async function insertEndpoint(
     ]);
     const rows = await transaction.query(
       `INSERT INTO webhook_endpoints (company_id, ${endpointColumns})
-       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, $10
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', '{}', $10
        WHERE (SELECT count(*) FROM webhook_endpoints WHERE company_id = $1) < $11 RETURNING 1`,
       [
         companyId,
@@ -77,7 +78,7 @@ const tellWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
 export async function updateEndpoint(db: Queryable, companyId: string, row: EndpointRow): Promise<void> {
   await db.query(
     `UPDATE webhook_endpoints SET url = $3, description = $4, enabled_events = $5, status = $6, disabled_reason = $7,
-       api_version = $8, secret = $9, previous_secret = $10, previous_secret_until = $11, updated_at = $12,
+       api_version = $8, secret = $9, previous_secrets = $10, previous_secrets_until = $11, updated_at = $12,
        failing_since = CASE WHEN status = 'disabled' AND $6 = 'enabled' THEN NULL ELSE failing_since END
      WHERE company_id = $1 AND id = $2`,
     [
@@ -90,8 +91,8 @@ export async function updateEndpoint(db: Queryable, companyId: string, row: Endp
       row.disabled_reason,
       row.api_version,
       row.secret,
-      row.previous_secret,
-      row.previous_secret_until,
+      row.previous_secrets,
+      row.previous_secrets_until,
       row.updated_at,
     ],
   );

@@ -104,8 +104,8 @@ export async function createEndpoint(
     disabled_reason: null,
     api_version: input.api_version ?? company.apiVersion,
     secret: sealSecret(secretKey, company.id, id, secret),
-    previous_secret: null,
-    previous_secret_until: null,
+    previous_secrets: [],
+    previous_secrets_until: [],
     updated_at: new Date(nowMs),
   };
   if (!(await insertEndpoint(db, company.id, row, limits.webhookEndpoints))) {
@@ -159,6 +159,14 @@ export async function removeEndpoint({ db, company }: RequestContext, id: string
 
 const hourMs = 3_600_000;
 
+/** Those whose grace period has not ended, the latest first. */
+export function previousSecrets(row: EndpointRow, nowMs: number): { secret: Buffer; until: Date }[] {
+  return row.previous_secrets.flatMap((secret, index) => {
+    const until = row.previous_secrets_until[index];
+    return until && until.getTime() > nowMs ? [{ secret, until }] : [];
+  });
+}
+
 export async function rotateSecret(
   { db, company, nowMs }: RequestContext,
   { secretKey, clock }: WebhookDependencies,
@@ -170,14 +178,18 @@ export async function rotateSecret(
     if (!current) throw notFound('webhook endpoint');
     const secret = newSigningSecret(randomBytes(limits.signingSecretBytes));
     const until = new Date(clock.nowMs() + grace_period_hours * hourMs);
+    // Whoever rotates again, for want of the answer perhaps, still has a receiver that knows the one before.
+    const previous = [{ secret: current.secret, until }, ...previousSecrets(current, clock.nowMs())];
+    const kept = previous.slice(0, limits.previousSecrets);
     await updateEndpoint(transaction, company.id, {
       ...current,
       secret: sealSecret(secretKey, company.id, id, secret),
-      previous_secret: current.secret,
-      previous_secret_until: until,
+      previous_secrets: kept.map((one) => one.secret),
+      previous_secrets_until: kept.map((one) => one.until),
       updated_at: new Date(nowMs),
     });
-    const message = `Deliveries are signed with both secrets for ${grace_period_hours} hours.`;
+    const hours = grace_period_hours === 1 ? 'an hour' : `${grace_period_hours} hours`;
+    const message = `Deliveries are signed with both secrets for ${hours}.`;
     return { id, new_signing_secret: secret, previous_secret_valid_until: until.toISOString(), message };
   });
 }
