@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
@@ -60,7 +59,7 @@ const invalidUrl = (why: string): ApiError =>
   new ApiError('webhook_endpoint_invalid', `The URL of an endpoint ${why}.`, { param: 'url' });
 
 /** Says what is wrong now; where it really leads is checked again at every connection. */
-async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> {
+async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw invalidUrl('must be a URL, such as https://shop.example.com/webhooks');
   if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
@@ -71,7 +70,7 @@ async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> 
     if (!isAllowed(host)) throw notPublic;
   } else {
     // A name that does not resolve yet may do so tomorrow.
-    const addresses = await lookup(host, { all: true }).catch(() => []);
+    const addresses = await outbound.resolve(host).catch(() => []);
     if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
   }
   if (url.href.length > limits.urlLength) throw invalidUrl(`must have at most ${limits.urlLength} characters`);
@@ -84,7 +83,7 @@ export interface PreparedUrl {
 
 /** Before the transaction, since a name has to be looked up. */
 export async function prepareUrl(dependencies: WebhookDependencies, url: string | undefined): Promise<PreparedUrl> {
-  return { url: url === undefined ? undefined : await checkUrl(url, dependencies.isAllowed) };
+  return { url: url === undefined ? undefined : await checkUrl(url, dependencies) };
 }
 
 export async function createEndpoint(
