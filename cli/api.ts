@@ -26,8 +26,9 @@ export async function chosenTarget(flags: Flags): Promise<Target> {
 
 /** `localhost:8080` as people write it. */
 export function addressOf(text: string, example: string): string {
-  const url = /^https?:\/\//.test(text) ? text : `http://${text}`;
-  if (!URL.canParse(url)) throw new CommandError(`${text} is not an address, such as ${example}.`);
+  const url = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new CommandError(`${text} is not an address, such as ${example}.`);
   return url;
 }
 
@@ -196,11 +197,11 @@ function advanceBy(words: readonly string[]): object {
   }
   const by: Record<string, number> = {};
   for (let at = 0; at < words.length; at += 2) {
-    const unit = units[(words[at + 1] ?? '').replace(/s$/, '')];
-    const count = Number(words[at]);
-    if (!unit || !Number.isInteger(count))
-      throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
-    by[unit] = count;
+    const [count = '', word = ''] = words.slice(at, at + 2);
+    const unit = Object.entries(units).find(([name]) => name === word.replace(/s$/, ''))?.[1];
+    if (!unit || !/^\d+$/.test(count)) throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
+    if (Object.hasOwn(by, unit)) throw new CommandError(`Say once how many ${unit}.`);
+    by[unit] = Number(count);
   }
   if (words.length === 0) throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
   return { by };

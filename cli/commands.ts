@@ -9,6 +9,8 @@ export interface Command {
   readonly name: string;
   /** What follows the name. */
   readonly takes?: string;
+  /** What follows may be any number of words. */
+  readonly takesMany?: boolean;
   readonly summary: string;
   readonly more?: string;
   readonly options?: readonly OptionName[];
@@ -113,6 +115,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'clock advance',
       takes: '1 month 2 days | MOMENT',
+      takesMany: true,
       summary: 'lets time pass in the sandbox, and shows what happened',
       options: service,
       examples: ['svc clock advance 1 month', 'svc clock advance 2027-01-31T09:00:00Z'],
@@ -239,6 +242,12 @@ export function findCommand(words: readonly string[]): Command | undefined {
   const named = (count: number): Command | undefined =>
     words.length < count ? undefined : commands.find(({ name }) => name === words.slice(0, count).join(' '));
   return named(2) ?? named(1);
+}
+
+/** How many words may stand there, the name included. */
+export function wordsMax({ name, takes, takesMany }: Command): number {
+  if (takesMany) return Infinity;
+  return name.split(' ').length + (takes === undefined ? 0 : 1);
 }
 
 export function optionsOf({ options = [] }: Command): readonly OptionName[] {

@@ -4,6 +4,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 /** `companies dunning`: when declined renewals are tried again, and what becomes of a subscription afterwards. */
 export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {
@@ -15,7 +16,11 @@ export async function companiesCommand([action]: readonly string[], flags: Flags
   return withDatabase(async ({ db }) => {
     const company = await chosenCompany(db, flags.company);
     try {
-      await setDunning(db, company.id, days, afterwards);
+      await db.transaction(async (transaction) => {
+        await setDunning(transaction, company.id, days, afterwards);
+        const fields = ['dunning_days', 'after_dunning'];
+        await tell(transaction, company, { action: 'updateCompany', objectId: company.id, fields });
+      });
     } catch (error) {
       throw error instanceof ApiError ? new CommandError(`--days ${error.fieldErrors[0]?.message}.`) : error;
     }

@@ -58,7 +58,8 @@ export async function withPool<Result>(
 ): Promise<Result> {
   const db = openDatabase({
     connectionString,
-    poolSize: 1,
+    // The vault may be asked while a transaction is open.
+    poolSize: 2,
     applicationName: 'svc command',
     onError: () => undefined,
   });

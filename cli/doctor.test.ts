@@ -4,6 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Queryable } from '../server/platform/database.ts';
+import { migrationNames } from '../server/platform/migrations.ts';
+import { svc } from '../tests/support/command.ts';
 import { openShop, order, refund, checkAllOpen } from '../tests/support/orders.ts';
 import { startTestService, type TestService } from '../tests/support/service.ts';
 import { advance, somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
@@ -134,9 +136,34 @@ describe('the doctor', () => {
     assert.match(healthy.stdout, /Nothing is wrong: 16 checks/);
     await service.db.query('UPDATE coupons SET used = used + 1');
     const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
+    const told = await run(process.execPath, ['cli/svc.ts', 'doctor', '--json'], { env }).catch(
+      (error: unknown) => error,
+    );
     await service.db.query('UPDATE coupons SET used = used - 1');
     const { code, stderr } = sick as { code: number; stderr: string };
     assert.equal(code, 1);
     assert.match(stderr, /1 × coupon whose counters differ/);
+    const { code: codeToo, stdout } = told as { code: number; stdout: string };
+    const { healthy: isHealthy, findings } = JSON.parse(stdout);
+    assert.deepEqual([codeToo, isHealthy, findings[0].check], [1, false, 'coupon_miscounted']);
+  });
+
+  it('reads only: a database of an older version stays as it is', async () => {
+    const newest = (await migrationNames()).at(-1) ?? '';
+    const applied = (): Promise<unknown[]> =>
+      service.db.query('SELECT name FROM schema_migrations WHERE name = $1', [newest]);
+    await service.db.query('DELETE FROM schema_migrations WHERE name = $1', [newest]);
+    try {
+      const settings = {
+        DATABASE_URL: service.database.connectionString,
+        SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
+      };
+      const { code, stderr } = await svc(settings, 'doctor');
+      assert.equal(code, 1);
+      assert.match(stderr, new RegExp(`older than this program.*${newest}`));
+      assert.deepEqual(await applied(), []);
+    } finally {
+      await service.db.query('INSERT INTO schema_migrations (name, run_on) VALUES ($1, now())', [newest]);
+    }
   });
 });

@@ -49,7 +49,10 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       const unseen = hasKeys(connected.config) ? '' : ' The keys of the vault are not here, and were not looked at.';
       return `Nothing is wrong: ${checkCount} checks.${unseen}\n`;
     }
-    if (flags.json) throw new CommandError(JSON.stringify({ healthy: false, findings }));
+    if (flags.json) {
+      process.exitCode = 1;
+      return `${JSON.stringify({ healthy: false, findings })}\n`;
+    }
     const lines = findings.flatMap(({ means, count, examples }) => [
       `${count} × ${means}`,
       ...examples.map((example) => `    ${example}`),

@@ -1,6 +1,10 @@
+import Type from 'typebox';
+import { ApiError } from '../server/errors.ts';
 import { createApiKey, InvalidKeyOption, listApiKeys, revokeApiKey } from '../server/features/api-keys/service.ts';
 import type { Company } from '../server/features/companies/service.ts';
 import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
+import { name } from '../server/http/schemas.ts';
+import { validator } from '../server/http/validate.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { createdAt, isUuid } from '../server/platform/ids.ts';
@@ -8,6 +12,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, pepper }) => {
@@ -22,17 +27,32 @@ export async function keysCommand([action, id]: readonly string[], flags: Flags)
 function chosenPermissions(text: string | undefined): Permission[] | undefined {
   if (text === undefined) return undefined;
   const named = text.split(',').map((part) => part.trim());
-  const unknown = named.filter((name) => !isPermission(name));
+  const unknown = named.filter((one) => !isPermission(one));
   if (unknown.length > 0) {
     throw new CommandError(`Unknown permission ${unknown.join(', ')}. There are: ${permissions.join(', ')}.`);
   }
   return named.filter(isPermission);
 }
 
+/** As the dashboard takes them. */
+const checkName = validator(Type.Object({ name: name() }));
+
+function chosenName(text: string | undefined): string {
+  try {
+    return checkName({ name: text ?? 'command line' }).name;
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(`--name ${error.fieldErrors[0]?.message}.`) : error;
+  }
+}
+
+const expirySecondsMax = 100 * 366 * 86_400;
+
 function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < 1) throw new CommandError('--expires-in is a whole number of seconds.');
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > expirySecondsMax) {
+    throw new CommandError(`--expires-in is a whole number of seconds, at most ${expirySecondsMax} (a hundred years).`);
+  }
   return new Date(nowMs + seconds * 1000);
 }
 
@@ -41,18 +61,30 @@ async function createKey(db: DatabasePool, pepper: Buffer, company: Company, fla
   if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind is secret or publishable.');
   const nowMs = systemClock.nowMs();
   const chosen = chosenPermissions(flags.permissions);
+  if (chosen && kind === 'publishable') {
+    throw new CommandError('--permissions are for secret keys; a publishable key only captures cards.');
+  }
+  const options = {
+    kind,
+    name: chosenName(flags.name),
+    ...(chosen && { permissions: chosen }),
+    allowedAddresses: (flags['allow-ip'] ?? []).flatMap((ranges) => ranges.split(',')).map((range) => range.trim()),
+    expiresAt: chosenExpiry(flags['expires-in'], nowMs),
+  } as const;
   try {
-    const { key, text } = await createApiKey(db, pepper, company, nowMs, {
-      kind,
-      name: flags.name ?? 'command line',
-      ...(chosen && { permissions: chosen }),
-      allowedAddresses: (flags['allow-ip'] ?? []).flatMap((ranges) => ranges.split(',')).map((range) => range.trim()),
-      expiresAt: chosenExpiry(flags['expires-in'], nowMs),
+    const { key, text } = await db.transaction(async (transaction) => {
+      const made = await createApiKey(transaction, pepper, company, nowMs, options);
+      await tell(transaction, company, {
+        action: 'createApiKey',
+        objectId: made.key.id,
+        fields: ['kind', 'name', 'permissions', 'allowed_addresses', 'expires_at'],
+      });
+      return made;
     });
     if (!flags.json) return `${text.reveal()}\n`;
     return `${JSON.stringify({ id: key.id, key: text.reveal(), ...describe(key) })}\n`;
   } catch (error) {
-    throw error instanceof InvalidKeyOption ? new CommandError(error.message) : error;
+    throw error instanceof InvalidKeyOption || error instanceof ApiError ? new CommandError(error.message) : error;
   }
 }
 
@@ -87,8 +119,11 @@ async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promi
 
 async function revokeKey(db: DatabasePool, company: Company, id: string | undefined, flags: Flags): Promise<string> {
   if (!id || !isUuid(id)) throw new CommandError('Name the key by its id: keys revoke ID. `keys list` shows the ids.');
-  if (!(await revokeApiKey(db, company.id, id, systemClock.nowMs()))) {
-    throw new CommandError(`${company.name} has no key with the id ${id}.`);
-  }
+  const revoked = await db.transaction(async (transaction) => {
+    const done = await revokeApiKey(transaction, company.id, id, systemClock.nowMs());
+    if (done) await tell(transaction, company, { action: 'revokeApiKey', objectId: id.toLowerCase(), fields: [] });
+    return done;
+  });
+  if (!revoked) throw new CommandError(`${company.name} has no key with the id ${id}.`);
   return flags.json ? `${JSON.stringify({ id, revoked: true })}\n` : `Revoked ${id}. It is refused from now on.\n`;
 }

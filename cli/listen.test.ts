@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -232,11 +233,29 @@ describe('svc listen', () => {
       [service.key, ['--from-cursor', 'yesterday'], /cursor/],
       [service.key, ['--forward-to', 'http://'], /not an address/],
       [service.key, ['--secret', 'abc'], /begins with whsec_/],
+      [service.key, ['--state', '/nowhere/at/all'], /--state .* cannot be written/],
     ];
     for (const [key, parameters, hint] of mistakes) {
       const { code, stderr } = await svc(settings(key), 'listen', ...parameters);
       assert.equal(code, 1, parameters.join(' '));
       assert.match(stderr, hint);
+      assert.ok(!stderr.includes('    at '), stderr);
     }
+  });
+
+  test('ends in peace when nobody reads what it prints any longer', async () => {
+    const listening = startSvc(settings(service.key), 'listen');
+    await eventually('it listens', async () => listening.output().includes('Events of'));
+    const { child } = listening;
+    child.stdout?.destroy();
+    const closed = once(child, 'close') as Promise<[number | null]>;
+    for (let event = 0; event < 3; event += 1) {
+      await service.call('POST', '/v1/customers', { body: someCustomer() });
+      await sleep(700);
+    }
+    const [code] = await Promise.race([closed, sleep(5_000, ['still running' as const])]);
+    child.kill('SIGKILL');
+    assert.equal(code, 0);
+    assert.ok(!listening.output().includes('EPIPE'), listening.output());
   });
 });

@@ -128,8 +128,12 @@ async function savedCursor(file: string | undefined): Promise<string | undefined
 
 /** In one step: a cursor that is half written would be none. */
 async function saveCursor(file: string, cursor: string): Promise<void> {
-  await writeFile(`${file}.new`, `${cursor}\n`);
-  await rename(`${file}.new`, file);
+  try {
+    await writeFile(`${file}.new`, `${cursor}\n`);
+    await rename(`${file}.new`, file);
+  } catch (error) {
+    throw new CommandError(`--state ${file} cannot be written: ${(error as Error).message}.`);
+  }
 }
 
 const clockOf = (moment: Date): string => moment.toTimeString().slice(0, 8);

@@ -2,6 +2,7 @@ import { ApiError } from '../server/errors.ts';
 import { openOrders } from '../server/features/orders/service.ts';
 import { subscriptionBilling } from '../server/features/subscriptions/service.ts';
 import { systemClock } from '../server/platform/clock.ts';
+import type { Queryable } from '../server/platform/database.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
 import { chosenCompany } from './chosen-company.ts';
@@ -9,6 +10,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 /** `orders void ID`: takes back a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
@@ -21,7 +23,10 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     return withVault(connected, async (vault) => {
       const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log, billing: subscriptionBilling });
       try {
-        const order = await orders.void({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());
+        const requestId = newRequestId();
+        const told = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };
+        const tellFirst = (inner: Queryable): Promise<void> => tell(inner, company, told);
+        const order = await orders.void({ db, company, nowMs, requestId, tellFirst }, id.toLowerCase());
         return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} is voided.\n`;
       } catch (error) {
         throw error instanceof ApiError ? new CommandError(error.message) : error;

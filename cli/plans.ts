@@ -1,6 +1,7 @@
 import { ApiError } from '../server/errors.ts';
-import { planCreate } from '../server/features/plans/schemas.ts';
+import { type Plan, planCreate } from '../server/features/plans/schemas.ts';
 import { changePlan, createPlan, getPlans } from '../server/features/plans/service.ts';
+import type { RequestContext } from '../server/http/route.ts';
 import { validator } from '../server/http/validate.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
@@ -8,6 +9,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const checkPlan = validator(planCreate);
 
@@ -16,12 +18,27 @@ export async function plansCommand([action, argument]: readonly string[], flags:
   return withDatabase(async ({ db }) => {
     const company = await chosenCompany(db, flags.company);
     const nowMs = systemClock.nowMs() + company.clockOffsetMs;
-    const context = { db, company, nowMs, requestId: newRequestId() };
+    const context: RequestContext = { db, company, nowMs, requestId: newRequestId() };
+    const telling = (
+      told: string,
+      fields: readonly string[],
+      work: (inner: typeof context) => Promise<Plan>,
+    ): Promise<Plan> =>
+      db.transaction(async (transaction) => {
+        const plan = await work({ ...context, db: transaction });
+        await tell(transaction, company, { action: told, objectId: plan.id, fields });
+        return plan;
+      });
     const shown = (value: object): string => `${JSON.stringify(value, null, flags.json ? 0 : 2)}\n`;
     try {
-      if (action === 'create') return shown(await createPlan(context, checkPlan(parsed(argument))));
+      if (action === 'create') {
+        const input = checkPlan(parsed(argument));
+        return shown(await telling('createPlan', Object.keys(input), (inner) => createPlan(inner, input)));
+      }
       if (action === 'archive' && argument && isUuid(argument)) {
-        return shown(await changePlan(context, argument.toLowerCase(), { active: false }));
+        const id = argument.toLowerCase();
+        const archive = (inner: typeof context): Promise<Plan> => changePlan(inner, id, { active: false });
+        return shown(await telling('updatePlan', ['active'], archive));
       }
       if (action === 'list') {
         const page = { limit: 100, sort: { field: 'created_at', descending: true }, cursor: null };

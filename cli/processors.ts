@@ -1,10 +1,12 @@
-import { updateProcessor } from '../server/features/companies/service.ts';
+import { ApiError } from '../server/errors.ts';
+import { refuseWhileOpen, updateProcessor } from '../server/features/companies/service.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
@@ -16,8 +18,14 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (company.mode !== 'live')
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
-      await updateProcessor(db, company.id, null);
-      await withVault(connected, (vault) => vault.connect(company.id, null));
+      await refusing(() =>
+        db.transaction(async (transaction) => {
+          await refuseWhileOpen(transaction, company.id);
+          await updateProcessor(transaction, company.id, null);
+          await tell(transaction, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
+          await withVault(connected, (vault) => vault.connect(company.id, null));
+        }),
+      );
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -33,13 +41,31 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (connection.requestLifeMs <= connection.timeoutMs) {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
-    await withVault(connected, (vault) => vault.connect(company.id, connection));
-    await updateProcessor(db, company.id, 'acquirer');
+    await refusing(() =>
+      withVault(connected, async (vault) => {
+        const present = await vault.connectedTo(company.id);
+        await db.transaction(async (transaction) => {
+          if (present !== null && present !== connection.url) await refuseWhileOpen(transaction, company.id);
+          await updateProcessor(transaction, company.id, 'acquirer');
+          const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
+          await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
+          await vault.connect(company.id, connection);
+        });
+      }),
+    );
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }
     return `${company.name} is connected to ${connection.url}.\n`;
   });
+}
+
+async function refusing(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(error.message) : error;
+  }
 }
 
 function checkedUrl(text: string | undefined): string {

@@ -6,6 +6,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
@@ -25,7 +26,10 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     const fingerprint = await withVault(connected, (vault) =>
       vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
     );
-    await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
+    await db.transaction(async (transaction) => {
+      await setDecline(transaction, company.id, fingerprint, code === 'none' ? null : code);
+      await tell(transaction, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
+    });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'
       ? 'The number has no rule of its own any more.\n'

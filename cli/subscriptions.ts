@@ -6,6 +6,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
+import { tell } from './told.ts';
 
 const actions = { pause: pauseSubscription, resume: resumeSubscription };
 
@@ -18,7 +19,17 @@ export async function subscriptionsCommand([action, id]: readonly string[], flag
     const company = await chosenCompany(db, flags.company);
     const nowMs = systemClock.nowMs() + company.clockOffsetMs;
     try {
-      const subscription = await act({ db, company, nowMs, requestId: newRequestId() }, id.toLowerCase());
+      const requestId = newRequestId();
+      const subscription = await db.transaction(async (transaction) => {
+        const changed = await act({ db: transaction, company, nowMs, requestId }, id.toLowerCase());
+        await tell(transaction, company, {
+          action: `${action}Subscription`,
+          objectId: changed.id,
+          fields: [],
+          requestId,
+        });
+        return changed;
+      });
       if (flags.json) return `${JSON.stringify(subscription)}\n`;
       const next = subscription.next_billing_at ? `; it is billed next at ${subscription.next_billing_at}` : '';
       return `The subscription is ${subscription.status}${next}.\n`;

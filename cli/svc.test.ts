@@ -39,7 +39,7 @@ describe('help', () => {
 });
 
 describe('a mistake', () => {
-  const mistakes: readonly (readonly [string[], RegExp])[] = [
+  const mistakes: readonly (readonly [string[], RegExp, Record<string, string>?])[] = [
     [['lisen'], /no command "lisen"\. Did you mean svc listen\?/],
     [['keys', 'craete'], /no command "keys craete"\. Did you mean keys create\?/],
     [['keys'], /Say what to do\. There are: keys create, keys list, keys revoke/],
@@ -47,10 +47,18 @@ describe('a mistake', () => {
     [['listen', '--days', '1'], /svc listen takes no --days\. It takes: --forward-to/],
     [['nonsense-entirely'], /no command "nonsense-entirely"\. `svc --help`/],
     [['completion', 'cmd'], /Name your shell/],
+    [['doctor', 'please'], /a word too many: please\. It is: svc doctor\./],
+    [['trigger', 'order.failed', 'twice'], /a word too many: twice\. It is: svc trigger EVENT\./],
+    [['clock', 'advance', '1', 'month', '1', 'month'], /once how many months/],
+    [['clock', 'advance', '1', 'constructor'], /how far/],
+    [['webhooks', 'check', 'ftp://localhost/hook', '--secret', 'whsec_AAAA'], /not an address/],
+    [['doctor'], /cannot be reached: .*ECONNREFUSED/, { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }],
+    [['keys', 'list', '--json'], /cannot be reached: .*ENOTFOUND/, { DATABASE_URL: 'postgres://x:y@svc.invalid/z' }],
   ];
-  for (const [parameters, hint] of mistakes) {
+  for (const [parameters, hint, settings] of mistakes) {
     test(`is explained: ${parameters.join(' ')}`, async () => {
-      const { code, stderr, stdout } = await svc({}, ...parameters);
+      const environment = { SVC_URL: '127.0.0.1:1', SVC_KEY: 'svc_test_sk_x', SVC_MASTER_SECRET: 'x'.repeat(32) };
+      const { code, stderr, stdout } = await svc({ ...environment, ...settings }, ...parameters);
       assert.deepEqual([code, stdout], [1, '']);
       assert.match(stderr, hint);
       assert.ok(!stderr.includes('    at '), stderr);

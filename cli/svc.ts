@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { CommandError } from './command-error.ts';
-import { type Command, commands, commandsUnder, findCommand, optionsOf } from './commands.ts';
+import { type Command, commands, commandsUnder, findCommand, optionsOf, wordsMax } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
 import { type Flags, options } from './options.ts';
 import { suggestion } from './suggest.ts';
@@ -49,6 +49,14 @@ function checkOptions(command: Command, given: readonly string[]): void {
   throw new CommandError(`svc ${command.name} takes no --${stray}. It takes: ${list}.`);
 }
 
+/** A word too many is a misunderstanding, and may be one about what is about to happen. */
+function checkWords(command: Command, words: readonly string[]): void {
+  const surplus = words[wordsMax(command)];
+  if (surplus === undefined) return;
+  const usage = ['svc', command.name, command.takes].filter(Boolean).join(' ');
+  throw new CommandError(`There is a word too many: ${surplus}. It is: ${usage}.`);
+}
+
 async function main(): Promise<void> {
   const { flags, words, given } = parsed();
   if (words[0] === 'help') {
@@ -67,11 +75,18 @@ async function main(): Promise<void> {
   }
   if (!command) throw unknownCommand(words);
   checkOptions(command, given);
+  checkWords(command, words);
   const run = await command.load();
   process.stdout.write(await run(words.slice(1), flags));
 }
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
+
+/** Whoever reads the output may leave, as `head` does. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
 
 /** Settings that cannot be right, and databases that cannot be used, are for the person at the keyboard to mend. */
 const ofTheSettings = new Set([
@@ -82,10 +97,16 @@ const ofTheSettings = new Set([
   'NotOwnerError',
 ]);
 
-main().catch((error: Error) => {
+function messageOf(error: Error): string {
   // By their names, since what declares them is loaded only where it is needed.
-  const expected = error instanceof CommandError || ofTheSettings.has(error.constructor.name);
-  const message = expected ? error.message : (error.stack ?? String(error));
+  if (error instanceof CommandError || ofTheSettings.has(error.constructor.name)) return error.message;
+  const searched = ['debug', 'trace'].includes(process.env.SVC_LOG_LEVEL ?? '');
+  if (searched) return error.stack ?? String(error);
+  return `This did not work: ${error.message || String(error)}. With SVC_LOG_LEVEL=debug it says where.`;
+}
+
+main().catch((error: Error) => {
+  const message = messageOf(error);
   const asJson = process.argv.includes('--json') && !isJson(message);
   process.stderr.write(`${asJson ? JSON.stringify({ error: { message } }) : message}\n`);
   process.exitCode = 1;

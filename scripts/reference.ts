@@ -80,6 +80,7 @@ function limitsPage(): string {
       'Order',
       `${limits.orderItems} items, ${limits.quantityMax.toLocaleString('en')} of a product, ${limits.orderTotalCentsMax.toLocaleString('en')} cents in all`,
     ],
+    ['API keys', `${limits.apiKeys.toLocaleString('en')} per company that are neither revoked nor expired`],
     ['Webhook endpoints', `${limits.webhookEndpoints} per company; ${limits.webhookTimeoutSeconds} seconds to answer`],
     ['Events', `kept ${limits.eventRetentionDays} days`],
     [

@@ -180,7 +180,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     cookie,
     readSession: (token) => readSession(users, token),
     steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
-    audit: (userId, told) => tellCompaniesOf(users, userId, told),
+    audit: (database, userId, told) => tellCompaniesOf(database, clock, userId, told),
   });
   mountDashboard(app);
   return app;

@@ -61,6 +61,8 @@ export const limits = {
   webhookAnswerBytes: 4 * 1024,
   webhookFailingDays: 5,
   signingSecretBytes: 32,
+  /** How many of them may sign beside the present one, when it is rotated again and again. */
+  previousSecrets: 10,
   urlLength: 2_048,
   eventRetentionDays: 30,
   requestRetentionDays: 7,
@@ -84,6 +86,8 @@ export const limits = {
   sessionIdleHours: 12,
   sessionDays: 14,
   stepUpMinutes: 15,
+  /** Of one company, those that are neither revoked nor expired. */
+  apiKeys: 1_000,
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { limits } from '../server/limits.ts';
+import { svc } from './support/command.ts';
 import { colleague, companyOf, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
 import { assertRefused } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
@@ -134,6 +135,10 @@ describe('a stolen cookie', () => {
       await person.in('POST', '/v1/team_members', somebody(roles[0].id)),
       await person.in('PATCH', `/dashboard/team_members/${members[0].id}`, { role_id: roles[0].id }),
       await person.in('PATCH', `/dashboard/roles/${made.body.id}`, { permissions: ['orders:read', 'orders:write'] }),
+      await person.in('POST', '/v1/sandbox/events/trigger', {
+        type: 'team_member.invited',
+        overrides: somebody(roles[0].id),
+      }),
     ];
     for (const reply of refused) assertRefused(reply, 403, 'step_up_required');
   });
@@ -251,6 +256,19 @@ describe('another acquirer', () => {
       const company = companyOf(person, 'live');
       const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
       assertRefused(ended, 409, 'resource_in_use');
+      const settings = {
+        DATABASE_URL: named.database.connectionString,
+        SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
+        SVC_DATA_DIR: named.config.dataDir,
+        SVC_PROCESSOR_SECRET: 'whatever',
+      };
+      for (const what of [['connect', '--url', other], ['disconnect']]) {
+        const { code, stderr } = await svc(settings, 'processors', ...what, '--company', company);
+        assert.equal(code, 1, `${what.join(' ')} was not refused`);
+        assert.match(stderr, /only the present acquirer knows/);
+      }
+      const { code, stderr } = await svc(settings, 'processors', 'connect', '--url', acquirer, '--company', company);
+      assert.equal(code, 0, stderr);
       assert.equal((await connect(acquirer)).status, 200);
     } finally {
       await named.stop();

@@ -3,12 +3,13 @@ import ipaddr from 'ipaddr.js';
 import Type, { type TSchema } from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { type AuditLog, type NewAuditEntry, recordEntries } from '../features/audit/service.ts';
+import { type AuditLog, recordEntries } from '../features/audit/service.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Database, DatabasePool } from '../platform/database.ts';
+import type { Database, DatabasePool, Queryable } from '../platform/database.ts';
 import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { auditEntry, concerning } from './audit-entry.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
@@ -280,14 +281,20 @@ async function execute(
     nowMs,
     db: database,
   });
-  const entry = auditEntry(route, request, input, clock.nowMs());
+  const entry = auditEntry(route, request, { company, caller }, input, clock.nowMs());
 
-  const outside = { ...input, context: contextOn(db), prepared: undefined };
+  let told = false;
+  const tellFirst = async (database: Queryable): Promise<void> => {
+    if (entry && !told) await recordEntries(database, [entry]);
+    told = true;
+  };
+  const outside = { ...input, context: { ...contextOn(db), tellFirst }, prepared: undefined };
+  const atOnce = entry && (caller.kind === 'member' || route.toldAtOnce) ? entry : undefined;
   const prepare = async (): Promise<unknown> => route.prepare?.(outside);
   const work = async (database: Database, prepared: unknown): Promise<Answer> => {
     const result = await route.handle({ ...input, context: contextOn(database), prepared });
     // What people do is told in the transaction in which it is done.
-    if (entry && caller.kind === 'member') await recordEntries(database, [concerning(entry, result)]);
+    if (atOnce && !told) await recordEntries(database, [concerning(atOnce, result)]);
     return answerWith(result);
   };
   const fieldsToHash = async (): Promise<unknown> => {
@@ -326,8 +333,7 @@ async function execute(
   if (route.phased) answer = await route.phased(outside, phases);
   else if (!key) {
     const prepared = await prepare();
-    const done =
-      entry && caller.kind === 'member' ? db.transaction((inner) => work(inner, prepared)) : work(db, prepared);
+    const done = atOnce ? db.transaction((inner) => work(inner, prepared)) : work(db, prepared);
     answer = { ...(await done), replayed: false };
   } else {
     const { clockAfter: livesFrom } = route;
@@ -338,34 +344,12 @@ async function execute(
       refusal,
     );
   }
-  if (!answer.replayed && (caller.kind === 'key' || route.phased)) tell(given);
+  if (!answer.replayed && !told && (!atOnce || route.phased)) tell(given);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);
   }
   return answer;
-}
-
-/** What the audit log is told of a call that changes something. */
-function auditEntry(route: Route, request: FastifyRequest, input: Input, atMs: number): NewAuditEntry | undefined {
-  if (route.method === 'GET' || route.changesNothing || route.publishable) return undefined;
-  const { company, caller } = request.admission as Admission;
-  return {
-    companyId: company.id,
-    atMs,
-    actor: caller,
-    action: route.operationId,
-    objectId: input.params.id ?? null,
-    fields: Object.keys(input.body ?? {}),
-    address: request.ip,
-    requestId: request.id,
-  };
-}
-
-/** A new object has its id in the answer only. */
-function concerning(entry: NewAuditEntry, result: unknown): NewAuditEntry {
-  const id = (result as { id?: unknown } | undefined)?.id;
-  return { ...entry, objectId: entry.objectId ?? (typeof id === 'string' ? id : null) };
 }
 
 function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['seal']> {

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { ApiErrorCode } from '../errors.ts';
-import type { Database } from '../platform/database.ts';
+import type { Database, Queryable } from '../platform/database.ts';
 import type { Company } from '../features/companies/service.ts';
 import type { Answer, PhasedRequest } from './idempotency.ts';
 import type { Caller } from './caller.ts';
@@ -25,6 +25,11 @@ export interface RequestContext {
   readonly nowMs: number;
   /** Nobody, when the service does something of its own accord. */
   readonly caller?: Caller;
+  /**
+   * In `prepare`, before others are asked for what cannot be taken back: writes the audit entry down first, since they may
+   * do it and we may never hear of it.
+   */
+  readonly tellFirst?: (db: Queryable) => Promise<void>;
   /** A transaction when an idempotency key was sent, so that work and stored answer commit together. */
   readonly db: Database;
 }
@@ -56,6 +61,8 @@ export interface RouteBase {
   readonly stepUp?: boolean;
   /** Changes nothing, although it is not a GET. */
   readonly changesNothing?: boolean;
+  /** Its audit entry stands or falls with it, also when a key asks for it. What members do is told so in any case. */
+  readonly toldAtOnce?: boolean;
   /** The answer shows a secret: kept under an idempotency key it is sealed. */
   readonly secretAnswer?: boolean;
   /** Takes card numbers: a client whose cards are refused again and again is told to wait. */

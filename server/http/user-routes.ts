@@ -3,6 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Client, CurrentSession } from '../features/users/service.ts';
+import type { Queryable } from '../platform/database.ts';
 import type { RateDecision, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { addressBucket, type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
 import type { SessionCookie } from './session-cookie.ts';
@@ -16,6 +17,8 @@ export interface UserRequest<Body> {
   readonly client: Client;
   /** Of whoever is signed in; routes that need nobody have none. */
   readonly current: CurrentSession;
+  /** Writes the audit entry in the transaction of what it tells; otherwise it is written when all is done. */
+  readonly tell: (db: Queryable, userId: string) => Promise<void>;
 }
 
 export interface UserAnswer {
@@ -57,7 +60,11 @@ export interface UserRouteDependencies {
   readonly cookie: SessionCookie;
   readonly readSession: (token: string | undefined) => Promise<CurrentSession>;
   readonly steppedUpUntilMs: (current: CurrentSession) => number;
-  readonly audit: (userId: string, told: { action: string; address: string; requestId: string }) => Promise<void>;
+  readonly audit: (
+    db: Queryable,
+    userId: string,
+    told: { action: string; address: string; requestId: string },
+  ) => Promise<void>;
 }
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
@@ -82,18 +89,23 @@ export function mountUserRoutes(
       handler: async (request, reply) => {
         const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
+        let told = false;
+        const { action } = route;
+        const tell = async (db: Queryable, userId: string): Promise<void> => {
+          if (action) await dependencies.audit(db, userId, { action, address: request.ip, requestId: request.id });
+          told = true;
+        };
         const asked: UserRequest<unknown> = {
           body,
           params: request.params as Record<string, string>,
           client: { address: request.ip, userAgent: request.headers['user-agent'] ?? '' },
           current: current as CurrentSession,
+          tell,
         };
         const work = (): Promise<UserAnswer> => route.handle(asked);
         const answer = await (route.guessable ? slowingGuesses(request, http, work) : work());
         const userId = current?.user.id ?? answer.userId;
-        if (route.action && userId) {
-          await dependencies.audit(userId, { action: route.action, address: request.ip, requestId: request.id });
-        }
+        if (userId && !told) await tell(http.db, userId);
         if (answer.token) cookie.set(reply, answer.token);
         if (answer.token === null) cookie.clear(reply);
         return reply

@@ -153,9 +153,10 @@ export async function rotateApiKey(
     checkPermissions(context, old.permissions);
     const { kind, name, permissions, allowedAddresses, expiresAt } = old;
     const options = { kind, name, permissions, allowedAddresses, expiresAt };
-    const made = await createApiKey(transaction, pepper, context.company, nowMs, options);
     const untilMs = Math.min(nowMs + graceHours * hourMs, expiresAt?.getTime() ?? Infinity);
+    // First, so that without a grace period the new one takes its place, also where there is room for no more.
     await updateApiKey(transaction, { ...old, expiresAt: new Date(untilMs) });
+    const made = await createApiKey(transaction, pepper, context.company, nowMs, options);
     return { made, untilMs };
   });
   forgetAccess();

@@ -1,5 +1,5 @@
 import type { Permission } from '../../http/permissions.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { type Company, type CompanyRow, toCompany } from '../companies/service.ts';
 import type { KeyKind } from './key-format.ts';
 
@@ -47,25 +47,43 @@ function toApiKey(row: ApiKeyRow): ApiKey {
   };
 }
 
-export async function insertApiKey(db: Queryable, key: ApiKey, secretHash: Buffer): Promise<void> {
-  await db.query(
-    `WITH key AS (
-       INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses, expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-     )
-     INSERT INTO api_key_lookups (lookup_id, company_id, api_key_id) VALUES ($5, $1, $2)`,
-    [
+/** False when the company has as many as it may have. Counted under a lock, so that two cannot both be the last. */
+export async function insertApiKey(
+  db: Database,
+  key: ApiKey,
+  secretHash: Buffer,
+  countMax: number,
+  now: Date,
+): Promise<boolean> {
+  return db.transaction(async (transaction) => {
+    await transaction.query(`SELECT pg_advisory_xact_lock(hashtextextended($1::text || ' API keys', 0))`, [
       key.companyId,
-      key.id,
-      key.kind,
-      key.name,
-      key.lookupId,
-      secretHash,
-      key.permissions,
-      key.allowedAddresses,
-      key.expiresAt,
-    ],
-  );
+    ]);
+    const rows = await transaction.query(
+      `WITH key AS (
+         INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses, expires_at)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
+         WHERE (SELECT count(*) FROM api_keys WHERE company_id = $1 AND revoked_at IS NULL
+                  AND (expires_at IS NULL OR expires_at > $11)) < $10
+         RETURNING 1
+       )
+       INSERT INTO api_key_lookups (lookup_id, company_id, api_key_id) SELECT $5, $1, $2 FROM key RETURNING 1`,
+      [
+        key.companyId,
+        key.id,
+        key.kind,
+        key.name,
+        key.lookupId,
+        secretHash,
+        key.permissions,
+        key.allowedAddresses,
+        key.expiresAt,
+        countMax,
+        now,
+      ],
+    );
+    return rows.length === 1;
+  });
 }
 
 export async function findByLookup(

@@ -11,7 +11,7 @@ const common = {
   idempotency: 'optional',
   permission: 'api_keys:write',
   success: { status: 200, schema: apiKey, shape: 'resource' },
-  errors: [],
+  errors: ['invalid_request'],
 } as const;
 
 /** In the dashboard only. */

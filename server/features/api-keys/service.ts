@@ -1,7 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { ApiError } from '../../errors.ts';
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
+import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -54,7 +56,11 @@ export async function createApiKey(
     revokedAt: null,
     lastUsedAt: null,
   };
-  await insertApiKey(db, key, keyedHash(pepper, generated.secret.reveal()));
+  const secretHash = keyedHash(pepper, generated.secret.reveal());
+  if (!(await insertApiKey(db, key, secretHash, limits.apiKeys, new Date(nowMs)))) {
+    const most = limits.apiKeys.toLocaleString('en');
+    throw new ApiError('invalid_request', `A company has at most ${most} API keys. Revoke one that is not needed.`);
+  }
   return { key, text: generated.text };
 }
 

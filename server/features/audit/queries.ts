@@ -6,8 +6,9 @@ import { type Sql, sql } from '../../platform/sql.ts';
 
 export interface AuditRow {
   id: string;
-  actor_kind: 'key' | 'member';
-  actor_id: string;
+  actor_kind: 'key' | 'member' | 'operator';
+  /** Null for an operator. */
+  actor_id: string | null;
   actor_name: string;
   action: string;
   object_id: string | null;

@@ -5,7 +5,11 @@ export const auditEntry = Type.Object({
   id: uuid(),
   action: Type.String({ description: 'The operation, such as `refundOrder`.' }),
   object_id: nullable(Type.String()),
-  actor: Type.Object({ kind: Type.Enum(['key', 'member']), id: uuid(), name: Type.String() }),
+  actor: Type.Object({
+    kind: Type.Enum(['key', 'member', 'operator']),
+    id: nullable(uuid()),
+    name: Type.String(),
+  }),
   fields: Type.Array(Type.String(), { description: 'Names of the fields that were sent.' }),
   address: Type.String(),
   request_id: Type.String(),

@@ -9,10 +9,15 @@ import type { AuditEntry } from './schemas.ts';
 
 /** Who did what to what, from where. Times are real ones, also in a sandbox whose clock was moved. */
 
+/** A member or key of the company; or who runs the service and does something from a shell, who is nobody in it. */
+export type Actor =
+  | { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string }
+  | { readonly kind: 'operator'; readonly id: null; readonly name: string };
+
 export interface NewAuditEntry {
   readonly companyId: string;
   readonly atMs: number;
-  readonly actor: { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string };
+  readonly actor: Actor;
   readonly action: string;
   readonly objectId: string | null;
   readonly fields: readonly string[];

@@ -1,14 +1,15 @@
 import { latestVersion } from '../../http/versions/versions.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { createRoles } from '../team/service.ts';
-import { invalidField } from '../../errors.ts';
+import { ApiError, invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
   type Company,
   type CompanyRow,
   findClockOffset,
   findCompanies,
+  hasOpenOperations,
   insertCompany,
   leaveClock,
   moveClock,
@@ -55,6 +56,14 @@ export {
   toCompany,
   updateProcessor,
 };
+
+/** Another acquirer would say of a charge that it never came, and it would be taken for one that failed. */
+export async function refuseWhileOpen(db: Queryable, companyId: string): Promise<void> {
+  if (!(await hasOpenOperations(db, companyId))) return;
+  const message =
+    'There are payments of which only the present acquirer knows how they end. Wait until none is in doubt.';
+  throw new ApiError('resource_in_use', message);
+}
 
 /** How declined renewals are tried again: on these days after the first decline, and what follows the last of them. */
 export async function setDunning(

@@ -2,13 +2,12 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RateLimits } from '../../http/rate-limits.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
-import type { Queryable } from '../../platform/database.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
-import { findSettings, hasOpenOperations, updateProcessor, updateSettings } from './queries.ts';
+import { findSettings, updateProcessor, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
-import { setDunning } from './service.ts';
+import { refuseWhileOpen, setDunning } from './service.ts';
 
 /** What a merchant sees and changes of the company in the dashboard. */
 
@@ -65,7 +64,7 @@ const timing = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
 /** The address is one that the operator has named: a merchant's own could lead anywhere inside the operator's network. */
 export async function connect(
-  { db, company }: RequestContext,
+  { db, company, tellFirst }: RequestContext,
   { vault, acquirers }: SettingsDependencies,
   { url, secret }: { url: string; secret: string },
 ): Promise<void> {
@@ -78,15 +77,8 @@ export async function connect(
   }
   const present = await vault.connectedTo(company.id);
   if (present !== null && present !== url) await refuseWhileOpen(db, company.id);
+  await tellFirst?.(db);
   await vault.connect(company.id, { url, secret: new Secret(secret), ...timing });
-}
-
-/** Another acquirer would say of a charge that it never came, and it would be taken for one that failed. */
-async function refuseWhileOpen(db: Queryable, companyId: string): Promise<void> {
-  if (!(await hasOpenOperations(db, companyId))) return;
-  const message =
-    'There are payments of which only the present acquirer knows how they end. Wait until none is in doubt.';
-  throw new ApiError('resource_in_use', message);
 }
 
 export async function noteProcessor(
@@ -100,9 +92,13 @@ export async function noteProcessor(
 }
 
 /** First nobody is sent there any longer, then the connection goes. */
-export async function disconnect({ db, company }: RequestContext, { vault }: SettingsDependencies): Promise<void> {
+export async function disconnect(
+  { db, company, tellFirst }: RequestContext,
+  { vault }: SettingsDependencies,
+): Promise<void> {
   if (company.mode !== 'live') throw new ApiError('invalid_request', 'The sandbox charges itself.');
   await refuseWhileOpen(db, company.id);
+  await tellFirst?.(db);
   await updateProcessor(db, company.id, null);
   await vault.connect(company.id, null);
 }

@@ -14,7 +14,7 @@ import { nextOrderStatus } from './transitions.ts';
 
 /** Takes back a charge that has not settled: the cardholder never sees it. For operators; there is no API call. */
 export async function voidOrder(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
-  const { company, nowMs, requestId } = context;
+  const { company, nowMs, requestId, tellFirst } = context;
   const { order, intent } = await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, company.id, orderId);
     if (!state) throw notFound('order');
@@ -39,6 +39,7 @@ export async function voidOrder(charging: Charging, context: RequestContext, ord
       lockMs[company.mode],
     );
     if (!opened) throw inUse();
+    await tellFirst?.(transaction);
     return { order: found, intent: open };
   });
   failpoint('void.after_intent');

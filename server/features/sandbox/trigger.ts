@@ -306,6 +306,9 @@ export async function triggerEvent(
   if (needed && caller && !caller.permissions.includes(needed)) {
     throw new ApiError('insufficient_permissions', `To trigger ${type}, the permission ${needed} is needed too.`);
   }
+  if (needed && caller && caller.steppedUpUntilMs <= dependencies.webhooks.clock.nowMs()) {
+    throw new ApiError('step_up_required', 'Confirm your password to go on.');
+  }
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
   for (let look = 1; look <= looksMax; look += 1) {

@@ -35,6 +35,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       category: 'write',
       idempotency: 'optional',
       stepUp: true,
+      toldAtOnce: true,
       body: teamMemberCreate,
       bodyExample: {
         first_name: 'Grace',

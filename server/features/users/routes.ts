@@ -53,7 +53,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       forStrangers: true,
       body: signUpBody,
       status: 201,
-      handle: async ({ body, client }) => signedIn(await signUp(dependencies, body, client)),
+      handle: async ({ body, client, tell }) => signedIn(await signUp(dependencies, body, client, tell)),
     }),
     defineUserRoute({
       method: 'POST',
@@ -126,8 +126,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       needsSession: true,
       guessable: true,
       body: passwordChange,
-      handle: async ({ current, body }) => {
-        const token = await changePassword(dependencies, current, body);
+      handle: async ({ current, body, tell }) => {
+        const token = await changePassword(dependencies, current, body, tell);
         return { ...(await shown(current)), token };
       },
     }),
@@ -150,14 +150,15 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       needsSession: false,
       guessable: true,
       body: resetCompletion,
-      handle: async ({ body }) => {
-        const userId = await completeReset(dependencies, body.token, body.password);
-        return { body: { changed: true }, userId };
+      handle: async ({ body, tell }) => {
+        await completeReset(dependencies, body.token, body.password, tell);
+        return { body: { changed: true } };
       },
     }),
     defineUserRoute({
       method: 'POST',
       path: '/dashboard/totp',
+      action: 'beginTotp',
       needsSession: true,
       stepUp: true,
       handle: async ({ current }) => ({ body: await beginTotp(dependencies, current) }),
@@ -169,7 +170,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       needsSession: true,
       guessable: true,
       body: totpConfirmation,
-      handle: async ({ current, body }) => ({ body: await completeTotp(dependencies, current, body.code) }),
+      handle: async ({ current, body, tell }) => ({ body: await completeTotp(dependencies, current, body.code, tell) }),
     }),
     defineUserRoute({
       method: 'DELETE',
@@ -177,8 +178,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       action: 'disableTotp',
       needsSession: true,
       stepUp: true,
-      handle: async ({ current }) => {
-        await endTotp(dependencies, current);
+      handle: async ({ current, tell }) => {
+        await endTotp(dependencies, current, tell);
         return { body: { disabled: true } };
       },
     }),
@@ -196,8 +197,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       needsSession: false,
       guessable: true,
       body: stepUpBody,
-      handle: async ({ params: { token = '' }, body, client }) =>
-        signedIn(await acceptInvitation(dependencies, token, body, client)),
+      handle: async ({ params: { token = '' }, body, client, tell }) =>
+        signedIn(await acceptInvitation(dependencies, token, body, client, tell)),
     }),
   ];
 }

@@ -6,7 +6,6 @@ import { newId, randomBase62 } from '../../platform/ids.ts';
 import { openBytes, sealBytes } from '../../platform/sealing.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { type Company, createCompanies } from '../companies/service.ts';
-import { type NewAuditEntry, recordEntries } from '../audit/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { writeMails } from '../mails/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation, type TeamDependencies } from '../team/service.ts';
@@ -16,7 +15,6 @@ import {
   confirmTotp,
   deleteOtherSessions,
   findMemberships,
-  findUser,
   findUserByEmail,
   findUserByReset,
   forgetFailures,
@@ -47,6 +45,7 @@ import {
 import { matchingStep, newTotpSecret, otpauthUrl, toBase32 } from './totp.ts';
 
 export * from './sessions.ts';
+export { tellCompaniesOf } from './told.ts';
 
 export interface UserDependencies extends SessionDependencies {
   readonly db: DatabasePool;
@@ -58,24 +57,8 @@ export interface UserDependencies extends SessionDependencies {
   readonly signUpOpen: boolean;
 }
 
-/** What a person does to the own account concerns every company the account opens. */
-export async function tellCompaniesOf(
-  { db, clock }: UserDependencies,
-  userId: string,
-  told: Pick<NewAuditEntry, 'action' | 'address' | 'requestId'>,
-): Promise<void> {
-  const user = await findUser(db, userId);
-  const memberships = await findMemberships(db, userId, null);
-  const entries = memberships.map(({ company, memberId }) => ({
-    ...told,
-    companyId: company.id,
-    atMs: clock.nowMs(),
-    actor: { kind: 'member' as const, id: memberId, name: user?.email ?? '' },
-    objectId: memberId,
-    fields: [],
-  }));
-  await recordEntries(db, entries);
-}
+/** Writes the audit entry of what is done, in the transaction in which it is done. */
+type Tell = (db: Queryable, userId: string) => Promise<void>;
 
 const minuteMs = 60_000;
 
@@ -134,7 +117,12 @@ async function newUser(
 }
 
 /** A merchant begins with the live company and its sandbox, and owns both. */
-export async function signUp(dependencies: UserDependencies, input: SignUp, client: Client): Promise<string> {
+export async function signUp(
+  dependencies: UserDependencies,
+  input: SignUp,
+  client: Client,
+  tell: Tell,
+): Promise<string> {
   const { db, clock, signUpOpen } = dependencies;
   if (!signUpOpen) {
     throw new ApiError('insufficient_permissions', 'Nobody can sign up here; ask your operator for an invitation.');
@@ -146,6 +134,7 @@ export async function signUp(dependencies: UserDependencies, input: SignUp, clie
     const userId = await newUser(transaction, nowMs, input, passwordHash, false);
     const companies = await createCompanies(transaction, nowMs, input.company_name);
     await own(transaction, nowMs, userId, input, companies);
+    await tell(transaction, userId);
     return openSession(transaction, dependencies, userId, client);
   });
 }
@@ -245,6 +234,7 @@ export async function changePassword(
   dependencies: UserDependencies,
   { user, session }: CurrentSession,
   { current_password, password }: PasswordChange,
+  tell: Tell,
 ): Promise<string> {
   const { db } = dependencies;
   if (!(await guessPassword(dependencies, user, current_password))) {
@@ -256,6 +246,7 @@ export async function changePassword(
   return db.transaction(async (transaction) => {
     await updatePassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
+    await tell(transaction, user.id);
     return renewToken(transaction, dependencies, session);
   });
 }
@@ -291,11 +282,15 @@ export async function requestReset(dependencies: UserDependencies, email: string
   });
 }
 
-/** Gives whose password it was. */
-export async function completeReset(dependencies: UserDependencies, token: string, password: string): Promise<string> {
+export async function completeReset(
+  dependencies: UserDependencies,
+  token: string,
+  password: string,
+  tell: Tell,
+): Promise<void> {
   const { db, clock, recoveryKey } = dependencies;
   const now = new Date(clock.nowMs());
-  return db.transaction(async (transaction) => {
+  await db.transaction(async (transaction) => {
     const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
     if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
     checkPassword(password, user.email);
@@ -303,7 +298,7 @@ export async function completeReset(dependencies: UserDependencies, token: strin
     await takeOver(transaction, user, passwordHash);
     // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
     if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
-    return user.id;
+    await tell(transaction, user.id);
   });
 }
 
@@ -330,6 +325,7 @@ export async function completeTotp(
   dependencies: UserDependencies,
   { user: { id } }: CurrentSession,
   code: string,
+  tell: Tell,
 ): Promise<{ recovery_codes: string[] }> {
   const { db, clock, recoveryKey } = dependencies;
   const nowMs = clock.nowMs();
@@ -341,12 +337,16 @@ export async function completeTotp(
     if (step === undefined) throw invalidField('code', 'is wrong; is the clock of your device right?');
     const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
     await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
+    await tell(transaction, id);
   });
   return { recovery_codes: codes };
 }
 
-export async function endTotp({ db }: UserDependencies, { user }: CurrentSession): Promise<void> {
-  await removeTotp(db, user.id);
+export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, tell: Tell): Promise<void> {
+  await db.transaction(async (transaction) => {
+    await removeTotp(transaction, user.id);
+    await tell(transaction, user.id);
+  });
 }
 
 export async function showInvitation({ db, team }: UserDependencies, token: string): Promise<object> {
@@ -364,6 +364,7 @@ export async function acceptInvitation(
   token: string,
   given: StepUp,
   client: Client,
+  tell: Tell,
 ): Promise<string> {
   const { db, clock, team } = dependencies;
   const invitation = await readInvitation(db, team, token);
@@ -384,6 +385,7 @@ export async function acceptInvitation(
       await markVerified(transaction, userId, now);
     }
     await insertMembership(transaction, userId, companyId, memberId);
+    await tell(transaction, userId);
     return openSession(transaction, dependencies, userId, client);
   });
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
+import { limits } from '../../limits.ts';
 import { type Received, type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import type { TestService } from '../../../tests/support/service.ts';
 import {
@@ -141,7 +142,9 @@ describe('a delivery', { concurrency: 4 }, () => {
     );
     await subscriber.call('POST', `${path}/test`);
     assert.equal(receiver.received[1] && ownSignatures(receiver.received[1]).values.length, 2, 'also a test');
-    await service.db.query(`UPDATE webhook_endpoints SET previous_secret_until = now() WHERE id = $1`, [endpoint.id]);
+    await service.db.query(`UPDATE webhook_endpoints SET previous_secrets_until = ARRAY[now()] WHERE id = $1`, [
+      endpoint.id,
+    ]);
     await subscriber.happen();
     await receiver.count(3);
     await subscriber.call('POST', `${path}/test`);
@@ -149,6 +152,31 @@ describe('a delivery', { concurrency: 4 }, () => {
       assert.deepEqual(ownSignatures(late).values, [signedWith(late, rotated.new_signing_secret)]);
       assert.throws(() => new Webhook(endpoint.signing_secret).verify(late.body, headersOf(late)));
     }
+  });
+
+  it('carries a signature of each secret that is still valid, however often it was rotated', async (t) => {
+    const { receiver, subscriber, endpoint } = await scene(t);
+    const path = `/v1/webhook_endpoints/${endpoint.id}`;
+    const rotate = async (grace_period_hours: number): Promise<string> =>
+      (await subscriber.call('POST', `${path}/rotate_secret`, { body: { grace_period_hours } })).body
+        .new_signing_secret;
+    // The answer to the first is lost, and it is asked for again.
+    const secrets = [endpoint.signing_secret, await rotate(24), await rotate(1)];
+    await subscriber.happen();
+    await subscriber.call('POST', `${path}/test`);
+    await receiver.count(2);
+    for (const got of receiver.received) {
+      assert.deepEqual(
+        ownSignatures(got).values,
+        secrets.toReversed().map((secret) => signedWith(got, secret)),
+      );
+      for (const secret of secrets) new Webhook(secret).verify(got.body, headersOf(got));
+    }
+    for (let times = 0; times < 20; times += 1) await rotate(72);
+    await subscriber.happen();
+    await receiver.count(3);
+    const last = receiver.received[2];
+    assert.equal(last && ownSignatures(last).values.length, 1 + limits.previousSecrets);
   });
 
   it('is in the version of its endpoint', async (t) => {

@@ -5,7 +5,7 @@ import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
 import { exampleOf } from './examples.ts';
 import { replayDelivery } from './delivery-queries.ts';
-import { getEndpoint, type WebhookDependencies } from './service.ts';
+import { getEndpoint, previousSecrets, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
 import type { Delivery, DeliveryLog, EndpointTest, TestResult, VersionMove, VersionMoved } from './schemas.ts';
 import { keysOf } from './secrets.ts';
@@ -90,8 +90,8 @@ export async function testEndpoint(
     object: exampleOf(type),
     previous: null,
   };
-  const previousIsValid = (row.previous_secret_until?.getTime() ?? 0) > dependencies.clock.nowMs();
-  const sealed = row.previous_secret && previousIsValid ? [row.secret, row.previous_secret] : [row.secret];
+  const previous = previousSecrets(row, dependencies.clock.nowMs());
+  const sealed = [row.secret, ...previous.map(({ secret }) => secret)];
   const envelope = envelopeOf(event, company.mode === 'live', input.api_version ?? row.api_version);
   const sent = await send(
     dependencies,

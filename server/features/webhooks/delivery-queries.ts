@@ -41,8 +41,9 @@ const describeClaimed = `
      ) e) AS events,
     (SELECT json_agg(r) FROM (
        SELECT c.endpoint_id, companies.mode, companies.clock_offset_ms, w.status, w.url, w.api_version,
-         array_remove(ARRAY[encode(w.secret, 'base64'),
-           CASE WHEN w.previous_secret_until > now() THEN encode(w.previous_secret, 'base64') END], NULL) AS secrets
+         ARRAY[encode(w.secret, 'base64')] || ARRAY(
+           SELECT encode(secret, 'base64') FROM unnest(w.previous_secrets, w.previous_secrets_until)
+             WITH ORDINALITY AS p (secret, until, place) WHERE until > now() ORDER BY place) AS secrets
        FROM (SELECT DISTINCT company_id, endpoint_id FROM claimed) c
        JOIN companies ON companies.id = c.company_id
        LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id
@@ -169,6 +170,17 @@ const recordStatement = `
 
 export async function recordAttempts(db: Queryable, workerId: string, attempts: readonly Attempt[]): Promise<void> {
   await db.query(recordStatement, [JSON.stringify(attempts), workerId]);
+}
+
+/** Some of one endpoint that were not worked on: given back as they were. */
+export async function giveBack(db: Queryable, workerId: string, deliveries: readonly Claimed[]): Promise<void> {
+  const [first] = deliveries;
+  if (!first) return;
+  await db.query(
+    `UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1
+     WHERE company_id = $2 AND endpoint_id = $3 AND event_id = ANY($4::uuid[]) AND status = 'pending' AND claimed_by = $1`,
+    [workerId, first.company_id, first.endpoint_id, deliveries.map(({ event_id }) => event_id)],
+  );
 }
 
 /** Claims that were not worked on: given back as they were. */

@@ -12,10 +12,12 @@ import {
   type Attempt,
   claimDeliveries,
   type Delivery,
+  giveBack,
   keepWatch,
   recordAttempts,
   releaseClaims,
 } from './delivery-queries.ts';
+import { webhooksDueChannel } from './queries.ts';
 import { disableEndpoint } from './service.ts';
 
 /**
@@ -68,8 +70,6 @@ interface Held {
 
 const stockOf = ({ waiting, underWay }: Held): number => waiting.length + underWay;
 
-export const webhooksDueChannel = 'webhooks_due';
-
 /** One for claims, one for records: the more of them wait for each other, the cheaper each one is. */
 export const dispatcherConnections = 2;
 const requestsPerEndpointMax = 20;
@@ -92,6 +92,8 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   let leftOut = new Set<string>();
   /** Those of them that want more by now. */
   const runningLow = new Set<string>();
+  /** Endpoints that changed since the last claim began. */
+  const changed = new Set<string>();
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -158,6 +160,22 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
   }
 
+  /** What waits for a receiver that has changed is claimed anew: it may have moved, or want nothing any more. */
+  function letGo(endpointId: string): void {
+    changed.add(endpointId);
+    const held = endpoints.get(endpointId);
+    if (held) returnUnsent(held.waiting.splice(0));
+    if (held && stockOf(held) === 0) endpoints.delete(endpointId);
+  }
+
+  function returnUnsent(deliveries: readonly Delivery[]): void {
+    if (deliveries.length === 0) return;
+    state.held -= deliveries.length;
+    untilWritten(() => giveBack(db, workerId, deliveries)).then(ring, (error: unknown) => {
+      log.error({ err: error }, 'deliveries could not be given back; they wait for the end of this worker');
+    });
+  }
+
   /** Claims what is due: of all endpoints that have room, or only of those that are named. */
   async function claim(only?: readonly string[]): Promise<number> {
     const room = Math.min(heldMax - state.held, claimMax);
@@ -167,6 +185,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
     if (room <= 0) return 0;
     const of = only ? { only } : { allBut: [...leftOut] };
+    changed.clear();
     const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count: room });
     const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
     for (const id of only ?? []) {
@@ -177,6 +196,11 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
     state.held += due.length;
     for (const [endpointId, deliveries] of byEndpoint) {
+      // It may have been read before the change.
+      if (changed.has(endpointId)) {
+        returnUnsent(deliveries);
+        continue;
+      }
       const held = endpoints.get(endpointId) ?? { waiting: [], requests: 0, underWay: 0 };
       endpoints.set(endpointId, held);
       held.waiting.push(...deliveries);
@@ -226,7 +250,13 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     if ((await keepWatch(db, workerId, times.silenceMs, orphansToo)) > 0) ring();
   }
 
-  db.listen(webhooksDueChannel, ring, ring).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
+  const hear = (endpointId: string): void => (endpointId === '' ? ring() : letGo(endpointId));
+  // Whoever did not hear anything for a while may have missed what changed.
+  const hearAgain = (): void => {
+    for (const endpointId of endpoints.keys()) letGo(endpointId);
+    ring();
+  };
+  db.listen(webhooksDueChannel, hear, hearAgain).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
   const watching = setInterval(() => {
     watch().catch((error: unknown) => log.warn({ err: error }, 'a worker could not show that it lives'));
   }, times.silenceMs / signsOfLife);

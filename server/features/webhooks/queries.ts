@@ -12,13 +12,14 @@ export interface EndpointRow {
   disabled_reason: string | null;
   api_version: string;
   secret: Buffer;
-  previous_secret: Buffer | null;
-  previous_secret_until: Date | null;
+  /** Those before it that sign too, the latest first, each until its own end. */
+  previous_secrets: Buffer[];
+  previous_secrets_until: Date[];
   updated_at: Date;
 }
 
 const endpointColumns = `id, url, description, enabled_events, status, disabled_reason, api_version, secret,
-  previous_secret, previous_secret_until, updated_at`;
+  previous_secrets, previous_secrets_until, updated_at`;
 
 /** Undefined when the company has as many as it may have. Counted under a lock, so that two cannot both be the last. */
 export async function insertEndpoint(
@@ -33,7 +34,7 @@ export async function insertEndpoint(
     ]);
     const rows = await transaction.query(
       `INSERT INTO webhook_endpoints (company_id, ${endpointColumns})
-       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, NULL, NULL, $10
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, '{}', '{}', $10
        WHERE (SELECT count(*) FROM webhook_endpoints WHERE company_id = $1) < $11 RETURNING 1`,
       [
         companyId,
@@ -69,11 +70,15 @@ export async function lockEndpoint(db: Queryable, companyId: string, id: string)
   return row;
 }
 
+/** Says that deliveries are due; or, with its id, that what workers know of an endpoint is no longer true. */
+export const webhooksDueChannel = 'webhooks_due';
+const tellWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
+
 /** Enabling gives a receiver a clean record. */
 export async function updateEndpoint(db: Queryable, companyId: string, row: EndpointRow): Promise<void> {
   await db.query(
     `UPDATE webhook_endpoints SET url = $3, description = $4, enabled_events = $5, status = $6, disabled_reason = $7,
-       api_version = $8, secret = $9, previous_secret = $10, previous_secret_until = $11, updated_at = $12,
+       api_version = $8, secret = $9, previous_secrets = $10, previous_secrets_until = $11, updated_at = $12,
        failing_since = CASE WHEN status = 'disabled' AND $6 = 'enabled' THEN NULL ELSE failing_since END
      WHERE company_id = $1 AND id = $2`,
     [
@@ -86,11 +91,12 @@ export async function updateEndpoint(db: Queryable, companyId: string, row: Endp
       row.disabled_reason,
       row.api_version,
       row.secret,
-      row.previous_secret,
-      row.previous_secret_until,
+      row.previous_secrets,
+      row.previous_secrets_until,
       row.updated_at,
     ],
   );
+  await db.query(tellWorkers, [row.id]);
 }
 
 /** Undefined when it was not enabled. */
@@ -108,6 +114,7 @@ export async function disableOne(
      RETURNING ${columns}, w.sequence, c.clock_offset_ms`,
     [companyId, id, reason],
   );
+  if (row) await db.query(tellWorkers, [id]);
   return row;
 }
 
@@ -120,6 +127,7 @@ export async function deleteEndpoint(db: Queryable, companyId: string, id: strin
      SELECT $1, $2, 'webhook_endpoint', '{}' FROM gone RETURNING 1`,
     [companyId, id],
   );
+  await db.query(tellWorkers, [id]);
   return rows.length === 1;
 }
 

@@ -32,7 +32,12 @@ import {
 
 const common = { tag: 'Webhook endpoints', resource: 'webhook endpoint' } as const;
 const reads = { permission: 'webhook_endpoints:read', category: 'read', idempotency: 'none' } as const;
-const writes = { permission: 'webhook_endpoints:write', category: 'write', idempotency: 'optional' } as const;
+const writes = {
+  permission: 'webhook_endpoints:write',
+  category: 'write',
+  idempotency: 'optional',
+  toldAtOnce: true,
+} as const;
 const fields = { name: 'webhook_endpoints', schema: endpoint };
 const path = '/v1/webhook_endpoints';
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
@@ -60,7 +59,7 @@ const invalidUrl = (why: string): ApiError =>
   new ApiError('webhook_endpoint_invalid', `The URL of an endpoint ${why}.`, { param: 'url' });
 
 /** Says what is wrong now; where it really leads is checked again at every connection. */
-async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> {
+async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw invalidUrl('must be a URL, such as https://shop.example.com/webhooks');
   if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
@@ -71,7 +70,7 @@ async function checkUrl(text: string, isAllowed: AddressCheck): Promise<string> 
     if (!isAllowed(host)) throw notPublic;
   } else {
     // A name that does not resolve yet may do so tomorrow.
-    const addresses = await lookup(host, { all: true }).catch(() => []);
+    const addresses = await outbound.resolve(host).catch(() => []);
     if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
   }
   if (url.href.length > limits.urlLength) throw invalidUrl(`must have at most ${limits.urlLength} characters`);
@@ -84,7 +83,7 @@ export interface PreparedUrl {
 
 /** Before the transaction, since a name has to be looked up. */
 export async function prepareUrl(dependencies: WebhookDependencies, url: string | undefined): Promise<PreparedUrl> {
-  return { url: url === undefined ? undefined : await checkUrl(url, dependencies.isAllowed) };
+  return { url: url === undefined ? undefined : await checkUrl(url, dependencies) };
 }
 
 export async function createEndpoint(
@@ -104,8 +103,8 @@ export async function createEndpoint(
     disabled_reason: null,
     api_version: input.api_version ?? company.apiVersion,
     secret: sealSecret(secretKey, company.id, id, secret),
-    previous_secret: null,
-    previous_secret_until: null,
+    previous_secrets: [],
+    previous_secrets_until: [],
     updated_at: new Date(nowMs),
   };
   if (!(await insertEndpoint(db, company.id, row, limits.webhookEndpoints))) {
@@ -159,6 +158,14 @@ export async function removeEndpoint({ db, company }: RequestContext, id: string
 
 const hourMs = 3_600_000;
 
+/** Those whose grace period has not ended, the latest first. */
+export function previousSecrets(row: EndpointRow, nowMs: number): { secret: Buffer; until: Date }[] {
+  return row.previous_secrets.flatMap((secret, index) => {
+    const until = row.previous_secrets_until[index];
+    return until && until.getTime() > nowMs ? [{ secret, until }] : [];
+  });
+}
+
 export async function rotateSecret(
   { db, company, nowMs }: RequestContext,
   { secretKey, clock }: WebhookDependencies,
@@ -170,14 +177,18 @@ export async function rotateSecret(
     if (!current) throw notFound('webhook endpoint');
     const secret = newSigningSecret(randomBytes(limits.signingSecretBytes));
     const until = new Date(clock.nowMs() + grace_period_hours * hourMs);
+    // Whoever rotates again, for want of the answer perhaps, still has a receiver that knows the one before.
+    const previous = [{ secret: current.secret, until }, ...previousSecrets(current, clock.nowMs())];
+    const kept = previous.slice(0, limits.previousSecrets);
     await updateEndpoint(transaction, company.id, {
       ...current,
       secret: sealSecret(secretKey, company.id, id, secret),
-      previous_secret: current.secret,
-      previous_secret_until: until,
+      previous_secrets: kept.map((one) => one.secret),
+      previous_secrets_until: kept.map((one) => one.until),
       updated_at: new Date(nowMs),
     });
-    const message = `Deliveries are signed with both secrets for ${grace_period_hours} hours.`;
+    const hours = grace_period_hours === 1 ? 'an hour' : `${grace_period_hours} hours`;
+    const message = `Deliveries are signed with both secrets for ${hours}.`;
     return { id, new_signing_secret: secret, previous_secret_valid_until: until.toISOString(), message };
   });
 }

@@ -93,12 +93,9 @@ function outboundTo(allowed: readonly string[], ...answers: string[][]): { outbo
   const outbound = createOutbound({
     isAllowed: addressCheck(allowed),
     certificates: [testAuthority],
-    resolve: (name, done) => {
+    resolve: async (name) => {
       const addresses = answers[Math.min(asked.push(name), answers.length) - 1] ?? [];
-      done(
-        null,
-        addresses.map((address): LookupAddress => ({ address, family: isIP(address) })),
-      );
+      return addresses.map((address): LookupAddress => ({ address, family: isIP(address) }));
     },
   });
   opened.push(outbound);
@@ -155,7 +152,7 @@ describe('a request to an address that somebody else chose', () => {
   it('tells a name that does not resolve from an address that may not be used', async () => {
     const failing = createOutbound({
       isAllowed: addressCheck([]),
-      resolve: (_, done) => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []),
+      resolve: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),
     });
     opened.push(failing);
     assert.deepEqual(await post(failing, 'https://nowhere.test/'), {
@@ -167,7 +164,7 @@ describe('a request to an address that somebody else chose', () => {
   it('is given up when the name does not resolve in time, or nobody speaks TLS behind the address', async () => {
     const tooLong = { answered: false, error: 'the connection took too long' };
     const times = { isAllowed: addressCheck(['127.0.0.1']), connectTimeoutMs: 100 };
-    const silent = createOutbound({ ...times, resolve: () => undefined });
+    const silent = createOutbound({ ...times, resolve: () => new Promise(() => undefined) });
     const plain = createOutbound(times);
     opened.push(silent, plain);
     const mute = createServer().listen(0, '127.0.0.1');

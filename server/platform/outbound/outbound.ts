@@ -1,8 +1,9 @@
-import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
+import { createResolve, type Resolve } from './resolve.ts';
 
 /**
  * Requests to addresses that others chose. The address that is really connected to is checked, so neither a name that
@@ -23,6 +24,8 @@ export type OutboundResult =
 
 export interface Outbound {
   post(request: OutboundRequest): Promise<OutboundResult>;
+  /** Where a name leads now. */
+  readonly resolve: Resolve;
   close(): Promise<void>;
 }
 
@@ -30,7 +33,7 @@ export interface OutboundOptions {
   readonly isAllowed: AddressCheck;
   /** Extra certificate authorities, as PEM. */
   readonly certificates?: readonly string[];
-  readonly resolve?: typeof resolveAll;
+  readonly resolve?: Resolve;
   /** For the name, the connection and its encryption together. */
   readonly connectTimeoutMs?: number;
 }
@@ -39,17 +42,13 @@ class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-function resolveAll(hostname: string, done: (error: Error | null, addresses: LookupAddress[]) => void): void {
-  dnsLookup(hostname, { all: true }, (error, addresses) => done(error, addresses ?? []));
-}
-
 const idleConnectionMs = 10_000;
 const connectionsPerOrigin = 100;
 
 export function createOutbound({
   isAllowed,
   certificates,
-  resolve = resolveAll,
+  resolve = createResolve(),
   connectTimeoutMs = 10_000,
 }: OutboundOptions): Outbound {
   const refused = (): AddressRefused => new AddressRefused('the address is not a public one');
@@ -59,13 +58,16 @@ export function createOutbound({
     options: { all?: boolean },
     done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
   ): void => {
-    resolve(hostname, (error, addresses) => {
-      const allowed = addresses.filter(({ address }) => isAllowed(address));
-      const [first] = allowed;
-      if (error || !first) done(error ?? refused(), []);
-      else if (options.all) done(null, allowed);
-      else done(null, first.address, first.family);
-    });
+    resolve(hostname).then(
+      (addresses) => {
+        const allowed = addresses.filter(({ address }) => isAllowed(address));
+        const [first] = allowed;
+        if (!first) done(refused(), []);
+        else if (options.all) done(null, allowed);
+        else done(null, first.address, first.family);
+      },
+      (error: Error) => done(error, []),
+    );
   };
   const connect = buildConnector({
     timeout: connectTimeoutMs,
@@ -93,6 +95,7 @@ export function createOutbound({
 
   return {
     post: (request) => exchange(agent, request),
+    resolve,
     close: () => agent.destroy(),
   };
 }

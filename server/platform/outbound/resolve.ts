@@ -1,0 +1,70 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup, Resolver } from 'node:dns/promises';
+import { errorCode } from '../error-code.ts';
+import { createTurns } from '../turns.ts';
+
+/**
+ * Addresses of names that others chose, whose servers may never answer. The look-up of the system keeps one of two threads
+ * until it gives up, and everything else in the process that has a name to look up waits behind it. So DNS is asked directly,
+ * which takes no thread, and the system only about what DNS does not know: `/etc/hosts`, and names inside a network.
+ */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+export interface ResolveOptions {
+  /** Of DNS; those of the system when not given. */
+  readonly servers?: readonly string[];
+  readonly system?: Resolve;
+  readonly timeoutMs?: number;
+}
+
+const tries = 2;
+const resolverMs = 60_000;
+const waitingMax = 100;
+
+/** DNS has answered, and knows nothing; or there is no DNS here. Silence is something else. */
+const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
+
+const unresolved = (): Error => Object.assign(new Error('the name does not resolve'), { code: 'EAI_AGAIN' });
+
+export function createResolve({
+  servers,
+  system = (hostname) => lookup(hostname, { all: true }),
+  timeoutMs = 2_000,
+}: ResolveOptions = {}): Resolve {
+  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  const inTurn = createTurns({ atOnce: 1, waitingMax, busy: unresolved });
+  let resolver: { readonly sinceMs: number; readonly dns: Resolver } | undefined;
+
+  /** The servers of the system may be others after a while. */
+  function currentResolver(): Resolver {
+    if (resolver && performance.now() - resolver.sinceMs < resolverMs) return resolver.dns;
+    const dns = new Resolver({ timeout: timeoutMs, tries });
+    if (servers) dns.setServers(servers);
+    resolver = { sinceMs: performance.now(), dns };
+    return dns;
+  }
+
+  async function ask(hostname: string): Promise<LookupAddress[]> {
+    if (/(^|\.)localhost\.?$/.test(hostname)) return system(hostname);
+    if (!hostname.includes('.')) return inTurn(() => system(hostname));
+    const dns = currentResolver();
+    const answers = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)]);
+    const found = answers.flatMap((answer, index) =>
+      answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+    );
+    if (found.length > 0) return found;
+    const silent = answers.some(
+      (answer) => answer.status === 'rejected' && !notInDns.has(errorCode(answer.reason) ?? ''),
+    );
+    if (silent) throw unresolved();
+    return inTurn(() => system(hostname));
+  }
+
+  return (hostname) => {
+    const known = underWay.get(hostname);
+    if (known) return known;
+    const asked = ask(hostname).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, asked);
+    return asked;
+  };
+}
