@@ -52,8 +52,8 @@ describe('a mistake', () => {
     [['clock', 'advance', '1', 'month', '1', 'month'], /once how many months/],
     [['clock', 'advance', '1', 'constructor'], /how far/],
     [['webhooks', 'check', 'ftp://localhost/hook', '--secret', 'whsec_AAAA'], /not an address/],
-    [['doctor'], /cannot be reached: .*ECONNREFUSED/, { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }],
-    [['keys', 'list', '--json'], /cannot be reached: .*ENOTFOUND/, { DATABASE_URL: 'postgres://x:y@svc.invalid/z' }],
+    [['doctor'], /cannot be used: .*ECONNREFUSED/, { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }],
+    [['keys', 'list', '--json'], /cannot be used: .*ENOTFOUND/, { DATABASE_URL: 'postgres://x:y@svc.invalid/z' }],
   ];
   for (const [parameters, hint, settings] of mistakes) {
     test(`is explained: ${parameters.join(' ')}`, async () => {

@@ -9,7 +9,7 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
   return (error) => {
     if (!(error instanceof Error)) throw error;
     const code = errorCode(error) ?? '';
-    if (isUnavailable(error) || code.startsWith('28')) {
+    if (isUnavailable(error) || mistaken.test(code)) {
       throw new UnusableDatabaseError(`The database of ${setting} cannot be used: ${error.message}.`);
     }
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
@@ -21,6 +21,9 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
     throw error;
   };
 }
+
+/** A wrong login, or no such database; a name that does not resolve. */
+const mistaken = /^(28|3D|EAI_AGAIN$)/;
 
 /** No such table, no such schema, no right to it. */
 const noVault = ['42P01', '3F000', '42501'];
