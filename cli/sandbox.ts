@@ -4,7 +4,7 @@ import { setDecline } from '../server/vault/processors/sandbox/queries.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import { withVault } from './open-vault.ts';
+import { withVault, withVaultTables } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
@@ -25,7 +25,8 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     const fingerprint = await withVault(connected, (vault) =>
       vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
     );
-    await setDecline(db, company.id, fingerprint, code === 'none' ? null : code);
+    const declines = code === 'none' ? null : code;
+    await withVaultTables(connected, (vaultDb) => setDecline(vaultDb, company.id, fingerprint, declines));
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'
       ? 'The number has no rule of its own any more.\n'
