@@ -309,6 +309,8 @@ describe('the guide for operators', () => {
 describe('commands', () => {
   it('say in words why a database cannot be used', async () => {
     const { connectionString } = await database();
+    const overTls = `${connectionString}?sslmode=verify-full`;
+    assertSaid(await svc({ ...own, DATABASE_URL: overTls }, 'doctor'), /DATABASE_URL cannot be used: .*SSL/);
     const url = new URL(connectionString);
     url.pathname = '/there_is_none';
     assertSaid(

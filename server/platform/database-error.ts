@@ -9,7 +9,7 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
   return (error) => {
     if (!(error instanceof Error)) throw error;
     const code = errorCode(error) ?? '';
-    if (isUnavailable(error) || code.startsWith('28')) {
+    if (isUnavailable(error) || code.startsWith('28') || isOfTls(error)) {
       throw new UnusableDatabaseError(`The database of ${setting} cannot be used: ${error.message}.`);
     }
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
@@ -20,6 +20,11 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
     }
     throw error;
   };
+}
+
+/** A certificate that does not fit, or a server without TLS where the address asks for it. */
+function isOfTls(error: Error): boolean {
+  return /CERT|_TLS_|UNABLE_TO_VERIFY/.test(errorCode(error) ?? '') || /not support SSL/.test(error.message);
 }
 
 /** No such table, no such schema, no right to it. */
