@@ -224,11 +224,13 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       name: 'completion',
       takes: 'bash|zsh|fish',
       summary: 'prints what your shell needs to complete these commands',
-      more: 'In the folder of the program, or with a line like these in ~/.bashrc, ~/.zshrc or config.fish. Completes `svc` and `npx svc`.',
+      more:
+        'Completes `svc` and `npx svc`. Keep what it prints in a file, and let ~/.bashrc or ~/.zshrc source that; fish finds ' +
+        'it by itself. In another folder than that of this program `npx svc` would fetch something else of that name.',
       examples: [
-        'source <(npx svc completion bash)',
-        'source <(npx svc completion zsh)',
-        'npx svc completion fish | source',
+        'npx svc completion bash > ~/.svc-completion',
+        'npx svc completion zsh > ~/.svc-completion',
+        'npx svc completion fish > ~/.config/fish/conf.d/svc.fish',
       ],
       load: async () => (await import('./completion.ts')).completionCommand,
     },

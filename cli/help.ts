@@ -54,7 +54,7 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-\`npx svc\` in this folder, or \`npm run --silent svc --\`. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+\`npx svc\` in the folder of this program (elsewhere npx would fetch something else of that name); from anywhere \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is that folder. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
 What is wrong is said on the error output, and the exit code is 1. Long work says on the error output how far it is.
 

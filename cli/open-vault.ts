@@ -14,31 +14,37 @@ export async function withVault<Result>(
   { db, config }: Connected,
   work: (vault: Vault) => Promise<Result>,
 ): Promise<Result> {
-  const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_DATABASE_URL } = config;
+  const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
   if (SVC_VAULT_URL && SVC_VAULT_TOKEN) {
     return work(remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN)).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
       throw new CommandError('The vault at SVC_VAULT_URL does not answer, or not to this SVC_VAULT_TOKEN.');
     });
   }
-  const open = async (vaultDb: DatabasePool): Promise<Result> =>
-    work(localVault(vaultDb, await findKeyStore(config, vaultDb), systemClock));
-  return SVC_VAULT_DATABASE_URL ? withPool(SVC_VAULT_DATABASE_URL.reveal(), open) : open(db);
+  return withVaultTables({ db, config }, async (vaultDb) =>
+    work(localVault(vaultDb, await findKeyStore(config, vaultDb), systemClock)),
+  );
+}
+
+/** The tables of the vault, with its own login where there is one. */
+export async function withVaultTables<Result>(
+  { db, config }: Pick<Connected, 'db' | 'config'>,
+  work: (db: DatabasePool) => Promise<Result>,
+): Promise<Result> {
+  const own = config.SVC_VAULT_DATABASE_URL?.reveal();
+  return (own ? withPool(own, work) : work(db)).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
 }
 
 /** What is wrong with the keys of the vault; undefined when nothing is, or when they are elsewhere. */
-export async function wrongKeys({ db, config }: Connected): Promise<string | undefined> {
-  if (!hasKeys(config)) return undefined;
-  const own = config.SVC_VAULT_DATABASE_URL?.reveal();
-  const check = (vaultDb: DatabasePool): Promise<string | undefined> =>
-    findKeyStore(config, vaultDb).then(
-      () => undefined,
-      (error: unknown) => {
-        if (error instanceof ConfigurationError) return error.message;
-        throw error;
-      },
-    );
-  return own ? withPool(own, check) : check(db);
+export async function wrongKeys(connected: Connected): Promise<string | undefined> {
+  if (!hasKeys(connected.config)) return undefined;
+  try {
+    await withVaultTables(connected, (vaultDb) => findKeyStore(connected.config, vaultDb));
+    return undefined;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
 }
 
 /** For what is done to the vault itself: with its own login, where it has one, and nothing more. */

@@ -4,7 +4,7 @@ import { setDecline } from '../server/vault/processors/sandbox/queries.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
-import { withVault } from './open-vault.ts';
+import { withVault, withVaultTables } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { tell } from './told.ts';
 
@@ -26,10 +26,9 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     const fingerprint = await withVault(connected, (vault) =>
       vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
     );
-    await db.transaction(async (transaction) => {
-      await setDecline(transaction, company.id, fingerprint, code === 'none' ? null : code);
-      await tell(transaction, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
-    });
+    const declines = code === 'none' ? null : code;
+    await withVaultTables(connected, (vaultDb) => setDecline(vaultDb, company.id, fingerprint, declines));
+    await tell(db, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none'
       ? 'The number has no rule of its own any more.\n'

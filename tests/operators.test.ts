@@ -9,7 +9,8 @@ import { after, afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { loadConfig } from '../server/config.ts';
+import { findCommand } from '../cli/commands.ts';
+import { loadConfig, settings as allSettings } from '../server/config.ts';
 import { createLog } from '../server/platform/log.ts';
 import { type Service, startService } from '../server/service.ts';
 import { welcome } from '../server/welcome.ts';
@@ -251,6 +252,9 @@ describe('a login that is not the owner’s', () => {
     const migrated = await svc({ ...settings, DATABASE_URL: connectionString }, 'migrate');
     assert.match(migrated.stdout, /^The database is migrated, up to \d{6}_/);
     const { baseUrl } = await start({ ...logins, SVC_DEMO: '1' });
+    const decline = ['sandbox', 'decline', '--number', '4111111111111111', '--code', 'fraud_suspected'];
+    assertSaid(await svc({ ...settings, DATABASE_URL: apiUrl }, ...decline), /log in here as svc_vault/);
+    assert.equal((await svc(logins, ...decline)).code, 0);
     assert.equal(await statusOf(`${baseUrl}/readyz`), 200);
     assert.equal(await buy(baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');
   });
@@ -271,9 +275,42 @@ describe('a worker of its own', () => {
   });
 });
 
+describe('the guide for operators', () => {
+  it('names every metric of our own, and no other', async () => {
+    const guide = await readFile(new URL('../docs/self-hosting.md', import.meta.url), 'utf8');
+    const section = /## Health and metrics[^]*?\n## /.exec(guide)?.[0] ?? '';
+    const named = new Set([...section.matchAll(/`(svc_[a-z_]+)`/g)].map(([, name]) => name));
+    const { connectionString } = await database();
+    const { baseUrl } = await start({ ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder() });
+    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    const there = new Set([...metrics.matchAll(/^# TYPE (svc_\w+)/gm)].map(([, name]) => name));
+    assert.deepEqual(named, there);
+  });
+
+  it('names only settings and commands that there are, as the other guides do', async () => {
+    const elsewhere = ['SVC_URL', 'SVC_KEY', 'SVC_WEBHOOK_SECRET', 'SVC_PROCESSOR_SECRET'];
+    const known = new Set([...Object.keys(allSettings), ...elsewhere]);
+    const folderOfGuides = new URL('../docs/', import.meta.url);
+    for (const file of ['self-hosting.md', 'going-live.md', 'team.md', 'dashboard.md', 'orders.md', 'webhooks.md']) {
+      const guide = await readFile(new URL(file, folderOfGuides), 'utf8');
+      const names = [...guide.matchAll(/\b(?:SVC|S3|SMTP|REDIS)_[A-Z0-9_]+\b/g)].map(([name]) => name);
+      const unknown = names.filter((name) => !known.has(name));
+      assert.deepEqual(unknown, [], file);
+      const called = [...guide.matchAll(/\bsvc -- ([a-z]+(?: [a-z]+)?)/g)].map(([, words = '']) => words.split(' '));
+      assert.deepEqual(
+        called.filter((words) => !findCommand(words)).map((words) => words.join(' ')),
+        [],
+        file,
+      );
+    }
+  });
+});
+
 describe('commands', () => {
   it('say in words why a database cannot be used', async () => {
     const { connectionString } = await database();
+    const overTls = `${connectionString}?sslmode=verify-full`;
+    assertSaid(await svc({ ...own, DATABASE_URL: overTls }, 'doctor'), /DATABASE_URL cannot be used: .*SSL/);
     const url = new URL(connectionString);
     url.pathname = '/there_is_none';
     assertSaid(

@@ -9,7 +9,7 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
   return (error) => {
     if (!(error instanceof Error)) throw error;
     const code = errorCode(error) ?? '';
-    if (isUnavailable(error) || mistaken.test(code)) {
+    if (isUnavailable(error) || mistaken.test(code) || isOfTls(error)) {
       throw new UnusableDatabaseError(`The database of ${setting} cannot be used: ${error.message}.`);
     }
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
@@ -24,6 +24,11 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
 
 /** A wrong login, or no such database; a name that does not resolve. */
 const mistaken = /^(28|3D|EAI_AGAIN$)/;
+
+/** A certificate that does not fit, or a server without TLS where the address asks for it. */
+function isOfTls(error: Error): boolean {
+  return /CERT|_TLS_|UNABLE_TO_VERIFY/.test(errorCode(error) ?? '') || /not support SSL/.test(error.message);
+}
 
 /** No such table, no such schema, no right to it. */
 const noVault = ['42P01', '3F000', '42501'];
