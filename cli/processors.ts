@@ -1,5 +1,5 @@
 import { ApiError } from '../server/errors.ts';
-import { refuseWhileOpen, updateProcessor } from '../server/features/companies/service.ts';
+import { stopCharging, updateProcessor } from '../server/features/companies/service.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { openKeyStore } from '../server/vault/open-key-store.ts';
 import { connectProcessor, disconnectProcessor } from '../server/vault/processors/connections.ts';
@@ -19,14 +19,11 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (company.mode !== 'live')
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
-      await refusing(() =>
-        db.transaction(async (transaction) => {
-          await refuseWhileOpen(transaction, company.id);
-          await updateProcessor(transaction, company.id, null);
-          await disconnectProcessor(transaction, company.id);
-          await tell(transaction, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
-        }),
-      );
+      await refusing(() => stopCharging(db, company));
+      await db.transaction(async (transaction) => {
+        await disconnectProcessor(transaction, company.id);
+        await tell(transaction, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
+      });
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -43,16 +40,14 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
     const keys = await openKeyStore(config, db);
-    await refusing(() =>
-      db.transaction(async (transaction) => {
-        const present = await localVault(transaction, keys).connectedTo(company.id);
-        if (present !== null && present !== connection.url) await refuseWhileOpen(transaction, company.id);
-        await connectProcessor(transaction, keys, company.id, connection);
-        await updateProcessor(transaction, company.id, 'acquirer');
-        const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
-        await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
-      }),
-    );
+    const present = await localVault(db, keys).connectedTo(company.id);
+    if (present !== null && present !== connection.url) await refusing(() => stopCharging(db, company));
+    await db.transaction(async (transaction) => {
+      await connectProcessor(transaction, keys, company.id, connection);
+      await updateProcessor(transaction, company.id, 'acquirer');
+      const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
+      await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
+    });
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }
