@@ -215,6 +215,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'processors disconnect',
       summary: 'refuses new live orders from now on',
+      more: 'Waits for the charges under way. The connection stays when one of them is in doubt: only that acquirer knows how it ends.',
       options: ['company'],
       load: processors,
     },

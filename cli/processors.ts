@@ -1,5 +1,5 @@
 import { ApiError } from '../server/errors.ts';
-import { refuseWhileOpen, updateProcessor } from '../server/features/companies/service.ts';
+import { stopCharging, updateProcessor } from '../server/features/companies/service.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
@@ -18,14 +18,9 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (company.mode !== 'live')
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
-      await refusing(() =>
-        db.transaction(async (transaction) => {
-          await refuseWhileOpen(transaction, company.id);
-          await updateProcessor(transaction, company.id, null);
-          await tell(transaction, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
-          await withVault(connected, (vault) => vault.connect(company.id, null));
-        }),
-      );
+      await refusing(() => stopCharging(db, company));
+      await withVault(connected, (vault) => vault.connect(company.id, null));
+      await tell(db, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -41,18 +36,16 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (connection.requestLifeMs <= connection.timeoutMs) {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
-    await refusing(() =>
-      withVault(connected, async (vault) => {
-        const present = await vault.connectedTo(company.id);
-        await db.transaction(async (transaction) => {
-          if (present !== null && present !== connection.url) await refuseWhileOpen(transaction, company.id);
-          await updateProcessor(transaction, company.id, 'acquirer');
-          const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
-          await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
-          await vault.connect(company.id, connection);
-        });
-      }),
-    );
+    await withVault(connected, async (vault) => {
+      const present = await vault.connectedTo(company.id);
+      if (present !== null && present !== connection.url) await refusing(() => stopCharging(db, company));
+      await db.transaction(async (transaction) => {
+        await updateProcessor(transaction, company.id, 'acquirer');
+        const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
+        await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
+        await vault.connect(company.id, connection);
+      });
+    });
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }

@@ -277,6 +277,42 @@ describe('another acquirer', () => {
   });
 });
 
+describe('an acquirer that hangs', () => {
+  it('stays connected until it is known how the charges end that it was sent', async () => {
+    const hanging = createServer(({ socket }) => void setTimeout(() => socket.destroy(), 1_500));
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    const acquirer = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
+    const other = 'https://acquirer.example/';
+    const named = await startTestService({ settings: { SVC_ACQUIRERS: `${acquirer},${other}` } });
+    try {
+      const person = await signUp(named);
+      const company = companyOf(person, 'live');
+      const post = (path: string, body: object): Promise<Reply> =>
+        person.in('POST', path, body, { company, idempotencyKey: randomUUID() });
+      const connect = (url: string): Promise<Reply> =>
+        post('/dashboard/company/processor', { url, secret: 'whatever' });
+      assert.equal((await connect(acquirer)).status, 200);
+      const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
+      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
+      assert.equal((await post('/capture', { customer_id, card })).status, 201);
+      const { id: product_id } = (await post('/v1/products', someProduct())).body;
+      const order = post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
+      const open = (): Promise<unknown[]> => named.db.query('SELECT 1 FROM open_transactions');
+      while ((await open()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
+      assertRefused(await order, 502, 'gateway_error');
+      assertRefused(ended, 409, 'resource_in_use');
+      assertRefused(await connect(other), 409, 'resource_in_use');
+      const { body } = await person.in('GET', '/dashboard/company', undefined, { company });
+      assert.deepEqual(body.processor, { kind: 'acquirer', url: acquirer });
+    } finally {
+      await named.stop();
+      hanging.closeAllConnections();
+      hanging.close();
+    }
+  });
+});
+
 describe('a flood', () => {
   it('of statistics is refused before it takes the database', async () => {
     const flood = Array.from({ length: 40 }, (_, day) => owner.in('GET', `/dashboard/statistics?days=${day + 1}`));

@@ -132,12 +132,18 @@ export async function updateProcessor(
   await db.query('UPDATE companies SET processor = $2 WHERE id = $1', [companyId, processor]);
 }
 
-/** Operations of which only who they were sent to knows the end: asked for already, or left behind by a crash. */
-export async function hasOpenOperations(db: Queryable, companyId: string): Promise<boolean> {
-  const rows = await db.query(
-    `SELECT 1 FROM open_transactions
-     WHERE company_id = $1 AND (in_doubt OR slot = id OR locked_until <= now()) LIMIT 1`,
+/**
+ * Whether there are operations of which only who they were sent to knows the end (asked for already, or left behind by a
+ * crash), and any that are under way.
+ */
+export async function findOpenOperations(
+  db: Queryable,
+  companyId: string,
+): Promise<{ readonly inDoubt: boolean; readonly underWay: boolean }> {
+  const rows = await db.query<{ in_doubt: boolean }>(
+    `SELECT DISTINCT in_doubt OR slot = id OR locked_until <= now() AS in_doubt FROM open_transactions
+     WHERE company_id = $1`,
     [companyId],
   );
-  return rows.length > 0;
+  return { inDoubt: rows.some((row) => row.in_doubt), underWay: rows.some((row) => !row.in_doubt) };
 }

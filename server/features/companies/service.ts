@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -9,7 +10,7 @@ import {
   type CompanyRow,
   findClockOffset,
   findCompanies,
-  hasOpenOperations,
+  findOpenOperations,
   insertCompany,
   leaveClock,
   moveClock,
@@ -57,12 +58,34 @@ export {
   updateProcessor,
 };
 
-/** Another acquirer would say of a charge that it never came, and it would be taken for one that failed. */
-export async function refuseWhileOpen(db: Queryable, companyId: string): Promise<void> {
-  if (!(await hasOpenOperations(db, companyId))) return;
+const lookMs = 100;
+/** Longer than a charge may take. */
+const looksMax = 200;
+
+/**
+ * Before a connection to an acquirer goes: nothing is sent to it any longer, and what is under way comes to its end. If that
+ * end is a doubt, the connection stays: another acquirer would say of a charge that it never came, and it would be taken for
+ * one that failed.
+ */
+export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 'processor'>): Promise<void> {
+  // Nobody's order is refused for what cannot succeed.
+  if ((await findOpenOperations(db, company.id)).inDoubt) throw stillNeeded();
+  await updateProcessor(db, company.id, null);
+  for (let look = 0; look < looksMax; look += 1) {
+    const { inDoubt, underWay } = await findOpenOperations(db, company.id);
+    if (!inDoubt && !underWay) return;
+    if (inDoubt) break;
+    await sleep(lookMs);
+  }
+  // Whoever asks at the same time finds nothing to put back.
+  if (company.processor) await updateProcessor(db, company.id, company.processor);
+  throw stillNeeded();
+}
+
+function stillNeeded(): ApiError {
   const message =
     'There are payments of which only the present acquirer knows how they end. Wait until none is in doubt.';
-  throw new ApiError('resource_in_use', message);
+  return new ApiError('resource_in_use', message);
 }
 
 /** How declined renewals are tried again: on these days after the first decline, and what follows the last of them. */

@@ -7,7 +7,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { findSettings, updateProcessor, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
-import { refuseWhileOpen, setDunning } from './service.ts';
+import { setDunning, stopCharging } from './service.ts';
 
 /** What a merchant sees and changes of the company in the dashboard. */
 
@@ -76,7 +76,7 @@ export async function connect(
     throw invalidField('url', `must be ${known}`);
   }
   const present = await vault.connectedTo(company.id);
-  if (present !== null && present !== url) await refuseWhileOpen(db, company.id);
+  if (present !== null && present !== url) await stopCharging(db, company);
   await tellFirst?.(db);
   await vault.connect(company.id, { url, secret: new Secret(secret), ...timing });
 }
@@ -97,8 +97,7 @@ export async function disconnect(
   { vault }: SettingsDependencies,
 ): Promise<void> {
   if (company.mode !== 'live') throw new ApiError('invalid_request', 'The sandbox charges itself.');
-  await refuseWhileOpen(db, company.id);
+  await stopCharging(db, company);
   await tellFirst?.(db);
-  await updateProcessor(db, company.id, null);
   await vault.connect(company.id, null);
 }

@@ -118,6 +118,32 @@ describe('growing tables', () => {
     assert.ok((await piecesOf('events')).length >= 4);
   });
 
+  it('take along what waits to be delivered once more, and has outlived its event', async () => {
+    await maintainPartitions(api);
+    await happen(api);
+    const replayed = async (of: string): Promise<void> => {
+      await owner.query(
+        `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
+         SELECT company_id, gen_random_uuid(), id, inserted_at, now() FROM (${of}) AS e`,
+      );
+    };
+    await replayed('SELECT company_id, id, inserted_at FROM events');
+    await replayed(
+      `SELECT '${companyId}'::uuid AS company_id, gen_random_uuid() AS id, now() - interval '38 days' AS inserted_at`,
+    );
+    await maintainPartitions(api);
+    const rows = await owner.query<{ status: string; next_attempt_at: Date | null }>(
+      'SELECT status, next_attempt_at FROM webhook_deliveries ORDER BY event_inserted_at',
+    );
+    assert.deepEqual(
+      rows.map(({ status, next_attempt_at }) => [status, next_attempt_at === null]),
+      [
+        ['failed', true],
+        ['pending', false],
+      ],
+    );
+  });
+
   it('do not disturb those who write and read meanwhile, once this week has its piece', async () => {
     await maintainPartitions(api);
     let stopped = false;

@@ -109,4 +109,12 @@ export async function maintainPartitions(db: Queryable, retentionDays: number): 
   for (const table of ['events', 'webhook_deliveries', 'webhook_delivery_logs']) {
     await db.query(`SELECT maintain_partitions($1, $2 * interval '1 day')`, [table, retentionDays]);
   }
+  // One that was replayed late may outlive its event; there is nothing left to send.
+  await db.query(
+    `UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, claimed_by = NULL
+     WHERE d.status = 'pending' AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (
+       SELECT 1 FROM events e
+       WHERE e.company_id = d.company_id AND e.id = d.event_id AND e.inserted_at = d.event_inserted_at)`,
+    [retentionDays],
+  );
 }

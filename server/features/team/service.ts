@@ -241,7 +241,10 @@ export async function addOwner(
   return id;
 }
 
-/** Tells everybody in the team of a company, in the transaction of what it tells. */
+/**
+ * Tells everybody in the team of a company, in the transaction of what it tells. What it tells stands without the mail too:
+ * beyond those of a day there is none, or whoever has a key could fill the mailboxes of the team.
+ */
 export async function mailTeam(
   transaction: Database,
   companyId: string,
@@ -249,6 +252,7 @@ export async function mailTeam(
   mail: Omit<NewMail, 'recipient'>,
 ): Promise<void> {
   const members = await findActiveMembers(transaction, companyId);
-  const mails = members.map(({ email: recipient }) => ({ ...mail, recipient }));
+  const left = Math.max(0, limits.mailsPerDay - (await countMailsOfDay(transaction, companyId)));
+  const mails = members.slice(0, left).map(({ email: recipient }) => ({ ...mail, recipient }));
   if (mails.length > 0) await writeMails(transaction, companyId, nowMs, mails);
 }

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Webhook } from 'standardwebhooks';
 import { limits } from '../../limits.ts';
+import { companyOf, signUp } from '../../../tests/support/dashboard.ts';
 import { type Received, type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import type { TestService } from '../../../tests/support/service.ts';
 import {
@@ -352,6 +353,27 @@ describe('a receiver', { concurrency: 4 }, () => {
       assert.equal(delivery.delivery_status, 'pending');
       assert.ok(waitMs > 110_000 && waitMs <= 121_000, `${status}: ${waitMs}`);
     }
+  });
+
+  it('that is disabled again and again fills no mailbox', async () => {
+    const person = await signUp(service);
+    const { body } = await person.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret' });
+    const company = companyOf(person, 'sandbox');
+    await service.db.query(
+      `INSERT INTO mails (company_id, id, recipient, subject, body)
+       SELECT $1, gen_random_uuid(), 'somebody@example.com', 'Hello', 'Hello' FROM generate_series(1, $2::integer)`,
+      [company, limits.mailsPerDay - 1],
+    );
+    for (let times = 0; times < 3; times += 1) {
+      const type = 'webhook_endpoint.disabled';
+      const triggered = await service.call('POST', '/v1/sandbox/events/trigger', { key: body.key, body: { type } });
+      assert.equal(triggered.status, 200, triggered.text);
+    }
+    const mails = await service.db.query('SELECT 1 FROM mails WHERE company_id = $1 AND recipient = $2', [
+      company,
+      person.email,
+    ]);
+    assert.equal(mails.length, 1);
   });
 
   it('that answers 410 is disabled at once, and an event says so', async (t) => {
