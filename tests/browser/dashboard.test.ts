@@ -301,6 +301,31 @@ describe('a merchant', () => {
     await page.getByText('−$5.00').waitFor();
   });
 
+  it('charges once when the answer is lost, and the question is closed and asked again', async () => {
+    let sent = 0;
+    await page.route('**/v1/orders', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      sent += 1;
+      if (sent > 1) return route.continue();
+      await route.fetch();
+      return route.abort();
+    });
+    const count = async () => (await call('GET', '/v1/orders?limit=100', secretKey)).data.length;
+    const before = await count();
+    await page.goto('/orders/new');
+    await choose(orders.customer, 'Charles');
+    await choose(orders.product, 'Gear');
+    await button(orders.charge('$5.00')).click();
+    await button(orders.chargeSome, dialog()).click();
+    await page.getByText(common.notTwice).waitFor();
+    await button(common.cancel, dialog()).click();
+    await button(orders.charge('$5.00')).click();
+    await button(orders.chargeSome, dialog()).click();
+    await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
+    assert.deepEqual([sent, await count()], [2, before + 1]);
+    await page.unrouteAll();
+  });
+
   it('adds images by dropping them anywhere on their panel, and is asked before one goes', async () => {
     const { id } = await call('POST', '/v1/products', secretKey, { ...gear, sku: 'spare-gear' });
     await page.goto(`/products/${id}`);
