@@ -10,6 +10,13 @@ export function money(amount: number, currency: string | null | undefined): stri
   }
 }
 
+/** For the axis of a chart: `$150`, `$1.5M` */
+export function shortMoney(amount: number, currency: string | null | undefined): string {
+  const code = (currency ?? 'usd').toUpperCase();
+  const format = { style: 'currency', currency: code, notation: 'compact', maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat('en-US', format).format(amount / 100);
+}
+
 const dateTimeFormat = new Intl.DateTimeFormat('en-US', {
   timeZone: 'UTC',
   year: 'numeric',

@@ -126,6 +126,17 @@ async function call(method: string, path: string, key: string, body?: object): P
   return { ...((await response.json()) as object), request_id: response.headers.get('svc-request-id') };
 }
 
+/** The first request of this kind is carried out, but the page does not learn of it. */
+async function loseFirstAnswer(url: string): Promise<void> {
+  let lost = false;
+  await page.route(url, async (route) => {
+    if (lost || route.request().method() !== 'POST') return route.continue();
+    lost = true;
+    await route.fetch();
+    return route.abort();
+  });
+}
+
 let secretKey = '';
 let renewedOn = '';
 const gear = {
@@ -288,7 +299,7 @@ describe('a merchant', () => {
     assert.equal(receiver.received.at(-1)?.event.id, renewed[0]?.event.id, 'the same event is sent again');
   });
 
-  it('refunds a part of an order after a confirmation that shows the amount', async () => {
+  it('refunds a part of an order once, after a confirmation that shows the amount, although an answer is lost', async () => {
     // Until a day: that day included.
     await page.goto(`/orders?from=${renewedOn}&to=${renewedOn}`);
     await table().getByRole('row').nth(1).click();
@@ -296,10 +307,32 @@ describe('a merchant', () => {
     await button(orders.refund).click();
     await field(orders.refundAmount, dialog()).fill('5.00');
     await button(common.next, dialog()).click();
+    await loseFirstAnswer('**/refund');
+    await button(orders.refundButton('$5.00'), dialog()).click();
+    await page.getByText(common.notTwice).waitFor();
+    await button(common.cancel, dialog()).click();
+    await button(common.next, dialog()).click();
     await button(orders.refundButton('$5.00'), dialog()).click();
     await page.getByText(orders.refundDone).waitFor();
     await page.getByText('Partially refunded').first().waitFor();
     await page.getByText('−$5.00').waitFor();
+  });
+
+  it('charges once when the answer is lost, and the question is closed and asked again', async () => {
+    await loseFirstAnswer('**/v1/orders');
+    const count = async () => (await call('GET', '/v1/orders?limit=100', secretKey)).data.length;
+    const before = await count();
+    await page.goto('/orders/new');
+    await choose(orders.customer, 'Charles');
+    await choose(orders.product, 'Gear');
+    await button(orders.charge('$5.00')).click();
+    await button(orders.chargeSome, dialog()).click();
+    await page.getByText(common.notTwice).waitFor();
+    await button(common.cancel, dialog()).click();
+    await button(orders.charge('$5.00')).click();
+    await button(orders.chargeSome, dialog()).click();
+    await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
+    assert.equal(await count(), before + 1);
   });
 
   it('adds images by dropping them anywhere on their panel, and is asked before one goes', async () => {

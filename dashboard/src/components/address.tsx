@@ -68,7 +68,7 @@ export function AddressField<Draft extends object>({
   const address = addressOf(draft);
   return (
     <details open={open || wrong} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="text-sm">
+      <summary className="text-sm wrap-anywhere">
         <span className="font-medium">{label}</span>{' '}
         {!open && <span className="text-muted">{address ? linesOf(address).join(', ') : customers.noAddress}</span>}
       </summary>

@@ -16,6 +16,8 @@ export interface ChartProps {
     readonly tone: 'accent' | 'bad';
   }[];
   readonly format: (value: number) => string;
+  /** For the axis, where there is little room. */
+  readonly short: (value: number) => string;
   /** Values are counts: no half ones on the axis. */
   readonly whole?: boolean;
 }

@@ -5,8 +5,10 @@ import { personName } from '../format.ts';
 import { orders } from '../texts/orders.ts';
 import { customers } from '../texts/customers.ts';
 import type { Customer, PaymentMethod } from '../types.ts';
+import { type AddressDraft, addressFor } from './address.tsx';
 import { Button } from './button.tsx';
 import { Field, Select } from './fields.tsx';
+import type { FormState } from './form.tsx';
 import { Picker } from './picker.tsx';
 
 export interface Payer {
@@ -21,14 +23,15 @@ export const checkPayer = ({ customer, card }: Payer): Record<string, string | u
   payment_method_id: customer && !card ? orders.noCard : undefined,
 });
 
+export interface PayerDraft {
+  payer: Payer;
+  shipping: AddressDraft;
+}
+
 /** Who pays, and with which of their cards. The address may name the customer. */
-export function CustomerAndCard({
-  onChange,
-  errorOf,
-}: {
-  onChange: (payer: Payer) => void;
-  errorOf: (path: string) => string | undefined;
-}) {
+export function CustomerAndCard<Draft extends PayerDraft>(props: { form: FormState<Draft> }) {
+  // What else the form has does not concern these fields.
+  const form = props.form as unknown as FormState<PayerDraft>;
   const [{ customer: given }] = useFilters();
   const [customer, setCustomer] = useState<Customer>();
   const [cardId, setCardId] = useState<string>();
@@ -40,13 +43,17 @@ export function CustomerAndCard({
   const methods = chosen ? (cards.data?.data ?? []) : [];
   const card = methods.find(({ id }) => id === cardId) ?? methods.find(({ is_default }) => is_default) ?? methods[0];
   // The form around it wants to know whoever is chosen, however that came about.
-  useEffect(() => onChange({ customer: chosen, card }), [chosen?.id, card?.id]);
+  useEffect(() => {
+    const { payer, shipping } = form.draft;
+    form.set('payer', { customer: chosen, card });
+    form.set('shipping', addressFor(shipping, payer.customer?.shipping_address, chosen?.shipping_address));
+  }, [chosen?.id, card?.id]);
   return (
     <>
       <Picker<Customer>
         label={orders.customer}
         hint={orders.customerHint}
-        error={errorOf('customer_id')}
+        error={form.errorOf('customer_id')}
         path="/v1/customers"
         searchBy="q"
         textOf={personName}
@@ -60,7 +67,7 @@ export function CustomerAndCard({
       {chosen && (
         <Field
           label={orders.card}
-          error={cards.data && methods.length === 0 ? orders.noCard : errorOf('payment_method_id')}
+          error={cards.data && methods.length === 0 ? orders.noCard : form.errorOf('payment_method_id')}
           aside={
             <Button small kind="quiet" icon="plus" onClick={() => setAdding(true)}>
               {customers.addCard}

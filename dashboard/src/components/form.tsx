@@ -99,7 +99,13 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   const [checked, setChecked] = useState(false);
   const [asking, setAsking] = useState(false);
   const { send, onDone, asks = false } = options;
-  const action = useAction<Draft, Result>({ send, ...(onDone ? { onDone } : {}) });
+  const action = useAction<Draft, Result>({
+    send,
+    onDone: (result, input) => {
+      setAsking(false);
+      onDone?.(result, input);
+    },
+  });
   const shown = useRef(new Set<string>());
   const element = useRef<HTMLFormElement>(null);
   const wrong = action.error?.fieldErrors ?? [];

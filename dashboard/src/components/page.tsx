@@ -30,10 +30,10 @@ export function Page({ title, lead, badge, actions, back, children }: PageProps)
       <header className="mb-6 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <h1 className="text-2xl font-semibold tracking-tight break-words">{title}</h1>
+            <h1 className="text-2xl font-semibold tracking-tight wrap-anywhere">{title}</h1>
             {badge}
           </div>
-          {lead && <div className="mt-1 max-w-2xl text-muted">{lead}</div>}
+          {lead && <div className="mt-1 max-w-2xl text-muted wrap-anywhere">{lead}</div>}
         </div>
         {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>

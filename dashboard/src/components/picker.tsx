@@ -102,7 +102,7 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
         }}
         onKeyDown={onKeyDown}
       />
-      <p id={`${id}-note`} className={`mt-1 text-sm ${error ? 'text-bad' : 'text-muted'}`}>
+      <p id={`${id}-note`} className={`mt-1 text-sm wrap-anywhere ${error ? 'text-bad' : 'text-muted'}`}>
         {error ?? (value && detailOf ? detailOf(value) : hint)}
       </p>
       <div

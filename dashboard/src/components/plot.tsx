@@ -10,7 +10,7 @@ const heightPx = 224;
 const emptyCents = 1_000;
 const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
-export default function Plot({ days, series, format, whole = false }: ChartProps) {
+export default function Plot({ days, series, format, short, whole = false }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const { dark } = useTheme();
   useEffect(() => {
@@ -31,9 +31,9 @@ export default function Plot({ days, series, format, whole = false }: ChartProps
         { ...axis, grid: { show: false }, values: '{MMM} {D}', size: 32 },
         {
           ...axis,
-          size: 72,
+          size: 56,
           ...(whole ? { incrs: wholeSteps } : {}),
-          values: (_plot, values) => values.map((value) => format(value)),
+          values: (_plot, values) => values.map((value) => short(value)),
         },
       ],
       series: [
@@ -61,6 +61,6 @@ export default function Plot({ days, series, format, whole = false }: ChartProps
       observer.disconnect();
       plot.destroy();
     };
-  }, [days, series, format, whole, dark]);
+  }, [days, series, format, short, whole, dark]);
   return <div ref={place} aria-hidden="true" className="min-h-64 overflow-hidden text-sm" />;
 }

@@ -13,6 +13,8 @@ export interface Column<T> {
   readonly end?: boolean;
   /** Left out on a phone. */
   readonly wide?: boolean;
+  /** What people typed: however long, it breaks rather than push the others out. */
+  readonly wraps?: boolean;
 }
 
 interface TableProps<T> {
@@ -33,7 +35,8 @@ export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TablePro
     else onOpen?.(row);
   }
   const opens = link !== undefined || onOpen !== undefined;
-  const classOf = (column: Column<T>) => `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''}`;
+  const classOf = (column: Column<T>) =>
+    `${column.end ? 'text-right' : ''} ${column.wide ? 'max-md:hidden' : ''} ${column.wraps ? 'min-w-32 wrap-anywhere' : ''}`;
   return (
     <div className="overflow-x-auto rounded-[8px]">
       <table className="table" aria-label={label} aria-busy={rows === undefined}>

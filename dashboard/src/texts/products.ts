@@ -20,6 +20,7 @@ export const products = {
   brand: 'Brand',
   material: 'Material',
   weight: 'Weight',
+  weightHint: 'Optional. Such as 900 g.',
   returnWindow: 'Return window in days',
   requiresShipping: 'Needs shipping',
   archive: 'Archive',

@@ -64,7 +64,7 @@ export function CouponsPage() {
           ],
         }}
         columns={[
-          { header: coupons.name, cell: ({ name }) => name },
+          { header: coupons.name, cell: ({ name }) => name, wraps: true },
           { header: coupons.off, cell: discountText },
           { header: common.status, cell: (coupon) => <Badge status={couponState(coupon)} /> },
           { header: coupons.kind, cell: (coupon) => coupons.kindsShort[coupon.kind], wide: true },

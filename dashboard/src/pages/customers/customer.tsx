@@ -142,7 +142,7 @@ function SubscriptionsOf({ customerId }: { customerId: string }) {
           keyOf={({ id }) => id}
           link={({ id }) => `/subscriptions/${id}`}
           columns={[
-            { header: common.name, cell: ({ plan }) => plan.name },
+            { header: common.name, cell: ({ plan }) => plan.name, wraps: true },
             { header: common.status, cell: ({ status }) => <Badge status={status} /> },
             { header: common.amount, cell: ({ plan }) => money(plan.amount, plan.currency), end: true },
           ]}

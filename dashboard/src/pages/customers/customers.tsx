@@ -65,8 +65,8 @@ export function CustomersPage() {
           ],
         }}
         columns={[
-          { header: common.name, cell: (customer) => personName(customer) },
-          { header: customers.email, cell: ({ email }) => <span className="break-all">{email}</span> },
+          { header: common.name, cell: (customer) => personName(customer), wraps: true },
+          { header: customers.email, cell: ({ email }) => email, wraps: true },
           { header: customers.company, cell: ({ company }) => company ?? '—', wide: true },
           {
             header: customers.tags,

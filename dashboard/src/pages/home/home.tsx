@@ -5,7 +5,7 @@ import { Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { useFilters, useGet } from '../../data.ts';
-import { isoDay, money, words } from '../../format.ts';
+import { isoDay, money, shortMoney, words } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { Clock, Statistics } from '../../types.ts';
@@ -88,6 +88,7 @@ function Figures({ statistics }: { statistics: Statistics }) {
   const { totals, currency, days, declines } = statistics;
   const charges = totals.succeeded_count + totals.failed_count;
   const formatMoney = useMemo(() => (value: number) => money(Math.round(value), currency), [currency]);
+  const axisMoney = useMemo(() => (value: number) => shortMoney(value, currency), [currency]);
   const shown = useMemo(() => days.map(({ date }) => date), [days]);
   const volume = useMemo(
     () => [{ name: home.volume, tone: 'accent' as const, values: days.map((day) => day.volume) }],
@@ -122,10 +123,10 @@ function Figures({ statistics }: { statistics: Statistics }) {
       </dl>
       <div className="grid items-start gap-x-5 xl:grid-cols-2">
         <Panel title={home.volumeOverTime}>
-          <Chart label={home.volumeOverTime} days={shown} series={volume} format={formatMoney} />
+          <Chart label={home.volumeOverTime} days={shown} series={volume} format={formatMoney} short={axisMoney} />
         </Panel>
         <Panel title={home.chargesOverTime}>
-          <Chart label={home.chargesOverTime} days={shown} series={counts} format={String} whole />
+          <Chart label={home.chargesOverTime} days={shown} series={counts} format={String} short={String} whole />
         </Panel>
       </div>
       <Panel title={home.declinesByReason} flush>

@@ -1,10 +1,9 @@
-import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Panel } from '../../components/page.tsx';
-import { OnPhone, Table } from '../../components/table.tsx';
+import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
+import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
-import { money } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
 import type { Order } from '../../types.ts';
@@ -31,24 +30,14 @@ export function LatestOrders() {
           {
             header: common.amount,
             cell: ({ total, currency, customer }) => (
-              <>
-                {money(total, currency)}
-                <OnPhone>{customer?.email}</OnPhone>
-              </>
+              <AmountCell amount={total} currency={currency} customer={customer} />
             ),
           },
           {
             header: common.status,
-            cell: ({ status, created_at }) => (
-              <>
-                <Badge status={status} />
-                <OnPhone>
-                  <DateTime at={created_at} />
-                </OnPhone>
-              </>
-            ),
+            cell: ({ status, created_at }) => <StatusCell status={status} at={created_at} />,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
       />

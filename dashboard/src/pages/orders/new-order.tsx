@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
-import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
+import { AddressField, addressDraft, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
 import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
@@ -64,7 +64,7 @@ export function NewOrderPage() {
       void navigate({ to: `/orders/${id}` });
     },
   });
-  const { payer, lines, shipping, coupon_code } = form.draft;
+  const { payer, lines, coupon_code } = form.draft;
   const currency = currencyOf(lines) ?? 'usd';
   const subtotal = lines.reduce(
     (sum, { product, quantity }) => sum + (product?.pricing.amount ?? 0) * (Number(quantity) || 0),
@@ -82,14 +82,7 @@ export function NewOrderPage() {
         <div className="min-w-0">
           <Panel title={orders.customer}>
             <div className="flex flex-col gap-4">
-              <CustomerAndCard
-                errorOf={form.errorOf}
-                onChange={(next) => {
-                  form.set('payer', next);
-                  const [before, now] = [payer.customer?.shipping_address, next.customer?.shipping_address];
-                  form.set('shipping', addressFor(shipping, before, now));
-                }}
-              />
+              <CustomerAndCard form={form} />
               <AddressField
                 form={form}
                 name="shipping"

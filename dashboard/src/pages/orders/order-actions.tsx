@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Amount, Confirm } from '../../components/confirm.tsx';
+import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { MoneyField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
@@ -30,9 +30,9 @@ interface Move {
 export function OrderActions({ order }: { order: Order }) {
   const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
-  const [refunding, setRefunding] = useState(false);
   const [move, setMove] = useState<Move>();
   const left = order.total - order.refunded_amount;
+  const refund = useRefund(order, left);
   const resolve = `/dashboard/orders/${order.id}/chargeback/resolve`;
   const moves: Move[] = [
     ...(retryable.includes(order.status)
@@ -101,7 +101,7 @@ export function OrderActions({ order }: { order: Order }) {
   return (
     <>
       {refundable.includes(order.status) && left > 0 && (
-        <Button kind="primary" reason={reason} onClick={() => setRefunding(true)}>
+        <Button kind="primary" reason={reason} onClick={refund.start}>
           {orders.refund}
         </Button>
       )}
@@ -110,7 +110,7 @@ export function OrderActions({ order }: { order: Order }) {
           {entry.label}
         </Button>
       ))}
-      {refunding && <Refund order={order} left={left} onClose={() => setRefunding(false)} />}
+      {refund.dialogs}
       {move && (
         <Confirm<Order>
           title={move.title}
@@ -129,45 +129,52 @@ export function OrderActions({ order }: { order: Order }) {
 }
 
 /** Two steps: how much, and then a look at exactly that amount. */
-function Refund({ order, left, onClose }: { order: Order; left: number; onClose: () => void }) {
-  const [amount, setAmount] = useState<number>();
+function useRefund(order: Order, left: number) {
+  const [open, setOpen] = useState(false);
   const leftText = money(left, order.currency);
+  // It outlives its dialogs, and with it the key: closed after a lost answer and asked again, it is the same refund.
   const form = useForm({
-    initial: { amount: amountText(left) },
+    initial: { amount: '' },
+    asks: true,
     check: (draft) => {
       const cents = centsOf(draft.amount);
       if (cents === undefined || cents === 0) return { amount: common.invalidAmount };
       return { amount: cents > left ? orders.refundTooMuch(leftText) : undefined };
     },
-    send: async (draft) => setAmount(centsOf(draft.amount)),
+    send: ({ amount }, key) =>
+      call<Order>('POST', `/v1/orders/${order.id}/refund`, { body: { amount: centsOf(amount) }, key }),
+    onDone: () => {
+      toast(orders.refundDone);
+      setOpen(false);
+    },
   });
-  if (amount === undefined) {
-    return (
-      <Dialog title={orders.refundTitle} onClose={onClose}>
-        <Form form={form} submit={common.next} onCancel={onClose}>
-          <MoneyField
-            form={form}
-            name="amount"
-            label={orders.refundAmount}
-            hint={orders.refundHint(leftText)}
-            currency={order.currency}
-          />
-        </Form>
-      </Dialog>
-    );
-  }
-  const text = money(amount, order.currency);
-  return (
-    <Confirm<Order>
-      title={orders.refundTitle}
-      confirm={orders.refundButton(text)}
-      danger
-      send={(key) => call('POST', `/v1/orders/${order.id}/refund`, { body: { amount }, key })}
-      onDone={() => toast(orders.refundDone)}
-      onClose={onClose}
-    >
-      <Amount text={text} label={orders.refund} />
-      <p className="mt-3">{orders.refundText}</p>
-    </Confirm>
-  );
+  const text = money(centsOf(form.draft.amount) ?? 0, order.currency);
+  const close = () => setOpen(false);
+  return {
+    start: () => {
+      form.set('amount', amountText(left));
+      setOpen(true);
+    },
+    dialogs: open && (
+      <>
+        {!form.asking && (
+          <Dialog title={orders.refundTitle} onClose={close}>
+            <Form form={form} submit={common.next} onCancel={close}>
+              <MoneyField
+                form={form}
+                name="amount"
+                label={orders.refundAmount}
+                hint={orders.refundHint(leftText)}
+                currency={order.currency}
+              />
+            </Form>
+          </Dialog>
+        )}
+        <ConfirmForm form={form} title={orders.refundTitle} confirm={orders.refundButton(text)} danger>
+          <Amount text={text} label={orders.refund} />
+          <p className="mt-3">{orders.refundText}</p>
+        </ConfirmForm>
+      </>
+    ),
+  };
 }

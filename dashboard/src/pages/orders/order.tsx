@@ -11,6 +11,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet } from '../../data.ts';
 import { money, personName, shortId, words } from '../../format.ts';
+import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
@@ -31,6 +32,7 @@ export function OrderPage() {
 
 function Details({ order }: { order: Order }) {
   const { customer, payment_method: card, currency } = order;
+  const canSeeRequests = useCan('requests:read');
   return (
     <Page
       title={money(order.total, currency)}
@@ -48,7 +50,7 @@ function Details({ order }: { order: Order }) {
               keyOf={({ product_id }) => product_id}
               link={({ product_id }) => `/products/${product_id}`}
               columns={[
-                { header: orders.product, cell: ({ name }) => name },
+                { header: orders.product, cell: ({ name }) => name, wraps: true },
                 { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
                 {
                   header: orders.unitPrice,
@@ -132,12 +134,13 @@ function Details({ order }: { order: Order }) {
                   customers.shippingAddress,
                   <Address key="shipping" address={order.shipping} />,
                 ],
-                order.request_id !== null && [
-                  orders.request,
-                  <TextLink key="request" to="/developers/requests" search={{ request_id: order.request_id }}>
-                    {shortId(order.request_id)}
-                  </TextLink>,
-                ],
+                canSeeRequests &&
+                  order.request_id !== null && [
+                    orders.request,
+                    <TextLink key="request" to="/developers/requests" search={{ request_id: order.request_id }}>
+                      {shortId(order.request_id)}
+                    </TextLink>,
+                  ],
                 [common.created, <DateTime key="created" at={order.created_at} />],
               ]}
             />

@@ -1,12 +1,12 @@
-import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { OnPhone, ResourceTable } from '../../components/table.tsx';
+import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
+import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, money, words } from '../../format.ts';
+import { amountText, words } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
@@ -74,29 +74,19 @@ export function OrdersPage() {
           {
             header: common.amount,
             cell: ({ total, currency, customer }) => (
-              <>
-                {money(total, currency)}
-                <OnPhone>{customer?.email}</OnPhone>
-              </>
+              <AmountCell amount={total} currency={currency} customer={customer} />
             ),
           },
           {
             header: common.status,
-            cell: (order) => (
-              <>
-                <Badge status={order.status} />
-                <OnPhone>
-                  <DateTime at={order.created_at} />
-                </OnPhone>
-              </>
-            ),
+            cell: (row) => <StatusCell status={row.status} at={row.created_at} />,
           },
           {
             header: orders.number,
             cell: ({ order_number }) => <span className="font-mono text-[13px]">{order_number}</span>,
             wide: true,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
           {
             header: common.card,
             cell: ({ payment_method: card }) => `${words(card.card_brand)} •••• ${card.card_last_four}`,

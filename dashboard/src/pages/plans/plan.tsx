@@ -108,7 +108,7 @@ function Price({ plan: { pricing_tiers, currency, amount, one_time_amount } }: {
         rows={pricing_tiers.map((tier, index) => ({ ...tier, index }))}
         keyOf={({ index }) => String(index)}
         columns={[
-          { header: common.name, cell: ({ name }) => name },
+          { header: common.name, cell: ({ name }) => name, wraps: true },
           { header: plans.tierKind, cell: ({ kind }) => plans.tierKinds[kind] },
           { header: common.amount, cell: (tier) => money(tier.amount, currency), end: true },
         ]}
@@ -130,7 +130,7 @@ function Products({ plan: { products } }: { plan: Plan }) {
         keyOf={({ index }) => String(index)}
         link={({ product_id }) => `/products/${product_id}`}
         columns={[
-          { header: common.name, cell: ({ name }) => name },
+          { header: common.name, cell: ({ name }) => name, wraps: true },
           { header: orders.quantity, cell: ({ quantity }) => quantity, end: true },
         ]}
       />

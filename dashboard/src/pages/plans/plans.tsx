@@ -55,7 +55,7 @@ export function PlansPage() {
           ],
         }}
         columns={[
-          { header: common.name, cell: ({ name }) => name },
+          { header: common.name, cell: ({ name }) => name, wraps: true },
           { header: common.amount, cell: ({ amount, currency }) => money(amount, currency), end: true },
           { header: plans.cycle, cell: ({ billing_cycle }) => cycleText(billing_cycle) },
           {

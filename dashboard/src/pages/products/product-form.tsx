@@ -36,6 +36,8 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
       inventory_quantity: product?.inventory_quantity?.toString() ?? '',
       category: product?.category ?? '',
       brand: product?.brand ?? '',
+      material: product?.material ?? '',
+      weight: product?.weight ?? '',
       return_window: product?.return_window?.toString() ?? '',
     },
     check: ({ amount }) => ({ 'pricing.amount': centsOf(amount) === undefined ? common.invalidAmount : undefined }),
@@ -50,6 +52,8 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
         inventory_quantity: numberOrNull(draft.inventory_quantity),
         category: draft.category || null,
         brand: draft.brand || null,
+        material: draft.material || null,
+        weight: draft.weight || null,
         return_window: numberOrNull(draft.return_window),
       };
       return product
@@ -95,6 +99,10 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
         <FieldRow>
           <TextField form={form} name="category" label={products.category} hint={common.optional} />
           <TextField form={form} name="brand" label={products.brand} hint={common.optional} />
+        </FieldRow>
+        <FieldRow>
+          <TextField form={form} name="material" label={products.material} hint={common.optional} />
+          <TextField form={form} name="weight" label={products.weight} hint={products.weightHint} />
         </FieldRow>
         <NumberField form={form} name="return_window" label={products.returnWindow} hint={common.optional} min={0} />
         <CheckField form={form} name="requires_shipping" label={products.requiresShipping} />

@@ -70,6 +70,7 @@ export function ProductsPage() {
         columns={[
           {
             header: common.name,
+            wraps: true,
             cell: ({ name, images }) => (
               <span className="flex items-center gap-3">
                 {images?.[0] ? (

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
-import { AddressField, addressDraft, addressFor, addressOf } from '../../components/address.tsx';
+import { AddressField, addressDraft, addressOf } from '../../components/address.tsx';
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
 import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
@@ -57,7 +57,7 @@ export function NewSubscriptionPage() {
       void navigate({ to: `/subscriptions/${id}` });
     },
   });
-  const { payer, shipping, start_date, coupon_code } = form.draft;
+  const { payer, start_date, coupon_code } = form.draft;
   const plan = planOf(form.draft);
   const verdict = useCoupon(
     coupon_code,
@@ -70,14 +70,7 @@ export function NewSubscriptionPage() {
       <PlainForm form={form} className="max-w-2xl">
         <Panel>
           <div className="flex flex-col gap-4">
-            <CustomerAndCard
-              errorOf={form.errorOf}
-              onChange={(next) => {
-                form.set('payer', next);
-                const [before, now] = [payer.customer?.shipping_address, next.customer?.shipping_address];
-                form.set('shipping', addressFor(shipping, before, now));
-              }}
-            />
+            <CustomerAndCard form={form} />
             <Picker<Plan>
               label={subscriptions.plan}
               hint={subscriptions.planHint}

@@ -4,7 +4,7 @@ import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { ResourceTable } from '../../components/table.tsx';
+import { OnPhone, ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, cycleText, money, words } from '../../format.ts';
 import { useCan } from '../../session.ts';
@@ -64,8 +64,17 @@ export function SubscriptionsPage() {
           ],
         }}
         columns={[
-          { header: subscriptions.plan, cell: ({ plan }) => plan.name },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—' },
+          {
+            header: subscriptions.plan,
+            wraps: true,
+            cell: ({ plan, customer }) => (
+              <>
+                {plan.name}
+                <OnPhone>{customer?.email}</OnPhone>
+              </>
+            ),
+          },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
           { header: common.status, cell: (subscription) => <Badge status={subscription.status} /> },
           {
             header: common.amount,

@@ -53,7 +53,8 @@ export function AuditLogPage() {
           { header: team.action, cell: ({ action }) => actionText(action) },
           {
             header: team.actor,
-            cell: ({ actor }) => <span className="[overflow-wrap:anywhere]">{actor?.name ?? actor?.kind ?? '—'}</span>,
+            cell: ({ actor }) => actor?.name ?? actor?.kind ?? '—',
+            wraps: true,
           },
           {
             header: team.object,

@@ -1,11 +1,11 @@
-import { Badge } from '../../components/badge.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
-import { OnPhone, ResourceTable } from '../../components/table.tsx';
+import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
+import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, money, words } from '../../format.ts';
+import { amountText, words } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
@@ -71,25 +71,15 @@ export function TransactionsPage() {
           {
             header: common.amount,
             cell: ({ amount, currency, customer }) => (
-              <>
-                {money(amount, currency)}
-                <OnPhone>{customer?.email}</OnPhone>
-              </>
+              <AmountCell amount={amount} currency={currency} customer={customer} />
             ),
           },
           { header: common.type, cell: (row) => transactions.types[row.type] },
           {
             header: common.status,
-            cell: (row) => (
-              <>
-                <Badge status={row.status} />
-                <OnPhone>
-                  <DateTime at={row.created_at} />
-                </OnPhone>
-              </>
-            ),
+            cell: (row) => <StatusCell status={row.status} at={row.created_at} />,
           },
-          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true },
+          { header: common.customer, cell: ({ customer }) => customer?.email ?? '—', wide: true, wraps: true },
           { header: common.date, cell: ({ created_at }) => <DateTime at={created_at} />, end: true, wide: true },
         ]}
         empty={
