@@ -208,6 +208,8 @@ describe('a merchant', () => {
     await button(plans.addTier).click();
     await button(plans.add).click();
     await page.getByText(common.required).waitFor();
+    // The focus goes to what is wrong.
+    await page.locator('[aria-invalid="true"]:focus').waitFor();
     await page.keyboard.type('Oil');
     await field(common.amount).last().fill('4');
     await page.getByRole('definition').filter({ hasText: '$19.00' }).waitFor();
@@ -325,6 +327,7 @@ describe('a merchant', () => {
     await page.goto('/orders/new');
     await choose(orders.customer, 'Charles');
     await choose(orders.product, 'Gear');
+    await field(orders.card).locator('option').waitFor({ state: 'attached' });
     await button(orders.charge('$5.00')).click();
     await button(orders.chargeSome, dialog()).click();
     await page.getByText(common.notTwice).waitFor();
