@@ -820,7 +820,7 @@ for (const [template, operations] of Object.entries(document.paths)) {
         });
       });
       await fc.assert(survives, {
-        numRuns: rounds(10),
+        numRuns: rounds(6),
         examples,
         interruptAfterTimeLimit: 20_000 * rounds(1),
         ...seed,

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -38,6 +38,7 @@ const slowest = [
   'server/vault/processors/acquirer/acquirer.test.ts',
   'server/http/lists.test.ts',
   'tests/card-numbers.test.ts',
+  'tests/operators.test.ts',
   'sdk/node/retries.test.ts',
 ];
 // One more than there are processors: many a test waits for a process to start or for a time to pass.
@@ -56,19 +57,22 @@ function testFiles(wanted: readonly string[]): string[] {
 }
 
 const groupMax = 8;
+// Those of these folders start no processes, or few.
+const sharing = /^(server|sdk|tests)\/(?!browser\/)/;
 
 /**
- * Loading the service takes longer than many a test. Files of one folder of the server that are not among the slowest
- * share a process, each as a suite of its own, so that its hooks begin and end with it.
+ * Loading the service takes longer than many a test. Files that are not among the slowest share a process with their
+ * neighbours, each as a suite of its own, so that its hooks begin and end with it.
  */
 async function grouped(files: readonly string[], into: string): Promise<string[]> {
   const groups = new Map<string, string[][]>();
   for (const file of files) {
-    const folder = file.startsWith('server/') && !slowest.includes(file) ? dirname(file) : file;
-    const ofFolder = groups.get(folder) ?? [];
-    const last = ofFolder.at(-1);
+    const shares = sharing.test(file) && !slowest.includes(file);
+    const key = shares ? (file.split('/')[0] ?? '') : file;
+    const ofKey = groups.get(key) ?? [];
+    const last = ofKey.at(-1);
     if (last && last.length < groupMax) last.push(file);
-    else groups.set(folder, [...ofFolder, [file]]);
+    else groups.set(key, [...ofKey, [file]]);
   }
   return Promise.all(
     [...groups.values()].flat().map(async (group, index) => {

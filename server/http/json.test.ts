@@ -176,7 +176,7 @@ describe('a body that is not JSON', () => {
         const result = parseJsonBody(Buffer.from(text));
         assert.equal(!result.ok && result.problem.syntax, !isJson, text);
       }),
-      { numRuns: rounds(2_000) },
+      { numRuns: rounds(1_000) },
     );
   });
 });

@@ -487,11 +487,11 @@ describe('whatever is created and deleted between two pages', () => {
   }
 
   it('a walk never repeats an object nor skips one that existed throughout', async () => {
-    await fc.assert(walkProperty(false, sortsOf['/v1/products']), { numRuns: rounds(25) });
+    await fc.assert(walkProperty(false, sortsOf['/v1/products']), { numRuns: rounds(15) });
   });
 
   it('nor does it when objects with a history are deleted', async () => {
-    await fc.assert(walkProperty(true, sortsOf['/v1/products']), { numRuns: rounds(25) });
+    await fc.assert(walkProperty(true, sortsOf['/v1/products']), { numRuns: rounds(15) });
   });
 });
 
@@ -839,7 +839,7 @@ describe('a search of customers', () => {
           assert.ok(status === 200 || status === 400, String(status));
         }
       }),
-      { numRuns: rounds(40) },
+      { numRuns: rounds(25) },
     );
   });
 
