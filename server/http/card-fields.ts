@@ -22,6 +22,15 @@ interface Asset {
   readonly etag: string;
 }
 
+/** Made when somebody first asks for it, and kept: a start does not wait for what most processes never show. */
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 const scriptType = 'text/javascript; charset=utf-8';
 const styleType = 'text/css; charset=utf-8';
 const assetCacheControl = 'public, max-age=300';
@@ -30,35 +39,37 @@ const permissionsPolicy =
   'midi=(), payment=(), usb=()';
 
 export async function mountCardFields(app: FastifyInstance, options: CardFieldsOptions = {}): Promise<void> {
-  const sdk = asset(scriptType, classicScript(sources.svc, ['Svc']));
+  const sdk = asset(scriptType, () => classicScript(sources.svc, ['Svc']));
   mountAsset(app, '/svc.js', sdk);
   mountFields(app);
   mountDemo(app, sdk, options);
 }
 
 function mountFields(app: FastifyInstance): void {
-  const script = asset(scriptType, classicScript(sources.cardFields));
-  const style = asset(styleType, readSource('src/card-fields.css'));
+  const script = asset(scriptType, () => classicScript(sources.cardFields));
+  const style = asset(styleType, () => readSource('src/card-fields.css'));
   mountAsset(app, '/card-fields.js', script);
   mountAsset(app, '/card-fields.css', style);
 
-  const page = readSource('src/card-fields.html').replaceAll('{{version}}', versionOf(script, style));
+  const page = once(() => readSource('src/card-fields.html').replaceAll('{{version}}', versionOf(script, style)));
   app.get('/card-fields', (_request, reply) => {
     // Any merchant may show the fields; pages that isolate themselves need the last two headers to be allowed to.
     reply.header('Cross-Origin-Resource-Policy', 'cross-origin').header('Cross-Origin-Embedder-Policy', 'require-corp');
-    return sendPage(reply, page, "frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'");
+    return sendPage(reply, page(), "frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'");
   });
 }
 
-function mountDemo(app: FastifyInstance, sdk: Asset, options: CardFieldsOptions): void {
-  const script = asset(scriptType, classicScript(sources.demoCheckout));
-  const style = asset(styleType, readSource('demo/checkout.css'));
+function mountDemo(app: FastifyInstance, sdk: () => Asset, options: CardFieldsOptions): void {
+  const script = asset(scriptType, () => classicScript(sources.demoCheckout));
+  const style = asset(styleType, () => readSource('demo/checkout.css'));
   mountAsset(app, '/demo/checkout.js', script);
   mountAsset(app, '/demo/checkout.css', style);
-  const template = readSource('demo/checkout.html').replaceAll('{{version}}', versionOf(sdk, script, style));
+  const template = once(() =>
+    readSource('demo/checkout.html').replaceAll('{{version}}', versionOf(sdk, script, style)),
+  );
 
   app.get('/demo/checkout', (_request, reply) => {
-    const page = template.replaceAll('{{publishableKey}}', demoOf(options).publishableKey);
+    const page = template().replaceAll('{{publishableKey}}', demoOf(options).publishableKey);
     return sendPage(reply, page, "frame-src 'self'; frame-ancestors 'none'");
   });
 
@@ -85,18 +96,22 @@ function checkSameOrigin(request: FastifyRequest): void {
   throw new ApiError('invalid_request', 'Only the checkout page itself can save a card.', { status: 400 });
 }
 
-function asset(contentType: string, body: string): Asset {
-  return { contentType, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+function asset(contentType: string, make: () => string): () => Asset {
+  return once(() => {
+    const body = make();
+    return { contentType, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
+  });
 }
 
 /** Makes a page load the script and style it was written for, whatever a cache still holds. */
-function versionOf(...assets: Asset[]): string {
-  const joined = assets.map(({ etag }) => etag).join();
+function versionOf(...assets: (() => Asset)[]): string {
+  const joined = assets.map((of) => of().etag).join();
   return createHash('sha256').update(joined).digest('hex').slice(0, 12);
 }
 
-function mountAsset(app: FastifyInstance, path: string, { body, contentType, etag }: Asset): void {
+function mountAsset(app: FastifyInstance, path: string, assetOf: () => Asset): void {
   app.get(path, (request, reply) => {
+    const { body, contentType, etag } = assetOf();
     reply
       .header('Cache-Control', assetCacheControl)
       .header('ETag', etag)

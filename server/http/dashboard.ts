@@ -51,7 +51,7 @@ export function mountDashboard(app: FastifyInstance): void {
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders is told so; a page is for people.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
-    if (!isPage) throw new ApiError('resource_not_found', 'There is nothing at this path. The API is under /v1.');
+    if (!isPage) throw nothingHere();
     if (!document) {
       throw new ApiError('service_unavailable', 'The dashboard is not built. Run: npm run build -w dashboard');
     }
@@ -70,11 +70,20 @@ export function mountDashboard(app: FastifyInstance): void {
     app.get(`/${page}/*`, show);
   }
   if (!document) return;
-  mountFile(app, '/favicon.svg', join(built, 'favicon.svg'), 'public, max-age=3600');
-  for (const name of readdirSync(join(built, 'assets'))) {
+  const favicon = compressedFile(join(built, 'favicon.svg'));
+  app.get('/favicon.svg', (request, reply) => favicon(request, reply, 'public, max-age=3600'));
+  const names = readdirSync(join(built, 'assets'));
+  const assets = new Map(names.map((name) => [name, compressedFile(join(built, 'assets', name))]));
+  app.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
+    const send = assets.get(request.params.name);
+    if (!send) throw nothingHere();
     // Their names change with their content.
-    mountFile(app, `/assets/${name}`, join(built, 'assets', name), 'public, max-age=31536000, immutable');
-  }
+    return send(request, reply, 'public, max-age=31536000, immutable');
+  });
+}
+
+function nothingHere(): ApiError {
+  return new ApiError('resource_not_found', 'There is nothing at this path. The API is under /v1.');
 }
 
 const compressions = {
@@ -82,14 +91,16 @@ const compressions = {
   gzip: (bytes: Buffer): Buffer => gzipSync(bytes, { level: 9 }),
 };
 
-/** Compressed when it is first asked for, and then kept. */
-function mountFile(app: FastifyInstance, path: string, file: string, cacheControl: string): void {
-  if (!existsSync(file)) return;
+type SendFile = (request: FastifyRequest, reply: FastifyReply, cacheControl: string) => FastifyReply;
+
+/** Compressed when it is first asked for, and then kept. It may be gone by then, where the dashboard was built anew. */
+function compressedFile(file: string): SendFile {
   const variants = new Map<string, Buffer>();
-  app.get(path, (request, reply) => {
+  return (request, reply, cacheControl) => {
     const accepted = request.headers['accept-encoding'] ?? '';
     const encoding = (['br', 'gzip'] as const).find((name) => accepted.includes(name));
     const variant = encoding ?? 'identity';
+    if (!variants.has(variant) && !existsSync(file)) throw nothingHere();
     const bytes =
       variants.get(variant) ?? (encoding ? compressions[encoding] : (same: Buffer) => same)(readFileSync(file));
     variants.set(variant, bytes);
@@ -99,5 +110,5 @@ function mountFile(app: FastifyInstance, path: string, file: string, cacheContro
       .header('Vary', 'Accept-Encoding')
       .header('Cache-Control', cacheControl)
       .send(bytes);
-  });
+  };
 }

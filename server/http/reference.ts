@@ -9,14 +9,16 @@ const contentSecurityPolicy =
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export async function mountReference(app: FastifyInstance, routes: readonly Route[], baseUrl: string): Promise<void> {
-  const document = JSON.stringify(openApiDocument(routes, baseUrl));
-  app.get('/openapi.json', (_request, reply) =>
-    reply
+  // Made when somebody first asks for it, as the page is.
+  let document: string | undefined;
+  app.get('/openapi.json', (_request, reply) => {
+    document ??= JSON.stringify(openApiDocument(routes, baseUrl));
+    return reply
       .header('Content-Type', 'application/json; charset=utf-8')
       .header('Access-Control-Allow-Origin', '*')
       .header('Cache-Control', 'public, max-age=60')
-      .send(document),
-  );
+      .send(document);
+  });
   let page: Promise<FastifyInstance> | undefined;
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     // The page makes an address of the Host it was asked by.
@@ -38,7 +40,7 @@ export async function mountReference(app: FastifyInstance, routes: readonly Rout
   app.get('/docs/api/*', show);
 }
 
-/** Made when somebody first asks for it: it takes a fifth of a second and 25 MB, and most processes never show it. */
+/** It takes a fifth of a second and 25 MB, and most processes never show it. */
 async function referencePage(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const page = fastify();

@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/compile';
 import { System } from 'typebox/system';
 import type { TLocalizedValidationError } from 'typebox/error';
 import type { Static, TSchema } from 'typebox';
@@ -9,12 +9,24 @@ import { formatMessages } from './schemas.ts';
 // As many as a body within its limits can have: what is cut off first must be decided by us.
 System.Settings.Set({ maxErrors: limits.jsonValues * 4 });
 
-/** Turns a schema into a function that returns the typed value or throws with every bad field named. */
+const compiled = new WeakMap<TSchema, Validator>();
+
+function compile(schema: TSchema): Validator {
+  const known = compiled.get(schema) ?? Compile(schema);
+  compiled.set(schema, known);
+  return known;
+}
+
+/**
+ * Turns a schema into a function that returns the typed value or throws with every bad field named. Compiled when it is first
+ * needed: a start waits for none, and most processes need few.
+ */
 export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {
-  const compiled = Compile(schema);
+  let validation: Validator | undefined;
   return (value) => {
-    if (compiled.Check(value)) return value;
-    throw validationError(fieldErrors(compiled.Errors(value)));
+    validation ??= compile(schema);
+    if (validation.Check(value)) return value as Static<Schema>;
+    throw validationError(fieldErrors(validation.Errors(value)));
   };
 }
 
