@@ -58,8 +58,7 @@ export async function withPool<Result>(
 ): Promise<Result> {
   const db = openDatabase({
     connectionString,
-    // The vault may be asked while a transaction is open.
-    poolSize: 2,
+    poolSize: 1,
     applicationName: 'svc command',
     onError: () => undefined,
   });

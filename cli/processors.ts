@@ -1,5 +1,6 @@
 import { ApiError } from '../server/errors.ts';
-import { stopCharging, updateProcessor } from '../server/features/companies/service.ts';
+import { connectAcquirer, stopCharging, updateProcessor } from '../server/features/companies/service.ts';
+import type { Queryable } from '../server/platform/database.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
@@ -19,8 +20,8 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
       throw new CommandError('Only a live company is connected; the sandbox charges itself.');
     if (action === 'disconnect') {
       await refusing(() => stopCharging(db, company));
-      await withVault(connected, (vault) => vault.connect(company.id, null));
       await tell(db, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
+      await withVault(connected, (vault) => vault.connect(company.id, null));
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are refused from now on.\n';
     }
@@ -36,16 +37,11 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     if (connection.requestLifeMs <= connection.timeoutMs) {
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
-    await withVault(connected, async (vault) => {
-      const present = await vault.connectedTo(company.id);
-      if (present !== null && present !== connection.url) await refusing(() => stopCharging(db, company));
-      await db.transaction(async (transaction) => {
-        await updateProcessor(transaction, company.id, 'acquirer');
-        const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
-        await tell(transaction, company, { action: 'connectProcessor', objectId: company.id, fields });
-        await vault.connect(company.id, connection);
-      });
-    });
+    const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
+    const tellFirst = (inner: Queryable): Promise<void> =>
+      tell(inner, company, { action: 'connectProcessor', objectId: company.id, fields });
+    await refusing(() => withVault(connected, (vault) => connectAcquirer(db, vault, company, connection, tellFirst)));
+    await updateProcessor(db, company.id, 'acquirer');
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }

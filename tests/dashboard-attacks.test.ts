@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { ApiError } from '../server/errors.ts';
 import { limits } from '../server/limits.ts';
 import { svc } from './support/command.ts';
 import { colleague, companyOf, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
-import { assertRefused } from './support/orders.ts';
+import { assertRefused, startFaultyService } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 
 /** What somebody tries who has a little of the dashboard, and wants more. */
@@ -273,6 +274,34 @@ describe('another acquirer', () => {
     } finally {
       await named.stop();
       silent.close();
+    }
+  });
+});
+
+describe('a vault that does not answer', () => {
+  it('leaves a company that wants another acquirer with the one it has', async () => {
+    const [present, other] = ['https://one.example/', 'https://other.example/'];
+    const {
+      service: named,
+      faults,
+      stop,
+    } = await startFaultyService({
+      settings: { SVC_ACQUIRERS: `${present},${other}` },
+    });
+    try {
+      const person = await signUp(named);
+      const company = companyOf(person, 'live');
+      const connect = (url: string): Promise<Reply> =>
+        person.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, { company });
+      assert.equal((await connect(present)).status, 200);
+      faults.connect = () => Promise.reject(new ApiError('service_unavailable', 'The vault does not answer.'));
+      assertRefused(await connect(other), 503, 'service_unavailable');
+      const { body } = await person.in('GET', '/dashboard/company', undefined, { company });
+      assert.deepEqual(body.processor, { kind: 'acquirer', url: present });
+      delete faults.connect;
+      assert.equal((await connect(other)).status, 200);
+    } finally {
+      await stop();
     }
   });
 });

@@ -147,7 +147,7 @@ export async function until(what: string, condition: () => Promise<boolean>): Pr
 }
 
 /** What a test makes of the processor; without it the sandbox answers. */
-export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup']?: Vault[Name] };
+export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup' | 'connect']?: Vault[Name] };
 
 export interface FaultyService {
   readonly service: TestService;
@@ -165,6 +165,7 @@ export async function startFaultyService(options: TestOptions = {}): Promise<Fau
     refund: (request) => (faults.refund ?? base.vault.refund)(request),
     void: (request) => (faults.void ?? base.vault.void)(request),
     lookup: (request) => (faults.lookup ?? base.vault.lookup)(request),
+    connect: (...connection) => (faults.connect ?? base.vault.connect)(...connection),
   };
   const service = await startTestService({ ...options, database: base.database, vault });
   return {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import type { ProcessorConnection } from '../../vault/processors/connections.ts';
+import type { Vault } from '../../vault/vault.ts';
 import { createRoles } from '../team/service.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -80,6 +82,29 @@ export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 
   // Whoever asks at the same time finds nothing to put back.
   if (company.processor) await updateProcessor(db, company.id, company.processor);
   throw stillNeeded();
+}
+
+/**
+ * Connects an acquirer, or the same one anew. Told before: the vault may do it without our hearing of it. If it fails, the
+ * company charges as it did, with whichever the vault has: nothing is under way that only one of them knows.
+ */
+export async function connectAcquirer(
+  db: Queryable,
+  vault: Pick<Vault, 'connect' | 'connectedTo'>,
+  company: Pick<Company, 'id' | 'processor'>,
+  connection: ProcessorConnection,
+  tellFirst: (db: Queryable) => Promise<void>,
+): Promise<void> {
+  const present = await vault.connectedTo(company.id);
+  const another = present !== null && present !== connection.url;
+  if (another) await stopCharging(db, company);
+  try {
+    await tellFirst(db);
+    await vault.connect(company.id, connection);
+  } catch (error) {
+    if (another && company.processor) await updateProcessor(db, company.id, company.processor);
+    throw error;
+  }
 }
 
 function stillNeeded(): ApiError {

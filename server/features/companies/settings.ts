@@ -7,7 +7,7 @@ import { Secret } from '../../platform/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { findSettings, updateProcessor, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
-import { setDunning, stopCharging } from './service.ts';
+import { connectAcquirer, setDunning, stopCharging } from './service.ts';
 
 /** What a merchant sees and changes of the company in the dashboard. */
 
@@ -75,10 +75,8 @@ export async function connect(
     const known = acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'set up by your operator (SVC_ACQUIRERS)';
     throw invalidField('url', `must be ${known}`);
   }
-  const present = await vault.connectedTo(company.id);
-  if (present !== null && present !== url) await stopCharging(db, company);
-  await tellFirst?.(db);
-  await vault.connect(company.id, { url, secret: new Secret(secret), ...timing });
+  const connection = { url, secret: new Secret(secret), ...timing };
+  await connectAcquirer(db, vault, company, connection, async (inner) => tellFirst?.(inner));
 }
 
 export async function noteProcessor(

@@ -11,6 +11,7 @@ import type { Orders } from '../orders/service.ts';
 import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
 import { disableFailingEndpoints } from '../webhooks/jobs.ts';
 import {
+  awaitTakenSubscriptions,
   countChargesUnderWay,
   findAwaitedEndpoints,
   findHappened,
@@ -206,7 +207,8 @@ async function passTime(
 /** Workers keep away from now on; what they have begun ends first, so that time passes for how it ended. */
 async function awaitCharges({ db, clock }: ClockDependencies, companyId: string, fromMs: number): Promise<void> {
   const startedMs = clock.nowMs();
-  while ((await countChargesUnderWay(db, companyId, new Date(fromMs))) > 0) {
+  await awaitTakenSubscriptions(db, companyId, new Date(fromMs));
+  while ((await countChargesUnderWay(db, companyId)) > 0) {
     if (clock.nowMs() - startedMs > chargeWaitMs) return;
     await sleep(pollMs);
   }

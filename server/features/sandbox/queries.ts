@@ -26,15 +26,15 @@ export async function findNextDue(
   return row ?? { subscription: null, chargeback: null, delivery: null, has_receivers: false };
 }
 
-/**
- * How many charges are under way. First waits for whoever has taken a due subscription just now: their charge is counted
- * too. In the order in which others lock several.
- */
-export async function countChargesUnderWay(db: Queryable, companyId: string, now: Date): Promise<number> {
+/** Waits for whoever has taken a due subscription just now. In the order in which others lock several. */
+export async function awaitTakenSubscriptions(db: Queryable, companyId: string, now: Date): Promise<void> {
   await db.query(
     'SELECT 1 FROM subscriptions WHERE company_id = $1 AND due_at <= $2 ORDER BY company_id, id FOR KEY SHARE',
     [companyId, now],
   );
+}
+
+export async function countChargesUnderWay(db: Queryable, companyId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     `SELECT count(*)::integer AS count FROM open_transactions
      WHERE company_id = $1 AND type = 'sale' AND NOT in_doubt AND locked_until > now()`,
