@@ -1,0 +1,75 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** What a drill is: a failure played on running processes, with figures that are compared with what we promise. */
+
+export interface Drill {
+  /** One line for the list of drills. */
+  readonly summary: string;
+  /** Programs that must be on the PATH; the drill is skipped where one of them is absent. */
+  readonly programs: readonly string[];
+  run(stage: DrillStage): Promise<readonly Figure[]>;
+}
+
+export interface DrillStage {
+  /** A folder of its own. It is removed after a drill that passed, and kept after one that failed. */
+  readonly folder: string;
+  /** Progress, for those who wait. */
+  note(text: string): void;
+  /** Runs after the drill, the last one first, however the drill ended. */
+  cleanUp(step: () => unknown): void;
+}
+
+/** A figure that was measured, and what it must be. */
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+  /** Undefined for a figure that is only shown. */
+  readonly wanted?: string;
+  readonly met?: boolean;
+}
+
+export const atMost = (name: string, value: number, bound: number, unit = ''): Figure => ({
+  name,
+  value: `${round(value)}${unit}`,
+  wanted: `≤ ${bound}${unit}`,
+  met: value <= bound,
+});
+
+export const exactly = (name: string, value: string | number | boolean, wanted: string | number | boolean): Figure => ({
+  name,
+  value: String(value),
+  wanted: String(wanted),
+  met: value === wanted,
+});
+
+export const shown = (name: string, value: string | number): Figure => ({ name, value: String(value) });
+
+const round = (value: number): string => String(Math.round(value * 10) / 10);
+
+export function missingPrograms(drill: Drill, path: string): string[] {
+  return drill.programs.filter((program) => !path.split(delimiter).some((folder) => isProgram(join(folder, program))));
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const passed = (figures: readonly Figure[]): boolean =>
+  figures.length > 0 && figures.every(({ met = true }) => met);
+
+export function describeFigures(figures: readonly Figure[]): string {
+  const nameWidth = Math.max(...figures.map(({ name }) => name.length));
+  const valueWidth = Math.max(...figures.map(({ value }) => value.length));
+  return figures
+    .map(({ name, value, wanted, met }) => {
+      const verdict = wanted === undefined ? '' : `  ${met ? 'PASS' : 'FAIL'}  wanted ${wanted}`;
+      return `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}${verdict}`.trimEnd();
+    })
+    .join('\n');
+}

@@ -1,0 +1,89 @@
+import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describeFigures, type Drill, type Figure, missingPrograms, passed } from './drill.ts';
+
+/**
+ * `npm run drill`: lists the drills. `npm run drill NAME…` runs some of them, `npm run drill all` every one, one after
+ * the other. Ends with 1 when a figure is not what it must be, and with 0 when a drill was skipped.
+ *
+ * A drill is a file of this folder that exports `drill`.
+ */
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const isDrill = (file: string): boolean => !['drill.ts', 'run.ts'].includes(file) && !file.endsWith('.test.ts');
+const names = globSync('*.ts', { cwd: folder })
+  .filter(isDrill)
+  .map((file) => basename(file, '.ts'))
+  .sort();
+
+async function load(name: string): Promise<Drill> {
+  const module = (await import(pathToFileURL(join(folder, `${name}.ts`)).href)) as { drill?: Drill };
+  if (!module.drill) throw new Error(`tests/drills/${name}.ts exports no drill.`);
+  return module.drill;
+}
+
+const missing = (drill: Drill): string[] => missingPrograms(drill, process.env.PATH ?? '');
+
+async function list(): Promise<void> {
+  const width = Math.max(...names.map((name) => name.length));
+  for (const name of names) {
+    const drill = await load(name);
+    const absent = missing(drill);
+    const needs = drill.programs.length > 0 ? ` Needs ${drill.programs.join(', ')}.` : '';
+    const skipped = absent.length > 0 ? ` Skipped here: ${absent.join(', ')} absent.` : '';
+    process.stdout.write(`${name.padEnd(width)}  ${drill.summary}${needs}${skipped}\n`);
+  }
+  process.stdout.write('\nnpm run drill NAME… | all\n');
+}
+
+async function play(name: string): Promise<boolean> {
+  const drill = await load(name);
+  const absent = missing(drill);
+  if (absent.length > 0) {
+    process.stdout.write(`${name}: SKIPPED, needs ${absent.join(', ')} on the PATH\n`);
+    return true;
+  }
+  const stageFolder = await mkdtemp(join(tmpdir(), `svc-drill-${name}-`));
+  const steps: (() => unknown)[] = [];
+  const finish = async (): Promise<void> => {
+    for (const step of steps.splice(0).reverse()) await step();
+  };
+  const interrupted = (): void => void finish().finally(() => process.exit(130));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);
+  let figures: readonly Figure[];
+  try {
+    figures = await drill.run({
+      folder: stageFolder,
+      note: (text) => process.stderr.write(`${name}: ${text}\n`),
+      cleanUp: (step) => steps.push(step),
+    });
+  } catch (error) {
+    process.stderr.write(`${(error as Error).stack}\n`);
+    figures = [];
+  } finally {
+    await finish();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupted);
+  }
+  if (figures.length > 0) process.stdout.write(`${describeFigures(figures)}\n`);
+  if (!passed(figures)) {
+    process.stdout.write(`${name}: FAIL, see ${stageFolder}\n`);
+    return false;
+  }
+  await rm(stageFolder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  process.stdout.write(`${name}: PASS\n`);
+  return true;
+}
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => name !== 'all' && !names.includes(name));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no drill ${unknown.join(', ')}; there are: ${names.join(', ')}.\n`);
+  process.exit(1);
+}
+if (asked.length === 0) await list();
+let allPassed = true;
+for (const name of asked.includes('all') ? names : asked) allPassed = (await play(name)) && allPassed;
+process.exit(allPassed ? 0 : 1);
