@@ -115,12 +115,17 @@ test('every reference leads to something', () => {
   for (const { path, $ref } of references) assert.ok(resolved($ref), `${path} refers to ${$ref}`);
 });
 
-test('no list of choices is empty or names a choice twice', () => {
+test('every enum has values, each of them once, and names their type', () => {
+  let count = 0;
   for (const { node, path } of nodesOf(document)) {
     if (!Array.isArray(node.enum)) continue;
     assert.ok(node.enum.length > 0, path);
     assert.equal(new Set(node.enum).size, node.enum.length, path);
+    const types = new Set(node.enum.map((value) => (Number.isInteger(value) ? 'integer' : typeof value)));
+    assert.deepEqual([node.type], [...types], path);
+    count += 1;
   }
+  assert.ok(count > 50);
 });
 
 test('one title never stands for two different schemas', () => {

@@ -77,6 +77,11 @@ test('only the vault opens a card number', () => {
   );
 });
 
+test('every enum is made by the constructor that names its type', () => {
+  const others = sources.filter((file) => file !== 'server/platform/choice.ts' && file !== 'tests/tidy.test.ts');
+  assert.deepEqual(offenders(others, /\bType\.Enum\(/), []);
+});
+
 test('a source file has at most 400 lines', () => {
   const long = sources
     .filter((file) => !file.endsWith('.test.ts'))

@@ -329,6 +329,14 @@ describe('bodies', () => {
     );
     assert.equal(param, fieldErrors[0].field);
   });
+
+  test('a value of the wrong type in place of a choice is answered with the choices', async () => {
+    const body = someProduct({ availability: 5 });
+    const reply = await service.call('POST', '/v1/products', { body, idempotencyKey: randomUUID() });
+    assert.deepEqual(reply.body.error.field_errors, [
+      { field: 'availability', code: 'invalid_value', message: 'must be one of in_stock, out_of_stock, preorder' },
+    ]);
+  });
 });
 
 describe('what is not proper HTTP', () => {

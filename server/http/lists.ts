@@ -14,6 +14,7 @@ import {
 } from './query-parameters.ts';
 import type { PageRequest } from './route.ts';
 import { nullable } from './schemas.ts';
+import { choice } from '../platform/choice.ts';
 
 export interface ListDeclaration {
   /** Names `sort` may use, besides `created_at`. */
@@ -63,7 +64,7 @@ function cursorParameter(description: string): QueryParameter<string> {
 function sortParameter(fields: readonly string[]): QueryParameter<PageRequest['sort']> {
   const forms = fields.flatMap((field) => [field, `-${field}`, `${field}[asc]`, `${field}[desc]`]);
   return {
-    schema: Type.Enum(forms, { default: 'created_at[desc]' }),
+    schema: choice(forms, { default: 'created_at[desc]' }),
     description: `Order of the list, by ${fields.join(' or ')}; \`field\` and \`field[asc]\` ascend, \`-field\` and \`field[desc]\` descend.`,
     parse: ([text = '', ...more]) => {
       if (!forms.includes(text) || more.length > 0) {

@@ -20,6 +20,7 @@ import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } fro
 import { receiveUpload } from './uploads.ts';
 import { validator } from './validate.ts';
 import { checkVersion, latestVersion, renderError, renderResponse } from './versions/versions.ts';
+import { choice } from '../platform/choice.ts';
 
 /** The common rules, applied to a route from what its declaration says. */
 
@@ -171,7 +172,7 @@ export function queryParametersOf(route: RouteBase): QueryParameters {
       expand: listParameter(
         oneOf(expand),
         `Adds related objects: ${expand.join(', ') || 'none here'}. Repeat it or separate names by commas.`,
-        Type.Enum([...expand]),
+        choice(expand),
       ),
     }),
     ...(reads &&

@@ -2,6 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import type { FieldError } from '../errors.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatMessages } from './schemas.ts';
+import { choice } from '../platform/choice.ts';
 
 /** Query parameters as data: each knows its schema for the API reference and how to read its text. */
 
@@ -54,7 +55,7 @@ export function centsFilters<Name extends string>(name: Name) {
 
 export function choiceParameter<Value extends string>(values: readonly Value[], description: string) {
   return {
-    schema: Type.Enum([...values]),
+    schema: choice(values),
     description,
     parse: single((text): Parsed<Value> => {
       const value = values.find((candidate) => candidate === text);
@@ -121,7 +122,7 @@ export function oneOf(allowed: readonly string[]): (text: string) => string | un
 }
 
 export function choicesParameter(values: readonly string[], what: string) {
-  return listParameter(oneOf(values), `One or more ${what}, separated by commas.`, Type.Enum([...values]));
+  return listParameter(oneOf(values), `One or more ${what}, separated by commas.`, choice(values));
 }
 
 const dateOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;

@@ -3,6 +3,7 @@ import Type, { type Static, type TArrayOptions, type TSchema, type TString } fro
 import { invalidField } from '../errors.ts';
 import { countries, currencies } from '../platform/iso.ts';
 import { limits } from '../limits.ts';
+import { choice } from '../platform/choice.ts';
 
 /** Wire shapes that several features share, and the formats they use. */
 
@@ -139,7 +140,7 @@ export type Deletion = Static<ReturnType<typeof deletion>>;
 export const errorSchema = Type.Object(
   {
     error: Type.Object({
-      type: Type.Enum([
+      type: choice([
         'invalid_request_error',
         'authentication_error',
         'authorization_error',
@@ -155,7 +156,7 @@ export const errorSchema = Type.Object(
       field_errors: Type.Array(
         Type.Object({
           field: Type.String({ examples: ['items[0].quantity'] }),
-          code: Type.Enum(['required_field', 'invalid_value', 'invalid_format', 'contains_html']),
+          code: choice(['required_field', 'invalid_value', 'invalid_format', 'contains_html']),
           message: Type.String(),
         }),
       ),

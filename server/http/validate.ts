@@ -36,7 +36,11 @@ function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[]
   // Unknown fields last: a crowd of them must not hide a field that is really wrong.
   const isUnknown = (error: TLocalizedValidationError): boolean => error.keyword === 'additionalProperties';
   const ordered = [...errors.filter((error) => !isUnknown(error)), ...errors.filter(isUnknown)];
-  for (const error of ordered.flatMap(describe)) {
+  // A value of the wrong type in place of a choice: the choices say more than the type.
+  const placeOf = ({ schemaPath, instancePath }: TLocalizedValidationError): string => `${schemaPath} ${instancePath}`;
+  const chosen = new Set(errors.filter(({ keyword }) => keyword === 'enum').map(placeOf));
+  const telling = ordered.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));
+  for (const error of telling.flatMap(describe)) {
     if (byField.size === limits.fieldErrors) break;
     if (!byField.has(error.field)) byField.set(error.field, error);
   }

@@ -5,16 +5,17 @@ import { Compile } from 'typebox/compile';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { Vault } from './vault.ts';
+import { choice } from '../platform/choice.ts';
 
 /** The vault as a process of its own: the same calls over HTTP, for those who have its credential. */
 
-const mode = Type.Enum(['sandbox', 'live']);
+const mode = choice(['sandbox', 'live']);
 const id = Type.String({ format: 'uuid' });
 const number = Type.String({ pattern: '^\\d{12,19}$' });
 
 const text = Type.Union([Type.String(), Type.Null()]);
 const outcome = Type.Object({
-  outcome: Type.Enum(['approved', 'declined', 'not_sent', 'unknown', 'not_found']),
+  outcome: choice(['approved', 'declined', 'not_sent', 'unknown', 'not_found']),
   response: Type.Optional(
     Type.Object({
       transaction_id: text,

@@ -2,15 +2,16 @@ import Type, { type Static } from 'typebox';
 import { permissions } from '../../http/permissions.ts';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
-const permissionList = Type.Array(Type.Enum([...permissions]), { maxItems: permissions.length });
+const permissionList = Type.Array(choice(permissions), { maxItems: permissions.length });
 const addresses = Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: limits.keyAddresses });
 const closed = { additionalProperties: false } as const;
 
 export const apiKeyCreate = Type.Object(
   {
     name: name(),
-    kind: Type.Enum(['secret', 'publishable']),
+    kind: choice(['secret', 'publishable']),
     permissions: Type.Optional(permissionList),
     allowed_addresses: Type.Optional(addresses),
     expires_at: Type.Optional(nullable(timestamp())),
@@ -33,7 +34,7 @@ export type ApiKeyUpdate = Static<typeof apiKeyUpdate>;
 export const rotationGraceHours = [0, 1, 24, 72, 168] as const;
 export const apiKeyRotate = Type.Object(
   {
-    grace_period_hours: Type.Enum([...rotationGraceHours], {
+    grace_period_hours: choice(rotationGraceHours, {
       description: 'How long the old key works beside the new one.',
     }),
   },
@@ -43,7 +44,7 @@ export const apiKeyRotate = Type.Object(
 const shown = {
   id: uuid(),
   name: Type.String(),
-  kind: Type.Enum(['secret', 'publishable']),
+  kind: choice(['secret', 'publishable']),
   prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
   permissions: Type.Array(Type.String()),
   allowed_addresses: Type.Array(Type.String()),
@@ -51,7 +52,7 @@ const shown = {
   revoked_at: nullable(timestamp()),
   last_used_at: nullable(timestamp()),
   created_at: timestamp(),
-  status: Type.Enum(['active', 'expired', 'revoked']),
+  status: choice(['active', 'expired', 'revoked']),
 };
 
 export const apiKey = Type.Object(shown);

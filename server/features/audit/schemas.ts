@@ -1,12 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { choice } from '../../platform/choice.ts';
 
 export const auditEntry = Type.Object({
   id: uuid(),
   action: Type.String({ description: 'The operation, such as `refundOrder`.' }),
   object_id: nullable(Type.String()),
   actor: Type.Object({
-    kind: Type.Enum(['key', 'member', 'operator']),
+    kind: choice(['key', 'member', 'operator']),
     id: nullable(uuid()),
     name: Type.String(),
   }),

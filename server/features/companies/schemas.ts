@@ -2,8 +2,9 @@ import Type, { type Static } from 'typebox';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
-const afterDunning = Type.Enum(['failed', 'canceled']);
+const afterDunning = choice(['failed', 'canceled']);
 const days = Type.Array(Type.Integer({ minimum: 1, maximum: limits.dunningDaysMax }), {
   minItems: 1,
   maxItems: limits.dunningRetries,
@@ -12,7 +13,7 @@ const days = Type.Array(Type.Integer({ minimum: 1, maximum: limits.dunningDaysMa
 export const companyUpdate = Type.Object(
   {
     name: Type.Optional(name()),
-    api_version: Type.Optional(Type.Enum(supportedVersions)),
+    api_version: Type.Optional(choice(supportedVersions)),
     dunning_days: Type.Optional(days),
     after_dunning: Type.Optional(afterDunning),
   },
@@ -29,7 +30,7 @@ export const companySettings = Type.Object({
   id: uuid(),
   account_id: uuid(),
   name: Type.String(),
-  mode: Type.Enum(['sandbox', 'live']),
+  mode: choice(['sandbox', 'live']),
   api_version: Type.String(),
   supported_versions: Type.Array(Type.String()),
   dunning_days: days,
@@ -41,7 +42,7 @@ export const companySettings = Type.Object({
       window_seconds: nullable(Type.Integer()),
     }),
   ),
-  processor: Type.Object({ kind: nullable(Type.Enum(['sandbox', 'acquirer'])), url: nullable(Type.String()) }),
+  processor: Type.Object({ kind: nullable(choice(['sandbox', 'acquirer'])), url: nullable(Type.String()) }),
   acquirers: Type.Array(Type.String(), { description: 'Those that the operator lets merchants connect to.' }),
   created_at: timestamp(),
 });

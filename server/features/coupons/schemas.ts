@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
 const cents = (options: object = {}) => Type.Integer({ minimum: 1, maximum: limits.amountCentsMax, ...options });
 const times = (description: string) =>
   nullable(Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description: `${description} Null: no limit.` }));
-const scope = Type.Enum(['none', 'all', 'specific']);
+const scope = choice(['none', 'all', 'specific']);
 const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
 const moment = nullable(timestamp());
 const prefix = Type.String({
@@ -24,7 +25,7 @@ const fields = {
   currency: nullable(
     Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
   ),
-  duration: Type.Enum(['once', 'repeating', 'forever']),
+  duration: choice(['once', 'repeating', 'forever']),
   duration_in_cycles: nullable(
     Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'With `repeating`.' }),
   ),
@@ -67,7 +68,7 @@ export type CodeBatch = Static<typeof codeBatch>;
 export const couponCreate = Type.Object(
   {
     ...optional,
-    kind: Type.Optional(Type.Enum(['generated', 'promo'])),
+    kind: Type.Optional(choice(['generated', 'promo'])),
     name: fields.name,
     codes: Type.Optional(codeBatch),
   },
@@ -142,7 +143,7 @@ const example = {
 
 const shown = {
   id: uuid(),
-  kind: Type.Enum(['generated', 'promo']),
+  kind: choice(['generated', 'promo']),
   ...fields,
   archived_at: moment,
   total_redemptions: Type.Integer({ description: 'Redemptions whose charge succeeded.' }),

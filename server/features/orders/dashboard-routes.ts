@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { order } from './schemas.ts';
 import type { Orders } from './service.ts';
+import { choice } from '../../platform/choice.ts';
 
 const common = {
   tag: 'Orders',
@@ -14,7 +15,7 @@ const common = {
   errors: [],
 } as const;
 
-const resolution = Type.Object({ outcome: Type.Enum(['accepted', 'dismissed']) }, { additionalProperties: false });
+const resolution = Type.Object({ outcome: choice(['accepted', 'dismissed']) }, { additionalProperties: false });
 
 /** What operators do to orders; the API has no calls for it. */
 export function orderDashboardRoutes(orders: Orders): Route[] {

@@ -3,6 +3,7 @@ import { metadata, metadataInput, nullable, timestamp, uuid } from '../../http/s
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { orderStatuses, transactionStatuses } from './transitions.ts';
+import { choice } from '../../platform/choice.ts';
 
 export { orderStatuses, transactionStatuses };
 
@@ -96,8 +97,8 @@ export type OrderItem = Static<typeof orderItem>;
 
 const orderTransaction = Type.Object({
   id: uuid(),
-  type: Type.Enum(['sale', 'refund', 'auth']),
-  status: Type.Enum([...transactionStatuses]),
+  type: choice(['sale', 'refund', 'auth']),
+  status: choice(transactionStatuses),
   amount: Type.Integer(),
   currency: Type.String(),
   processor_transaction_id: nullable(Type.String({ description: 'For reconciliation with the processor.' })),
@@ -126,7 +127,7 @@ export const order = Type.Object(
   {
     id: uuid(),
     order_number: Type.String({ description: 'A short reference for people, unique per merchant.' }),
-    status: Type.Enum([...orderStatuses]),
+    status: choice(orderStatuses),
     customer_id: uuid(),
     customer: Type.Optional(customer),
     payment_method: Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() }),

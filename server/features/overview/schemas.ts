@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { foundTypes } from './queries.ts';
+import { choice } from '../../platform/choice.ts';
 
 const count = Type.Integer({ minimum: 0 });
 
@@ -49,7 +50,7 @@ export type InDoubt = Static<typeof inDoubt>;
 export const found = Type.Object({
   data: Type.Array(
     Type.Object({
-      type: Type.Enum(foundTypes),
+      type: choice(foundTypes),
       id: Type.String(),
       title: Type.String(),
       subtitle: Type.String(),

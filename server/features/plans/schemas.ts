@@ -1,10 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
 export const billingCycle = Type.Object(
   {
-    interval: Type.Enum(['day', 'month']),
+    interval: choice(['day', 'month']),
     interval_count: Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax }),
     anchor_day: Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
       description: 'The day of the month that is billed on, or the last one of a shorter month; days ignore it.',
@@ -16,7 +17,7 @@ export type BillingCycle = Static<typeof billingCycle>;
 
 const cents = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax });
 const currency = Type.String({ format: 'currency', examples: ['usd'] });
-const tier = Type.Object({ name: name(), amount: cents, kind: Type.Enum(['recurring', 'one_time']) });
+const tier = Type.Object({ name: name(), amount: cents, kind: choice(['recurring', 'one_time']) });
 
 /** For the dashboard and the command line; there is no API call that makes plans. */
 export const planCreate = Type.Object(

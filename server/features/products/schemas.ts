@@ -10,6 +10,7 @@ import {
   uuid,
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
 const availabilities = ['in_stock', 'out_of_stock', 'preorder'] as const;
 
@@ -28,7 +29,7 @@ const sku = Type.String({
   description: 'Unique per merchant: lowercase letters, digits, hyphens and underscores.',
   examples: ['tea-pot-6'],
 });
-const availability = Type.Enum([...availabilities]);
+const availability = choice(availabilities);
 const returnWindow = nullable(
   Type.Integer({ minimum: 0, maximum: limits.returnWindowDaysMax, description: 'Days in which it can be returned.' }),
 );

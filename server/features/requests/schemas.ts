@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { choice } from '../../platform/choice.ts';
 
 const summary = {
   id: uuid({ description: 'Its place in the list.' }),
@@ -9,7 +10,7 @@ const summary = {
   status: Type.Integer(),
   duration_ms: Type.Integer(),
   actor: Type.Object({
-    kind: Type.Enum(['key', 'member'], { description: 'An API key, or a member of the team in the dashboard.' }),
+    kind: choice(['key', 'member'], { description: 'An API key, or a member of the team in the dashboard.' }),
     id: uuid(),
     name: Type.String(),
   }),

@@ -6,13 +6,14 @@ import { event } from '../events/schemas.ts';
 import { eventTypes } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
 import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
+import { choice } from '../../platform/choice.ts';
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
 
 export type { ClockDependencies };
 
 const chargebackResolve = Type.Object(
-  { outcome: Type.Enum(['accepted', 'dismissed']) },
+  { outcome: choice(['accepted', 'dismissed']) },
   { additionalProperties: false, title: 'ChargebackResolve' },
 );
 
@@ -29,7 +30,7 @@ const common = {
 
 const eventTrigger = Type.Object(
   {
-    type: Type.Enum([...eventTypes]),
+    type: choice(eventTypes),
     overrides: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',

@@ -5,12 +5,13 @@ import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
 import { billingCycle, plan } from '../plans/schemas.ts';
 import { subscriptionStatuses } from './transitions.ts';
+import { choice } from '../../platform/choice.ts';
 
 const date = (description: string) => Type.String({ format: 'date', description, examples: ['2026-03-01'] });
 
 const cadence = Type.Object(
   {
-    interval: Type.Optional(Type.Enum(['day', 'month'])),
+    interval: Type.Optional(choice(['day', 'month'])),
     interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
     anchor_day: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')])),
   },
@@ -74,7 +75,7 @@ const moment = (description: string) => nullable(timestamp({ description }));
 export const subscription = Type.Object(
   {
     id: uuid(),
-    status: Type.Enum([...subscriptionStatuses]),
+    status: choice(subscriptionStatuses),
     customer_id: uuid(),
     customer: Type.Optional(customer),
     plan_id: uuid(),

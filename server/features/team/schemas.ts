@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { memberPermissions } from '../../http/permissions.ts';
 import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
 
 export const usPhone = Type.String({
   maxLength: 12,
@@ -26,7 +27,7 @@ export const teamMember = Type.Object(
     first_name: Type.String(),
     last_name: Type.String(),
     phone_number: usPhone,
-    status: Type.Enum([...memberStatuses]),
+    status: choice(memberStatuses),
     role: Type.Object({ id: uuid(), name: Type.String() }),
     invited_at: timestamp(),
     accepted_at: nullable(timestamp()),
@@ -87,7 +88,7 @@ export const roleList = Type.Object(
   },
 );
 
-const rolePermissions = Type.Array(Type.Enum([...memberPermissions]), { minItems: 1, maxItems: 100 });
+const rolePermissions = Type.Array(choice(memberPermissions), { minItems: 1, maxItems: 100 });
 const roleDescription = Type.String({ maxLength: limits.textLength });
 const page = Type.String({ pattern: '^/[a-z/-]{1,60}$' });
 

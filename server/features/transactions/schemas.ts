@@ -2,14 +2,15 @@ import Type, { type Static } from 'typebox';
 import { metadata, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { order } from '../orders/schemas.ts';
+import { choice } from '../../platform/choice.ts';
 
 const text = nullable(Type.String());
 
 export const transaction = Type.Object(
   {
     id: uuid(),
-    type: Type.Enum(['sale', 'refund', 'auth']),
-    status: Type.Enum(['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback']),
+    type: choice(['sale', 'refund', 'auth']),
+    status: choice(['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback']),
     amount: Type.Integer({ description: 'Cents.' }),
     currency: Type.String(),
     customer_id: uuid(),

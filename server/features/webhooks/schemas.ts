@@ -3,6 +3,7 @@ import { nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts'
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
 import { eventPatterns, eventTypes } from '../events/service.ts';
+import { choice } from '../../platform/choice.ts';
 
 const url = Type.String({
   minLength: 1,
@@ -12,11 +13,11 @@ const url = Type.String({
 });
 const description = nullable(Type.String({ maxLength: limits.descriptionLength }));
 const enabledEvents = uniqueStrings(
-  Type.Enum([...eventPatterns], { description: 'An event, `<resource>.*` or `*`.' }) as unknown as TString,
+  choice(eventPatterns, { description: 'An event, `<resource>.*` or `*`.' }) as unknown as TString,
   { minItems: 1, maxItems: 100, examples: [['order.*', 'customer.created']] },
 );
-const apiVersion = Type.Enum([...supportedVersions]);
-const status = Type.Enum(['enabled', 'disabled']);
+const apiVersion = choice(supportedVersions);
+const status = choice(['enabled', 'disabled']);
 
 export const endpointCreate = Type.Object(
   {
@@ -81,7 +82,7 @@ export type CreatedEndpoint = Static<typeof createdEndpoint>;
 export const secretRotate = Type.Object(
   {
     grace_period_hours: Type.Optional(
-      Type.Enum([1, 24, 72], { default: 24, description: 'How long the old secret keeps signing too.' }),
+      choice([1, 24, 72], { default: 24, description: 'How long the old secret keeps signing too.' }),
     ),
   },
   { additionalProperties: false, title: 'WebhookSecretRotate' },
@@ -110,7 +111,7 @@ export const rotatedSecret = Type.Object(
 export type RotatedSecret = Static<typeof rotatedSecret>;
 
 export const endpointTest = Type.Object(
-  { event_type: Type.Optional(Type.Enum([...eventTypes])), api_version: Type.Optional(apiVersion) },
+  { event_type: Type.Optional(choice(eventTypes)), api_version: Type.Optional(apiVersion) },
   { additionalProperties: false, title: 'WebhookEndpointTest' },
 );
 export type EndpointTest = Static<typeof endpointTest>;
@@ -119,7 +120,7 @@ export const testResult = Type.Object(
   {
     id: Type.String(),
     webhook_endpoint_id: uuid(),
-    status: Type.Enum(['success', 'failed']),
+    status: choice(['success', 'failed']),
     http_status: nullable(Type.Integer()),
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),
@@ -147,7 +148,7 @@ export const delivery = Type.Object(
     id: Type.String({ description: 'Of the event.' }),
     type: Type.String(),
     created_at: timestamp(),
-    delivery_status: Type.Enum(['pending', 'delivered', 'failed']),
+    delivery_status: choice(['pending', 'delivered', 'failed']),
     attempts: Type.Integer(),
     last_attempt_at: nullable(timestamp()),
     next_attempt_at: nullable(timestamp()),
@@ -177,7 +178,7 @@ export const deliveryLog = Type.Object(
     event_id: Type.String(),
     event_type: Type.String(),
     attempt: Type.Integer(),
-    status: Type.Enum(['success', 'failed']),
+    status: choice(['success', 'failed']),
     http_status: nullable(Type.Integer()),
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),

@@ -15,6 +15,7 @@ import {
   type ProcessorResponse,
 } from '../processor.ts';
 import { type DeclineCode, defaultRequestLifeMs, type OperationKind, operationKinds } from './protocol.ts';
+import { choice } from '../../../platform/choice.ts';
 
 export interface AcquirerOptions {
   readonly url: string;
@@ -56,13 +57,13 @@ export const failureCodes: Readonly<Record<DeclineCode, FailureCode>> = {
 
 const nullable = Type.Union([Type.String(), Type.Null()]);
 const toldOperation = Type.Object({
-  kind: Type.Enum([...operationKinds]),
+  kind: choice(operationKinds),
   reference: Type.String(),
   charge_reference: nullable,
   amount: Type.Union([Type.Integer(), Type.Null()]),
   currency: nullable,
   last4: nullable,
-  status: Type.Enum(['approved', 'declined', 'rejected']),
+  status: choice(['approved', 'declined', 'rejected']),
   settled: Type.Boolean(),
   response_code: Type.String(),
   response_text: Type.String(),
