@@ -89,13 +89,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 /** Settings that cannot be right, and databases that cannot be used, are for the person at the keyboard to mend. */
-const ofTheSettings = new Set([
-  'ConfigurationError',
-  'UnusableDatabaseError',
-  'NewerDatabaseError',
-  'OlderDatabaseError',
-  'NotOwnerError',
-]);
+const ofTheSettings = new Set(['ConfigurationError', 'UnusableDatabaseError', 'MigrationError']);
 
 function messageOf(error: Error): string {
   // By their names, since what declares them is loaded only where it is needed.

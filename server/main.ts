@@ -1,7 +1,7 @@
 import { ConfigurationError, loadConfig } from './config.ts';
 import { UnusableDatabaseError } from './platform/database-error.ts';
 import { createLog } from './platform/log.ts';
-import { NewerDatabaseError, NotOwnerError } from './platform/migrations.ts';
+import { MigrationError } from './platform/migrations.ts';
 import { type Service, StartError, startService } from './service.ts';
 import { welcome } from './welcome.ts';
 
@@ -67,7 +67,7 @@ function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode
 }
 
 main().catch((error: unknown) => {
-  const kinds = [ConfigurationError, NewerDatabaseError, NotOwnerError, UnusableDatabaseError, StartError];
+  const kinds = [ConfigurationError, MigrationError, UnusableDatabaseError, StartError];
   const expected = kinds.some((kind) => error instanceof kind);
   fail(
     expected ? (error as Error).message : `The service could not start.\n${(error as Error).stack ?? String(error)}`,

@@ -660,7 +660,7 @@ CREATE TABLE team_members (
   email_key text NOT NULL,
   first_name text NOT NULL,
   last_name text NOT NULL,
-  phone_number text NOT NULL,
+  phone_number text,
   status text NOT NULL,
   role_id uuid NOT NULL,
   invitation_hash bytea,

@@ -66,3 +66,46 @@ export async function describeSchema(connectionString: string): Promise<string> 
 export async function recordedSchema(): Promise<string> {
   return readFile(schemaFile, 'utf8').catch(() => '');
 }
+
+/** Everything that a migration can make, in both schemas, one line each: for comparing two databases. */
+const catalogQuery = `
+  WITH ours AS (SELECT oid, nspname FROM pg_namespace WHERE nspname IN ('public', 'vault'))
+  SELECT format('schema %s %s', nspname, nspacl) AS line FROM ours JOIN pg_namespace USING (oid, nspname)
+  UNION ALL
+  SELECT format('%s %s.%s %s %s', c.relkind, o.nspname, c.relname, c.reloptions, c.relacl)
+  FROM pg_class c JOIN ours o ON o.oid = c.relnamespace WHERE c.relname !~ '^schema_migrations'
+  UNION ALL
+  SELECT format('column %s.%s %s %s %s null:%s default:%s %s %s', o.nspname, c.relname, row_number() OVER (PARTITION BY c.oid ORDER BY a.attnum),
+    a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attstorage, a.attacl)
+  FROM pg_class c JOIN ours o ON o.oid = c.relnamespace
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+  WHERE c.relkind IN ('r', 'p', 'v') AND c.relname <> 'schema_migrations'
+  UNION ALL
+  SELECT format('constraint %s %s %s %s', o.nspname, conrelid::regclass, conname, pg_get_constraintdef(k.oid))
+  FROM pg_constraint k JOIN ours o ON o.oid = k.connamespace
+  WHERE contype <> 'n' AND conrelid <> 'schema_migrations'::regclass
+  UNION ALL
+  SELECT format('index %s', indexdef) FROM pg_indexes
+  WHERE schemaname IN (SELECT nspname FROM ours) AND tablename <> 'schema_migrations'
+  UNION ALL
+  SELECT format('trigger %s', pg_get_triggerdef(oid)) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL
+  SELECT format('function %s %s', pg_get_functiondef(p.oid), p.proacl)
+  FROM pg_proc p JOIN ours o ON o.oid = p.pronamespace
+  UNION ALL
+  SELECT format('default rights %s %s %s', defaclnamespace::regnamespace, defaclobjtype, defaclacl) FROM pg_default_acl
+  UNION ALL
+  SELECT format('extension %s', extname) FROM pg_extension
+  ORDER BY line`;
+
+export async function describeCatalog(connectionString: string): Promise<string> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ line: string }>(catalogQuery);
+    return rows.map(({ line }) => line).join('\n');
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import { readReleases } from '../scripts/release.ts';
+import { type Migration, migrate, readMigrations, requireMigrated } from '../server/platform/migrations.ts';
+import { cloneDatabase, emptyDatabase, type TestDatabase } from './support/database.ts';
+import { describeCatalog } from './support/schema.ts';
+
+const releases = await readReleases();
+const migrations = await readMigrations();
+const databases: TestDatabase[] = [];
+let fresh: string;
+
+async function database(make: () => Promise<TestDatabase>): Promise<string> {
+  const made = await make();
+  databases.push(made);
+  return made.connectionString;
+}
+
+before(async () => {
+  fresh = await describeCatalog(await database(cloneDatabase));
+});
+
+after(async () => {
+  await Promise.all(databases.map((made) => made.drop()));
+});
+
+async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The table of migrations as 0.1.0 made it, without hashes. */
+const oldTable =
+  'CREATE TABLE schema_migrations (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)';
+
+/** A database as the release left it. */
+async function released(version: string): Promise<string> {
+  const url = await database(emptyDatabase);
+  const names = new Set<string>();
+  for (const [each, added] of Object.entries(releases)) {
+    for (const name of Object.keys(added)) names.add(name);
+    if (each === version) break;
+  }
+  await withClient(url, async (client) => {
+    await client.query(oldTable);
+    for (const { name, text } of migrations.filter((migration) => names.has(migration.name))) {
+      await client.query(text);
+      await client.query('INSERT INTO schema_migrations (name, run_on) VALUES ($1, now())', [name]);
+    }
+  });
+  return url;
+}
+
+const hashesOf = (url: string): Promise<Pick<Migration, 'name' | 'sha256'>[]> =>
+  withClient(
+    url,
+    async (client) => (await client.query('SELECT name, sha256 FROM schema_migrations ORDER BY name')).rows,
+  );
+
+const expectedHashes = migrations.map(({ name, sha256 }) => ({ name, sha256 }));
+
+describe('migrations', () => {
+  it('are never changed or taken away once they are released', () => {
+    const released = Object.entries(releases).flatMap(([version, added]) =>
+      Object.entries(added).map(([name, sha256]) => ({ version, name, sha256 })),
+    );
+    assert.ok(released.length >= 14);
+    for (const { version, name, sha256 } of released) {
+      const present = migrations.find((migration) => migration.name === name);
+      assert.equal(present?.sha256, sha256, `${name} is part of ${version}: keep its text, and write a new migration`);
+    }
+    const names = new Set(released.map(({ name }) => name));
+    const last = released.at(-1)?.name ?? '';
+    const between = migrations.filter(({ name }) => !names.has(name) && name < last);
+    assert.deepEqual(between, [], 'a new migration has a higher number than the released ones');
+  });
+
+  for (const version of Object.keys(releases)) {
+    it(`make of a database of ${version} the same schema as of an empty one`, async () => {
+      const url = await released(version);
+      await migrate(url);
+      assert.equal(await describeCatalog(url), fresh);
+      assert.deepEqual(await hashesOf(url), expectedHashes);
+    });
+  }
+
+  it('make the same schema of a database that ran an earlier text of 000009, with optional phone numbers', async () => {
+    const url = await released('0.1.0');
+    await withClient(url, (client) => client.query('ALTER TABLE team_members ALTER COLUMN phone_number DROP NOT NULL'));
+    await migrate(url);
+    assert.equal(await describeCatalog(url), fresh);
+  });
+
+  it('are recorded with their hashes, and run once when several processes start together', async () => {
+    const url = await database(emptyDatabase);
+    await Promise.all([migrate(url), migrate(url), migrate(url)]);
+    assert.deepEqual(await hashesOf(url), expectedHashes);
+    assert.equal(await describeCatalog(url), fresh);
+  });
+
+  it('stop a start when the database ran another text, and name what differs', async () => {
+    const url = await database(cloneDatabase);
+    const ours = migrations[8];
+    assert.ok(ours);
+    await withClient(url, (client) =>
+      client.query('UPDATE schema_migrations SET sha256 = $2 WHERE name = $1', [ours.name, 'f00d'.repeat(16)]),
+    );
+    for (const start of [migrate, requireMigrated]) {
+      await assert.rejects(start(url), (error: Error) => {
+        assert.match(error.message, /edited after this database ran them/);
+        assert.match(
+          error.message,
+          new RegExp(`000009_people: the database ran f00df00df00d, this program has ${ours.sha256.slice(0, 12)}`),
+        );
+        assert.doesNotMatch(error.message, /000008|000010/);
+        return true;
+      });
+    }
+  });
+
+  it('stop a start when the database misses one that comes before those it ran, or knows one that is newer', async () => {
+    const url = await database(cloneDatabase);
+    await withClient(url, (client) =>
+      client.query(`DELETE FROM schema_migrations WHERE name = '000014_secret_checks'`),
+    );
+    await assert.rejects(migrate(url), /without 000014_secret_checks, which comes before it/);
+    const newer = await database(cloneDatabase);
+    await withClient(newer, (client) =>
+      client.query(`INSERT INTO schema_migrations (name, run_on) VALUES ('999999_later', now())`),
+    );
+    await assert.rejects(migrate(newer), /newer version of this program \(999999_later\)/);
+  });
+
+  it('leave nothing behind when one of them fails', async () => {
+    const url = await database(emptyDatabase);
+    await withClient(url, (client) => client.query('CREATE TABLE orders (id int)'));
+    await assert.rejects(migrate(url), /"orders" already exists/);
+    const names = (await hashesOf(url)).map(({ name }) => name);
+    assert.deepEqual(names, ['000001_foundation', '000002_cards']);
+    await withClient(url, (client) => client.query('DROP TABLE orders'));
+    await migrate(url);
+    assert.equal(await describeCatalog(url), fresh);
+  });
+});
