@@ -23,18 +23,17 @@ export function slowDates(startMs: number, cycle: BillingCycle, count: number): 
     const date = new Date(ms);
     return (date.getUTCFullYear() - start.getUTCFullYear()) * 12 + date.getUTCMonth() - start.getUTCMonth();
   };
-  let firstMonths: number | undefined;
-  if (isAnchorDate(midnight)) firstMonths = cycle.interval_count;
-  const ends = (ms: number): boolean => {
-    const date = new Date(ms);
-    if (monthsSince(ms) !== cycle.interval_count) return monthsSince(ms) > cycle.interval_count;
-    return date.getUTCDate() > start.getUTCDate();
-  };
-  if (firstMonths === undefined) {
-    for (let ms = midnight + dayMs; !ends(ms); ms += dayMs) if (isAnchorDate(ms)) firstMonths = monthsSince(ms);
-  }
+  // A whole interval after the start: the same day of the month, or the last day of a shorter one.
+  let whole = midnight;
+  while (monthsSince(whole) < cycle.interval_count) whole += dayMs;
+  while (new Date(whole).getUTCDate() < start.getUTCDate() && new Date(whole + dayMs).getUTCDate() !== 1)
+    whole += dayMs;
+  // From there one day back and forth, two days back and forth, and so on, to the nearest anchor date.
+  let away = 0;
+  while (!isAnchorDate(whole - away) && !isAnchorDate(whole + away)) away += dayMs;
+  const first = isAnchorDate(whole - away) ? whole - away : whole + away;
   for (let ms = midnight + dayMs; found.length < count; ms += dayMs) {
-    const months = monthsSince(ms) - (firstMonths ?? 0);
+    const months = monthsSince(ms) - monthsSince(first);
     if (isAnchorDate(ms) && months >= 0 && months % cycle.interval_count === 0) found.push(ms + time);
   }
   return found;

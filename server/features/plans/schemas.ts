@@ -8,7 +8,9 @@ export const billingCycle = Type.Object(
     interval: choice(['day', 'month']),
     interval_count: Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax }),
     anchor_day: Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
-      description: 'The day of the month that is billed on, or the last one of a shorter month; days ignore it.',
+      description:
+        'The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date ' +
+        'nearest to start + interval. Day cadences ignore it.',
     }),
   },
   { title: 'BillingCycle', additionalProperties: false },

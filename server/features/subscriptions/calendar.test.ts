@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { slowDates } from '../../../tests/support/wall-calendar.ts';
-import { type BillingCycle, billingDate, firstDateAfter } from './calendar.ts';
+import { type BillingCycle, billingDate, firstDateAfter, monthsLater, shortestPeriodMs } from './calendar.ts';
 
 const month = (interval_count: number, anchor_day: BillingCycle['anchor_day'] = 'signup_date'): BillingCycle => ({
   interval: 'month',
@@ -28,13 +28,27 @@ describe('billing dates', () => {
     assert.deepEqual(dates('2028-02-29T00:00:00Z', month(12), 3), ['2028-02-29', '2029-02-28', '2030-02-28']);
   });
 
-  it('with an anchor: 15 Jan, monthly, on the 1st: 1 Feb first; every three months: 1 Apr first', () => {
-    assert.deepEqual(dates('2026-01-15T00:00:00Z', month(1, 1), 3), ['2026-01-15', '2026-02-01', '2026-03-01']);
-    assert.deepEqual(dates('2026-01-15T00:00:00Z', month(3, 1), 3), ['2026-01-15', '2026-04-01', '2026-07-01']);
-  });
-
-  it('with an anchor later in the month begin in the same month', () => {
-    assert.deepEqual(dates('2026-01-15T00:00:00Z', month(1, 20), 3), ['2026-01-15', '2026-01-20', '2026-02-20']);
+  it('with an anchor begin on the anchor date nearest to start + interval, the earlier of two equally near', () => {
+    for (const [start, cycle, first, second] of [
+      ['2026-01-15', month(1, 1), '2026-02-01', '2026-03-01'], // 14 days before 15 Feb, and 14 after it
+      ['2028-01-15', month(1, 1), '2028-02-01', '2028-03-01'],
+      ['2026-01-15', month(1, 16), '2026-02-16', '2026-03-16'],
+      ['2026-01-15', month(1, 14), '2026-02-14', '2026-03-14'],
+      ['2026-01-15', month(1, 20), '2026-02-20', '2026-03-20'],
+      ['2026-01-15', month(1, 31), '2026-02-28', '2026-03-31'],
+      ['2026-01-20', month(1, 1), '2026-03-01', '2026-04-01'],
+      ['2026-01-31', month(1, 1), '2026-03-01', '2026-04-01'],
+      ['2026-01-31', month(1, 15), '2026-02-15', '2026-03-15'],
+      ['2026-01-31', month(1), '2026-02-28', '2026-03-31'],
+      ['2026-02-15', month(1, 1), '2026-03-01', '2026-04-01'],
+      ['2026-12-31', month(1, 1), '2027-02-01', '2027-03-01'],
+      ['2026-01-15', month(3, 1), '2026-04-01', '2026-07-01'],
+      ['2026-01-20', month(3, 1), '2026-05-01', '2026-08-01'],
+      ['2026-01-15', month(12, 16), '2027-01-16', '2028-01-16'],
+    ] as const) {
+      const found = dates(`${start}T00:00:00Z`, cycle, 3);
+      assert.deepEqual(found, [start, first, second], `${start}, anchor ${cycle.anchor_day}`);
+    }
   });
 
   it('of a start on the last day of a short month, with the 31st as anchor, are a whole interval apart', () => {
@@ -64,6 +78,61 @@ const anyCycle: fc.Arbitrary<BillingCycle> = fc.oneof(
     anchor_day: fc.constant('signup_date' as const),
   }),
 );
+
+describe('every start of four years, every anchor, every interval of up to a year', () => {
+  const dayMs = 86_400_000;
+  const startDay = Date.UTC(2027, 0, 1, 9);
+  const anchors = Array.from({ length: 31 }, (_, index) => index + 1);
+  const starts = Array.from({ length: 1461 }, (_, index) => startDay + index * dayMs);
+
+  it('has a first period of 13 days at least, and one that is half a month off the interval at most', () => {
+    const shortest = new Map<number, number>();
+    for (const start of starts) {
+      for (let count = 1; count <= 12; count += 1) {
+        const wholeDays = (monthsLater(start, count) - start) / dayMs;
+        for (const anchor of anchors) {
+          const days = (billingDate(start, month(count, anchor), 1) - start) / dayMs;
+          if (Math.abs(days - wholeDays) > 16) assert.fail(`${days} days instead of ${wholeDays}, anchor ${anchor}`);
+          shortest.set(count, Math.min(shortest.get(count) ?? days, days));
+        }
+      }
+    }
+    assert.equal(shortest.get(1), 13);
+    for (const [count, days] of shortest)
+      assert.ok(days * dayMs >= shortestPeriodMs(month(count)), `${count}: ${days}`);
+  });
+
+  it('has no anchor date nearer to start + interval than the first renewal, and none as near before it', () => {
+    for (const start of starts) {
+      const whole = monthsLater(start, 1);
+      for (const anchor of anchors) {
+        const offset = billingDate(start, month(1, anchor), 1) - whole;
+        const isAnchorDate = (ms: number): boolean => {
+          const date = new Date(ms).getUTCDate();
+          return date === anchor || (date < anchor && new Date(ms + dayMs).getUTCDate() === 1);
+        };
+        const nearer = Math.abs(offset) - (offset > 0 ? 0 : dayMs);
+        for (let ms = whole - nearer; ms < whole + Math.abs(offset); ms += dayMs) {
+          if (isAnchorDate(ms)) assert.fail(`${new Date(start).toISOString()}, anchor ${anchor}`);
+        }
+      }
+    }
+  });
+
+  it('goes on by whole intervals on the anchor day, whatever the date before was', () => {
+    for (const start of starts.filter((_, index) => index % 7 === 0)) {
+      for (const anchor of anchors) {
+        const first = new Date(billingDate(start, month(1, anchor), 1));
+        for (const n of [2, 3, 13, 14]) {
+          const found = new Date(billingDate(start, month(1, anchor), n));
+          const lastDay = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + n, 0)).getUTCDate();
+          assert.equal(found.getUTCDate(), Math.min(anchor, lastDay));
+          assert.equal(found.getUTCMonth(), (first.getUTCMonth() + n - 1) % 12);
+        }
+      }
+    }
+  });
+});
 
 describe('any cadence', () => {
   it('has the dates of a wall calendar', () => {

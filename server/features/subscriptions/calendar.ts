@@ -43,20 +43,25 @@ export function monthsLater(ms: number, months: number): number {
 export function billingDate(startMs: number, cycle: BillingCycle, n: number): number {
   if (n === 0) return startMs;
   if (cycle.interval === 'day') return startMs + n * cycle.interval_count * dayMs;
-  const startDay = new Date(startMs).getUTCDate();
-  const anchor = cycle.anchor_day === 'signup_date' ? startDay : cycle.anchor_day;
-  const firstMonth = firstRenewalMonth(startMs, cycle.interval_count, startDay, anchor);
+  const anchor = cycle.anchor_day === 'signup_date' ? new Date(startMs).getUTCDate() : cycle.anchor_day;
+  const firstMonth = firstRenewalMonth(startMs, cycle.interval_count, anchor);
   return dayOfMonth(firstMonth + (n - 1) * cycle.interval_count, anchor, startMs);
 }
 
-/** The month of the last anchor date that is after the start and not after start + interval. */
-function firstRenewalMonth(startMs: number, months: number, startDay: number, anchor: number): number {
-  const startMonth = monthIndexOf(startMs);
-  // 28 February is the anchor date of an anchor on the 31st: such a start is a regular date itself.
-  if (Math.min(anchor, lastDayOf(startMonth)) === startDay) return startMonth + months;
-  const endMs = dayOfMonth(startMonth + months, startDay, startMs);
-  const endMonth = startMonth + months;
-  return dayOfMonth(endMonth, anchor, startMs) <= endMs ? endMonth : endMonth - 1;
+/**
+ * The month of the anchor date that is nearest to start + interval; of two equally near, the earlier. Every charge is
+ * full, so the first renewal must not follow the start by a few days: monthly, 13 days is the least this rule gives.
+ */
+function firstRenewalMonth(startMs: number, months: number, anchor: number): number {
+  const wholeMs = monthsLater(startMs, months);
+  const distanceMs = (month: number): number => Math.abs(dayOfMonth(month, anchor, startMs) - wholeMs);
+  const month = monthIndexOf(wholeMs);
+  return [month - 1, month, month + 1].reduce((best, other) => (distanceMs(other) < distanceMs(best) ? other : best));
+}
+
+/** About half an interval: no change of the cadence brings a full charge sooner than this after the one before. */
+export function shortestPeriodMs({ interval, interval_count }: BillingCycle): number {
+  return interval_count * dayMs * (interval === 'day' ? 0.5 : 13);
 }
 
 /** The number of the first date that is later than a moment. */

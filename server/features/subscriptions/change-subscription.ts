@@ -2,10 +2,11 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import type { Database } from '../../platform/database.ts';
+import { idTimeMs } from '../../platform/ids.ts';
 import { concludeRedemptions } from '../coupons/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
-import { forgetRetry } from '../orders/service.ts';
+import { findOrder, forgetRetry } from '../orders/service.ts';
 import { canceled, paused, resumed } from './after-charge.ts';
 import { changed, recordChanges } from './billing.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
@@ -17,7 +18,7 @@ import {
   lockSubscriptions,
   lockSubscriptionsOf,
 } from './queries.ts';
-import { cycleOf, firstRegularDateAfter, regularDate, withNextDue } from './schedule.ts';
+import { cycleOf, withCadence } from './schedule.ts';
 import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import { modifiable } from './transitions.ts';
@@ -102,9 +103,9 @@ export async function changeSubscription(
     }
     if (input.description !== undefined) to.description = input.description;
     to = { ...to, ...shippingFor(customer, input), metadata: mergeMetadata(row.metadata, input.metadata) };
-    const recadenced = input.billing_cycle ? withCadence(to, input.billing_cycle, nowMs) : to;
-    const billing = JSON.stringify(cycleOf(recadenced)) !== JSON.stringify(cycleOf(row));
-    if (billing) to = recadenced;
+    const cycle = input.billing_cycle && mergeCadence(cycleOf(row), input.billing_cycle, cycleOf(row).anchor_day);
+    const billing = cycle !== undefined && JSON.stringify(cycle) !== JSON.stringify(cycleOf(row));
+    if (billing) to = withCadence(to, cycle, nowMs, await lastChargeMs(transaction, row));
 
     const types: EventType[] = [
       'subscription.updated',
@@ -123,27 +124,14 @@ function notModifiable({ status }: SubscriptionRow): ApiError {
   return new ApiError('subscription_not_modifiable', message);
 }
 
-/** From the current period on. Nothing is charged now; the next date is the first of the new cadence that is to come. */
-function withCadence(
-  row: SubscriptionRow,
-  input: NonNullable<SubscriptionUpdate['billing_cycle']>,
-  nowMs: number,
-): SubscriptionRow {
-  const cycle = mergeCadence(cycleOf(row), input, cycleOf(row).anchor_day);
-  const changedCycle = {
-    interval: cycle.interval,
-    interval_count: cycle.interval_count,
-    anchor_day: cycle.anchor_day === 'signup_date' ? null : cycle.anchor_day,
-  };
-  const begun = row.current_period_start;
-  if (!begun) return { ...row, ...changedCycle };
-  const rebased = { ...row, ...changedCycle, base_at: begun };
-  const next_number = firstRegularDateAfter(rebased, nowMs);
-  const moved = { ...rebased, next_number };
-  const current_period_end = new Date(regularDate(moved, next_number));
-  // A charge that is under way says itself when the next is due, and a paused one is due to nobody.
-  const dated = { ...moved, current_period_end };
-  return row.due_at === null ? dated : withNextDue(dated);
+/** When the latest order was charged, or is being charged; undefined where it cost nothing or there is none. */
+async function lastChargeMs(
+  db: Database,
+  { company_id, latest_order_id }: SubscriptionRow,
+): Promise<number | undefined> {
+  const state = latest_order_id ? await findOrder(db, company_id, latest_order_id) : undefined;
+  const sale = state?.transactions.findLast(({ type, status }) => type === 'sale' && status !== 'failed');
+  return sale && idTimeMs(sale.id);
 }
 
 /** For operators: the API calls are not there yet. */

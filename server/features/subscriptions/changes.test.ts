@@ -259,20 +259,55 @@ describe('PATCH /v1/subscriptions/{id}', () => {
     assert.deepEqual(dates.slice(1), [next, later(next, 7 * dayMs)]);
   });
 
-  it('of the anchor alone: the last anchor date not after period start + interval that is still to come', async () => {
+  it('of the anchor alone: the next date is as far from the period start as a first renewal from a start', async () => {
     const at = await scene();
     await moveTo(service, at.key, '2029-01-15T10:00:00.000Z');
     const { id } = await created(service, at);
+    const tomorrow = await changed(at, id, { billing_cycle: { anchor_day: 16 } });
+    assert.equal(day(tomorrow.next_billing_at), '2029-02-16', 'not the next day');
     const body = await changed(at, id, { billing_cycle: { anchor_day: 1 } });
     assert.deepEqual(body.billing_cycle, { interval: 'month', interval_count: 1, anchor_day: 1 });
     assert.equal(day(body.next_billing_at), '2029-02-01');
-    assert.deepEqual((await eventTypes(service, id)).slice(1), [
+    assert.deepEqual((await eventTypes(service, id)).slice(-2), [
       'subscription.updated',
       'subscription.billing.updated',
     ]);
     await moveTo(service, at.key, '2029-03-02T10:00:00.000Z');
     const dates = (await ordersOf(service, at)).map(({ created_at }) => day(created_at));
     assert.deepEqual(dates, ['2029-01-15', '2029-02-01', '2029-03-01']);
+  });
+
+  it('from yearly to monthly in month 8: the next date is the next month’s, which is long after the last charge', async () => {
+    const at = await scene({ billing_cycle: { interval: 'month', interval_count: 12, anchor_day: 'signup_date' } });
+    await moveTo(service, at.key, '2029-01-15T10:00:00.000Z');
+    const { id } = await created(service, at);
+    await moveTo(service, at.key, '2029-08-20T10:00:00.000Z');
+    const body = await changed(at, id, { billing_cycle: { interval_count: 1 } });
+    assert.equal(day(body.next_billing_at), '2029-09-15');
+  });
+
+  it('after a renewal that was paid late: no date follows that payment within 13 days', async () => {
+    const at = await scene({}, cards.declinesAfterFirst);
+    await moveTo(service, at.key, '2029-01-01T10:00:00.000Z');
+    const { id } = await created(service, at);
+    await moveTo(service, at.key, '2029-02-06T12:00:00.000Z');
+    await addCard(service, at, cards.good, { update_subscriptions: true });
+    await moveTo(service, at.key, '2029-02-07T12:00:00.000Z');
+    const paid = await readSubscription(service, id, at);
+    assert.deepEqual(
+      [paid.status, day(paid.current_period_start), day(paid.next_billing_at)],
+      ['active', '2029-02-01', '2029-03-01'],
+    );
+    // Counted from 1 Feb alone it would be 16 Feb, ten days after the payment.
+    const body = await changed(at, id, { billing_cycle: { anchor_day: 16 } });
+    assert.equal(day(body.next_billing_at), '2029-03-16');
+    const planned = (await get(at, `/v1/subscriptions/${id}/upcoming?count=2`)).body.data;
+    await moveTo(service, at.key, '2029-04-17T00:00:00.000Z');
+    const billed = (await ordersOf(service, at)).slice(2).map(({ created_at }) => created_at);
+    assert.deepEqual(
+      billed,
+      planned.map(({ date }: { date: string }) => date),
+    );
   });
 
   it('of the interval keeps the sign-up day: 31 Jan, 28 Feb, then every two months is 30 Apr', async () => {

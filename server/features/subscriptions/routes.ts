@@ -130,8 +130,8 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       operationId: 'updateSubscription',
       summary: 'Change a subscription',
       description:
-        'Only while it is `active` or `paused`. A change of `billing_cycle` charges nothing now: the next date is the ' +
-        'first of the new cadence, counted from the current period, that is still to come.',
+        'Only while it is `active` or `paused`. A change of `billing_cycle` charges nothing now. Dates follow from the ' +
+        'start of the current period as from a new start, and the next is the first that is still to come.',
       body: subscriptionUpdate,
       bodyExample: { billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 } },
       success: one,

@@ -20,6 +20,7 @@ import { assertInvalid, assertRefused, eventTypes, readOrder } from '../../../te
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { advance, readSubscription } from '../../../tests/support/subscriptions.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
+import { previewBills } from './service.ts';
 
 /** When a subscription starts, is billed and ends, and how that is previewed. */
 
@@ -172,19 +173,52 @@ describe('billing_cycle', () => {
     assert.partialDeepStrictEqual(await readSubscription(service, id, at), { status: 'active', completed_cycles: 5 });
   });
 
-  it('with an anchor other than the start day: 15 Jan, month/1 on the 1st is 1 Feb first, month/3 is 1 Apr', async () => {
+  it('with an anchor other than the start day begins at the nearest such day to start + interval', async () => {
     const at = await scene();
     await moveTo(service, at.key, '2029-01-15T10:00:00.000Z');
-    const monthly = await created(service, at, {
-      billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 },
-    });
-    assert.equal(day(monthly.next_billing_at), '2029-02-01');
-    assert.equal(monthly.next_billing_at.slice(10), monthly.current_period_start.slice(10), 'at the time of the start');
-    const quarterly = await created(service, at, {
-      billing_cycle: { interval: 'month', interval_count: 3, anchor_day: 1 },
-    });
-    assert.equal(day(quarterly.next_billing_at), '2029-04-01');
-    assert.equal((await readOrder(service, monthly.latest_order_id, at)).total, 1900, 'no proration');
+    for (const [interval_count, anchor_day, first] of [
+      [1, 1, '2029-02-01'],
+      [1, 16, '2029-02-16'],
+      [1, 14, '2029-02-14'],
+      [3, 1, '2029-04-01'],
+    ] as const) {
+      const billing_cycle = { interval: 'month', interval_count, anchor_day };
+      const body = await created(service, at, { billing_cycle });
+      assert.equal(day(body.next_billing_at), first);
+      assert.equal(body.next_billing_at.slice(10), body.current_period_start.slice(10), 'at the time of the start');
+      assert.equal((await readOrder(service, body.latest_order_id, at)).total, 1900, 'no proration');
+    }
+    await moveTo(service, at.key, '2029-01-20T10:00:00.000Z');
+    const billing_cycle = { interval: 'month', interval_count: 1, anchor_day: 1 };
+    assert.equal(day((await created(service, at, { billing_cycle })).next_billing_at), '2029-03-01');
+  });
+
+  it('with any anchor bills what `upcoming` and the preview of the plan said, each period of 13 days or more', async () => {
+    const at = await scene();
+    await moveTo(service, at.key, '2028-01-29T10:00:00.000Z');
+    const subscribed = new Map<string, Reply['body'][]>();
+    for (const anchor_day of [1, 12, 15, 28, 29, 30, 31]) {
+      const billing_cycle = { interval: 'month' as const, interval_count: anchor_day === 12 ? 2 : 1, anchor_day };
+      const { id, created_at } = await created(service, at, { billing_cycle });
+      const planned = await upcoming(at, id, 3);
+      subscribed.set(id, planned);
+      const previewed = previewBills({ billing_cycle, amount: 1900 }, Date.parse(created_at), 4);
+      assert.deepEqual(
+        previewed.slice(1).map((bill) => bill.at),
+        planned.map(({ date }) => date),
+      );
+      const dates = [created_at, ...planned.map(({ date }) => date)].map((date) => Date.parse(date));
+      for (const [index, date] of dates.slice(1).entries()) assert.ok(date - (dates[index] ?? 0) >= 13 * dayMs);
+    }
+    await moveTo(service, at.key, '2028-08-13T00:00:00.000Z');
+    const orders = await ordersOf(service, at);
+    for (const [id, planned] of subscribed) {
+      const billed = orders.filter(({ subscription_id }) => subscription_id === id).slice(1, 4);
+      assert.deepEqual(
+        billed.map(({ created_at }) => created_at),
+        planned.map(({ date }) => date),
+      );
+    }
   });
 });
 

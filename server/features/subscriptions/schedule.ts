@@ -1,4 +1,4 @@
-import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth } from './calendar.ts';
+import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth, shortestPeriodMs } from './calendar.ts';
 import { coversCycle, discountOf, termsOf } from '../coupons/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
@@ -108,4 +108,32 @@ export function withPassedDatesLeftOut(row: SubscriptionRow, nowMs: number): Sub
 export function withNextDue(row: SubscriptionRow): SubscriptionRow {
   const next = nextCharge(row);
   return { ...row, due_at: next ? new Date(next.atMs) : (row.current_period_end ?? row.start_at) };
+}
+
+/**
+ * Dates follow from the start of the current period as from a new start. Nothing is charged now; the next date is the first
+ * of them that is still to come. A renewal may have been paid days after its date, and a date that would follow that
+ * payment within half an interval is left out too.
+ */
+export function withCadence(
+  row: SubscriptionRow,
+  cycle: BillingCycle,
+  nowMs: number,
+  chargedMs: number | undefined,
+): SubscriptionRow {
+  const changedCycle = {
+    interval: cycle.interval,
+    interval_count: cycle.interval_count,
+    anchor_day: cycle.anchor_day === 'signup_date' ? null : cycle.anchor_day,
+  };
+  const begun = row.current_period_start;
+  if (!begun) return { ...row, ...changedCycle };
+  const rebased = { ...row, ...changedCycle, base_at: begun };
+  const soonestMs = chargedMs === undefined ? nowMs : Math.max(nowMs, chargedMs + shortestPeriodMs(cycle) - 1);
+  const next_number = firstRegularDateAfter(rebased, soonestMs);
+  const moved = { ...rebased, next_number };
+  const current_period_end = new Date(regularDate(moved, next_number));
+  // A charge that is under way sets the next due time when it ends, and a paused subscription has none.
+  const dated = { ...moved, current_period_end };
+  return row.due_at === null ? dated : withNextDue(dated);
 }

@@ -13,7 +13,7 @@ const cadence = Type.Object(
   {
     interval: Type.Optional(choice(['day', 'month'])),
     interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
-    anchor_day: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')])),
+    anchor_day: Type.Optional(billingCycle.properties.anchor_day),
   },
   {
     additionalProperties: false,

@@ -121,7 +121,7 @@ export interface Shipping {
 export interface BillingCycle {
   interval: 'day' | 'month';
   interval_count: number;
-  /** The day of the month that is billed on, or the last one of a shorter month; days ignore it. */
+  /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
   anchor_day: number | 'signup_date';
 }
 

@@ -11,6 +11,7 @@ export interface SubscriptionCreate {
   billing_cycle?: {
     interval?: 'day' | 'month' | undefined;
     interval_count?: number | undefined;
+    /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
     anchor_day?: number | 'signup_date' | undefined;
   } | undefined;
   billing_cycles?: number | null | undefined;
@@ -108,6 +109,7 @@ export interface SubscriptionUpdate {
   billing_cycle?: {
     interval?: 'day' | 'month' | undefined;
     interval_count?: number | undefined;
+    /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
     anchor_day?: number | 'signup_date' | undefined;
   } | undefined;
   description?: string | null | undefined;
