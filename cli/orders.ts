@@ -1,6 +1,8 @@
 import { ApiError } from '../server/errors.ts';
+import type { Order } from '../server/features/orders/schemas.ts';
 import { openOrders } from '../server/features/orders/service.ts';
 import { subscriptionBilling } from '../server/features/subscriptions/service.ts';
+import { withoutKey } from '../server/http/phases.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
@@ -12,7 +14,7 @@ import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { tell } from './told.ts';
 
-/** `orders void ID`: takes back a charge that has not settled. */
+/** `orders void ID`: voids a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Say what to do: orders void ID.');
   return withDatabase(async (connected) => {
@@ -26,7 +28,9 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
         const requestId = newRequestId();
         const told = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };
         const tellFirst = (inner: Queryable): Promise<void> => tell(inner, company, told);
-        const order = await orders.void({ db, company, nowMs, requestId, tellFirst }, id.toLowerCase());
+        const context = { db, company, nowMs, requestId, tellFirst };
+        const { body } = await orders.void(context, id.toLowerCase(), withoutKey);
+        const order = JSON.parse(body) as Order;
         return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} is voided.\n`;
       } catch (error) {
         throw error instanceof ApiError ? new CommandError(error.message) : error;

@@ -753,6 +753,19 @@ CREATE TABLE users (
   CONSTRAINT users_reset UNIQUE (reset_hash)
 );
 
+CREATE TABLE voids (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  approved boolean NOT NULL,
+  failure_reason text,
+  recorded_at timestamp with time zone NOT NULL,
+  CONSTRAINT voids_check CHECK ((approved = (failure_reason IS NULL))),
+  CONSTRAINT voids_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT voids_pkey PRIMARY KEY (company_id, id)
+);
+CREATE UNIQUE INDEX voids_one_approved ON public.voids USING btree (company_id, order_id) WHERE approved;
+
 CREATE TABLE webhook_deliveries (
   company_id uuid NOT NULL,
   endpoint_id uuid NOT NULL,

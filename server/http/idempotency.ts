@@ -105,7 +105,8 @@ const claimStatement = `
   FROM (SELECT $1::uuid AS company_id, $2::text AS key) wanted
   LEFT JOIN idempotency_keys k USING (company_id, key)`;
 
-// An expired row is replaced; one that is not makes the statement touch nothing, and the caller looks again.
+// An expired row is replaced, and one that this very request claimed is answered; any other makes the statement touch
+// nothing, and the caller looks again.
 const storeStatement = `
   INSERT INTO idempotency_keys AS k
     (company_id, key, method, path, field_hashes, request_id, status, api_version, body, expires_at)
@@ -114,10 +115,10 @@ const storeStatement = `
     method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
     request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
     body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
-  WHERE k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen})
+  WHERE (k.status IS NULL AND k.request_id = $6) OR (k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen}))
   RETURNING 1`;
 
-class AnsweredElsewhere extends Error {}
+export class AnsweredElsewhere extends Error {}
 
 async function findAnswer(transaction: Database, request: KeyedRequest): Promise<Answer | undefined> {
   const [row] = await transaction.query<StoredRow>(claimStatement, [
@@ -139,11 +140,11 @@ export function inProgress(): ApiError {
   return new ApiError('request_in_progress', message, { headers: { 'Retry-After': '1' } });
 }
 
-function storedAnswer({ status, body, api_version }: KeyRow): Answer | undefined {
+export function storedAnswer({ status, body, api_version }: KeyRow): Answer | undefined {
   return status === null || body === null ? undefined : { status, body, apiVersion: api_version };
 }
 
-function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
+export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
   const difference = describeDifference(row, request);
   if (!difference) return;
   throw new ApiError(
@@ -160,7 +161,7 @@ function describeDifference(row: KeyRow, request: KeyedRequest): string | undefi
   return differing.length > 0 ? `these fields differ: ${differing.join(', ')}` : undefined;
 }
 
-async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
+export async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
   const expiresAt = keyExpiry(request);
   const rows = await db.query(storeStatement, [
     request.companyId,
@@ -182,7 +183,7 @@ export function keyExpiry(request: KeyedRequest): Date {
   return new Date(request.nowMs + limits.idempotencyKeyHours * 3_600_000);
 }
 
-const attempts = 3;
+export const attempts = 3;
 
 interface Execution {
   /** What must happen before the transaction, because it takes long or calls others. Not done for a replay. */
@@ -235,139 +236,6 @@ async function attemptOnce(
     await store(db, request, answer);
     return { ...answer, replayed: false };
   }
-}
-
-/**
- * Work that leaves the database on its way, such as a charge: the key is claimed together with the intent, stands for the
- * operation while it runs, and gets its answer when the outcome is known. Repeating it continues that operation.
- */
-export interface PhasedRequest {
-  readonly key: KeyedRequest | undefined;
-  /** In the version of the first request, where that was another. */
-  readonly answer: (result: unknown, apiVersion?: string) => Answer;
-  readonly refusal: (error: unknown) => Answer | undefined;
-  /** Called when it was begun, and nobody knows yet how it ends. */
-  readonly inDoubt?: () => void;
-}
-
-export interface Phases {
-  /** Where the key is read along with other things. `result` is an answer that is kept elsewhere. */
-  readonly find?: (request: KeyedRequest) => Promise<FoundKey>;
-  /** Does the work, having claimed the key together with its intent. Undefined: another request has the key by now. */
-  readonly begin: () => Promise<unknown>;
-  /** Continues an operation. Undefined: it never came about, and the key is free again. */
-  readonly resume: (operationId: string) => Promise<unknown>;
-  /** Whether the answer is kept under the key, rather than elsewhere. */
-  readonly keepAnswer: boolean;
-}
-
-interface FoundKey {
-  readonly row: KeyRow | undefined;
-  readonly result?: unknown;
-}
-const noKey: FoundKey = { row: undefined };
-
-type Answered = Answer & { readonly replayed: boolean };
-
-export async function runPhased(db: Database, request: PhasedRequest, phases: Phases): Promise<Answered> {
-  for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const answered = await attemptPhased(db, request, phases);
-    if (answered) return answered;
-  }
-  throw inProgress();
-}
-
-async function attemptPhased(
-  db: Database,
-  { key, answer, refusal, inDoubt }: PhasedRequest,
-  { find, begin, resume, keepAnswer }: Phases,
-): Promise<Answered | undefined> {
-  const { row, result: keptResult } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
-  if (key && row && row.method !== null) {
-    // One that stands for an operation does not expire before that is over.
-    if (row.expired) {
-      await forgetKey(db, key, row);
-      return undefined;
-    }
-    checkSameRequest(row, key);
-    const finished = storedAnswer(row) ?? (keptResult === undefined ? undefined : answer(keptResult, row.api_version));
-    if (finished) return { ...finished, replayed: true };
-    const result = row.operation_id === null ? undefined : await resume(row.operation_id);
-    if (result === undefined) {
-      await forgetKey(db, key, row);
-      return undefined;
-    }
-    return { ...(await finish(result, row.api_version)), replayed: true };
-  }
-  try {
-    const result = await begin();
-    return result === undefined ? undefined : await finish(result);
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'gateway_error') inDoubt?.();
-    const decided = key && refusal(error);
-    if (!decided) throw error;
-    try {
-      await store(db, key, decided);
-    } catch (failure) {
-      if (failure instanceof AnsweredElsewhere) return undefined;
-      throw failure;
-    }
-    return { ...decided, replayed: false };
-  }
-
-  async function finish(result: unknown, apiVersion?: string): Promise<Answered> {
-    const finished = answer(result, apiVersion);
-    // Of several that continue one operation at once, the first decides what the answer is, for good.
-    const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
-    return { ...((kept?.row && storedAnswer(kept.row)) ?? finished), replayed: false };
-  }
-}
-
-async function readKey(db: Database, request: KeyedRequest): Promise<FoundKey> {
-  const [row] = await db.query<KeyRow>(
-    `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
-    [request.companyId, request.key, new Date(request.nowMs)],
-  );
-  return { row };
-}
-
-/** In the transaction that records the intent. False when the key is taken. */
-export async function claimKey(transaction: Database, request: KeyedRequest, operationId: string): Promise<boolean> {
-  const rows = await transaction.query(
-    `INSERT INTO idempotency_keys
-       (company_id, key, method, path, field_hashes, request_id, api_version, operation_id, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING 1`,
-    [
-      request.companyId,
-      request.key,
-      request.method,
-      request.path,
-      JSON.stringify(request.fieldHashes),
-      request.requestId,
-      request.apiVersion,
-      operationId,
-      keyExpiry(request),
-    ],
-  );
-  return rows.length === 1;
-}
-
-async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
-  const rows = await db.query(
-    `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
-     WHERE company_id = $1 AND key = $2 AND status IS NULL RETURNING 1`,
-    [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
-  );
-  return rows.length === 1;
-}
-
-/** Only as it was found: by now another request may have claimed it anew. */
-async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
-  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
-    request.companyId,
-    request.key,
-    found.request_id,
-  ]);
 }
 
 /**

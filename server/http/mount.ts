@@ -316,10 +316,10 @@ async function execute(
     nowMs,
     ...(route.secretAnswer && { seal: answerSeal(dependencies.answerKey, company.id) }),
   };
-  const refusal = (error: unknown): Answer | undefined => {
+  const refusal = (error: unknown, version = apiVersion): Answer | undefined => {
     if (!(error instanceof ApiError) || !error.stored) return undefined;
-    const rendered = renderError(apiVersion, route, error);
-    return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion };
+    const rendered = renderError(version, route, error);
+    return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion: version };
   };
   let given: unknown;
   const answerWith = (result: unknown, version = apiVersion): Answer => {
@@ -327,7 +327,7 @@ async function execute(
     return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
   };
   const tell = (result?: unknown): void => {
-    if (entry) dependencies.audit.write(concerning(entry, result));
+    if (entry && !told) dependencies.audit.write(concerning(entry, result));
   };
   const phases = { key: key || undefined, answer: answerWith, refusal, inDoubt: tell };
   let answer: Answer & { replayed: boolean };
@@ -345,7 +345,8 @@ async function execute(
       refusal,
     );
   }
-  if (!answer.replayed && !told && (!atOnce || route.phased)) tell(given);
+  // A refusal changed nothing, and is no entry.
+  if (given !== undefined && !answer.replayed && (!atOnce || route.phased)) tell(given);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
     reply.header('SVC-Version', answer.apiVersion);

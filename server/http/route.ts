@@ -2,7 +2,8 @@ import type { Static, TSchema } from 'typebox';
 import type { ApiErrorCode } from '../errors.ts';
 import type { Database, Queryable } from '../platform/database.ts';
 import type { Company } from '../features/companies/service.ts';
-import type { Answer, PhasedRequest } from './idempotency.ts';
+import type { Answer } from './idempotency.ts';
+import type { PhasedRequest } from './phases.ts';
 import type { Caller } from './caller.ts';
 import type { MemberPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
@@ -125,6 +126,28 @@ export function definePhased<Body extends TSchema = never>(route: TypedPhased<Bo
     throw new Error(`${route.operationId} runs in phases`);
   };
   return { ...route, handle } as unknown as Route;
+}
+
+type TypedEffect<Body extends TSchema, Result> = Omit<RouteBase, 'list'> & {
+  readonly body?: Body;
+  readonly clockAfter?: (result: Result) => number;
+  readonly effect: (request: RouteRequest<Static<Body>, undefined>) => Promise<Result>;
+};
+
+/**
+ * For work that calls others and can be no part of a transaction: its answer is stored under the idempotency key when it is
+ * over. If the process dies before, or the key is repeated meanwhile, the work is done again, so it must not move money or cards;
+ * what does runs in phases.
+ */
+export function defineEffect<Body extends TSchema = never, Result = unknown>({
+  effect,
+  ...route
+}: TypedEffect<Body, Result>): Route {
+  return {
+    ...route,
+    prepare: effect,
+    handle: async ({ prepared }: { prepared: Result }) => prepared,
+  } as unknown as Route;
 }
 
 /** Ties the handler's types to the declaration; at run time it is the declaration itself. */

@@ -21,8 +21,10 @@ export const failpoints = [
   'renewal.after_intent',
   'renewal.after_processor',
   'renewal.after_settle',
+  'void.before_intent',
   'void.after_intent',
   'void.after_processor',
+  'void.after_record',
   'recovery.after_lookup',
 ] as const;
 

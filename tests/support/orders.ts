@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Order } from '../../server/features/orders/schemas.ts';
+import { withoutKey } from '../../server/http/phases.ts';
 import type { RequestContext } from '../../server/http/route.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import {
@@ -128,6 +130,12 @@ export async function checkAllOpen(service: TestService): Promise<void> {
 /** As the dashboard will ask for what has no API call. */
 export function contextOf(service: TestService, company = service.company): RequestContext {
   return { requestId: 'req_test', company, nowMs: service.clock.nowMs(), db: service.db };
+}
+
+/** As the command line asks for it: without an idempotency key. */
+export async function voidOrder(service: TestService, id: string, context = contextOf(service)): Promise<Order> {
+  const { body } = await service.orders.void(context, id, withoutKey);
+  return JSON.parse(body) as Order;
 }
 
 export async function countOf(service: TestService, table: string, where: string, values: unknown[]): Promise<number> {

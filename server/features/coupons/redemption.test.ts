@@ -16,7 +16,6 @@ import {
   assertRefused,
   capture,
   checkAllOpen,
-  contextOf,
   createProduct,
   declinedOutcome,
   eventsOf,
@@ -30,6 +29,7 @@ import {
   type Shop,
   startFaultyService,
   unknownOutcome,
+  voidOrder,
 } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 
@@ -382,7 +382,7 @@ describe('what comes later', () => {
     const [whole, part, voided, disputed] = orders.map(({ id }) => id as string);
     assert.equal((await refund(service, whole ?? '')).body.status, 'refunded');
     assert.equal((await refund(service, part ?? '', 10)).body.status, 'partially_refunded');
-    assert.equal((await service.orders.void(contextOf(service), voided ?? '')).status, 'voided');
+    assert.equal((await voidOrder(service, voided ?? '')).status, 'voided');
     const raised = await service.call('POST', `/v1/sandbox/orders/${disputed}/chargeback`);
     assert.equal(raised.body.status, 'chargeback', raised.text);
     await checkAllOpen(service);

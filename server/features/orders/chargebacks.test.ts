@@ -6,7 +6,6 @@ import {
   approvedOutcome,
   assertRefused,
   checkAllOpen,
-  contextOf,
   countOf,
   declinedOutcome,
   eventsOf,
@@ -21,6 +20,7 @@ import {
   startFaultyService,
   succeeded,
   unknownOutcome,
+  voidOrder,
 } from '../../../tests/support/orders.ts';
 import type { CallOptions, Reply, TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
@@ -220,7 +220,7 @@ describe('POST /v1/sandbox/orders/{id}/chargeback/resolve', () => {
       assertRefused(await dispute(id), 422, 'invalid_state_transition');
       assertRefused(await refund(service, id), 422, 'invalid_state_transition');
       assertRefused(await retry(service, id), 400, 'invalid_state_transition');
-      await assert.rejects(service.orders.void(contextOf(service), id), { code: 'invalid_state_transition' });
+      await assert.rejects(voidOrder(service, id), { code: 'invalid_state_transition' });
       assert.deepEqual(await readOrder(service, id), final);
     });
   }
@@ -281,7 +281,7 @@ describe('a refund under way when the chargeback comes', () => {
 describe('voiding a charge that has not settled', () => {
   it('succeeded → voided, the sale voided, order.voided; nothing can be refunded or retried then', async () => {
     const { id } = await succeeded(service, shop);
-    const voided = await service.orders.void(contextOf(service), id);
+    const voided = await voidOrder(service, id);
     assert.equal(voided.status, 'voided');
     const order = await readOrder(service, id);
     assert.deepEqual(order, JSON.parse(JSON.stringify(voided)));
@@ -290,7 +290,7 @@ describe('voiding a charge that has not settled', () => {
     assertRefused(await refund(service, id), 422, 'invalid_state_transition');
     assertRefused(await retry(service, id), 400, 'invalid_state_transition');
     assertRefused(await dispute(id), 422, 'invalid_state_transition');
-    await assert.rejects(service.orders.void(contextOf(service), id), { code: 'invalid_state_transition' });
+    await assert.rejects(voidOrder(service, id), { code: 'invalid_state_transition' });
     assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 0);
   });
 
@@ -299,25 +299,25 @@ describe('voiding a charge that has not settled', () => {
     const { id } = await succeeded(service, shop);
     await refund(service, id, 100);
     for (const target of [failed.body.id, id]) {
-      await assert.rejects(service.orders.void(contextOf(service), target), {
+      await assert.rejects(voidOrder(service, target), {
         code: 'invalid_state_transition',
         status: 422,
       });
     }
-    await assert.rejects(service.orders.void(contextOf(service), randomUUID()), { code: 'resource_not_found' });
+    await assert.rejects(voidOrder(service, randomUUID()), { code: 'resource_not_found' });
     const merchant = await service.createMerchant();
     const theirs = await succeeded(service, await openShop(service, approvedCard, { key: merchant.key }), {
       key: merchant.key,
     });
-    await assert.rejects(service.orders.void(contextOf(service), theirs.id), { code: 'resource_not_found' });
+    await assert.rejects(voidOrder(service, theirs.id), { code: 'resource_not_found' });
   });
 
   it('that the processor refuses changes nothing', async () => {
     const paid = await succeeded(service, shop);
     faults.void = declinedOutcome;
-    await assert.rejects(service.orders.void(contextOf(service), paid.id), { code: 'invalid_state_transition' });
+    await assert.rejects(voidOrder(service, paid.id), { code: 'invalid_state_transition' });
     faults.void = async () => ({ outcome: 'not_sent', reason: 'down' });
-    await assert.rejects(service.orders.void(contextOf(service), paid.id), { code: 'gateway_error' });
+    await assert.rejects(voidOrder(service, paid.id), { code: 'gateway_error' });
     assert.deepEqual(await readOrder(service, paid.id), paid);
     assert.equal((await refund(service, paid.id)).body.status, 'refunded');
   });
@@ -325,7 +325,7 @@ describe('voiding a charge that has not settled', () => {
   it('in doubt holds up refunds until recovery knows, is no transaction of its own, and then stands', async () => {
     const { id } = await succeeded(service, shop);
     faults.void = unknownOutcome;
-    await assert.rejects(service.orders.void(contextOf(service), id), { code: 'gateway_error' });
+    await assert.rejects(voidOrder(service, id), { code: 'gateway_error' });
     assertRefused(await refund(service, id), 409, 'resource_in_use');
     assert.equal((await readOrder(service, id)).transactions.length, 1);
     await checkAllOpen(service);
@@ -337,7 +337,7 @@ describe('voiding a charge that has not settled', () => {
   it('in doubt that never arrived leaves the order succeeded', async () => {
     const { id } = await succeeded(service, shop);
     faults.void = unknownOutcome;
-    await assert.rejects(service.orders.void(contextOf(service), id));
+    await assert.rejects(voidOrder(service, id));
     faults.lookup = async () => ({ outcome: 'not_found' });
     await checkAllOpen(service);
     assert.equal((await readOrder(service, id)).status, 'succeeded');
@@ -346,7 +346,7 @@ describe('voiding a charge that has not settled', () => {
 
   it('of a card that is to be disputed: the chargeback is ignored', async () => {
     const { id } = await succeeded(service, await openShop(service, '4000000000000259'));
-    await service.orders.void(contextOf(service), id);
+    await voidOrder(service, id);
     await allDue();
     await service.orders.raiseDueChargebacks(100);
     assert.equal((await readOrder(service, id)).status, 'voided');

@@ -1,5 +1,6 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { type KeyedRequest, keyExpiry, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import { type KeyedRequest, keyExpiry } from '../../http/idempotency.ts';
+import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';

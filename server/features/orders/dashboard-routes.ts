@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { defineRoute, type Route } from '../../http/route.ts';
+import { definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { order } from './schemas.ts';
 import type { Orders } from './service.ts';
 import { choice } from '../../platform/choice.ts';
@@ -20,14 +20,12 @@ const resolution = Type.Object({ outcome: choice(['accepted', 'dismissed']) }, {
 /** What operators do to orders; the API has no calls for it. */
 export function orderDashboardRoutes(orders: Orders): Route[] {
   return [
-    defineRoute({
+    definePhased({
       ...common,
       path: '/dashboard/orders/:id/void',
       operationId: 'voidOrder',
-      summary: 'Take back a charge that has not settled',
-      // It calls the processor, so it cannot be part of a transaction.
-      prepare: ({ context, params }) => orders.void(context, params.id ?? ''),
-      handle: async ({ prepared }) => prepared,
+      summary: 'Void a charge that has not settled',
+      phased: ({ context, params }, key) => orders.void(context, params.id ?? '', key),
     }),
     defineRoute({
       ...common,

@@ -3,18 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAcquirer, type TestAcquirer } from '../../../tests/support/acquirer.ts';
+import { companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
 import { compareLedger } from '../../../tests/support/ledger.ts';
 import { openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { ApiError } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { Secret } from '../../platform/secret.ts';
 import { failureCodes } from '../../vault/processors/acquirer/adapter.ts';
 import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
 import { connectProcessor } from '../../vault/processors/connections.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
-import { type Company, updateProcessor } from '../companies/service.ts';
+import { type Company, findCompanies, updateProcessor } from '../companies/service.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
 
@@ -23,6 +22,8 @@ const requestLifeMs = 1_000;
 
 let acquirer: TestAcquirer;
 let service: TestService;
+/** Works in the dashboard, where charges are voided. */
+let operator: Person;
 let company: Company;
 let key: string;
 let shop: Shop;
@@ -46,7 +47,9 @@ before(async () => {
   service = await startTestService({ vault: between });
   vault = localVault(service.vaultDb, service.keys, service.clock);
   acquirer = await starting;
-  const { live } = await service.createMerchant();
+  operator = await signUp(service);
+  const live = (await findCompanies(service.db)).find(({ id }) => id === companyOf(operator, 'live'));
+  assert.ok(live);
   const secret = new Secret(acquirer.secret);
   const connection = { url: acquirer.url, secret, timeoutMs, requestLifeMs };
   await connectProcessor(service.vaultDb, service.keys, live.id, connection);
@@ -65,7 +68,10 @@ interface Request {
   readonly idempotencyKey: string;
 }
 
-const call = ({ path, ...options }: Request): Promise<Reply> => service.call('POST', path, { ...options, key });
+const call = ({ path, ...options }: Request): Promise<Reply> =>
+  path.startsWith('/dashboard')
+    ? operator.call('POST', path, { ...options, company: company.id })
+    : service.call('POST', path, { ...options, key });
 const read = async (id: string): Promise<Reply['body']> =>
   (await service.call('GET', `/v1/orders/${id}`, { key })).body;
 
@@ -87,11 +93,9 @@ async function placeOrder(...faults: readonly string[]): Promise<string> {
   return String(reply.body.id);
 }
 
-const asOperator = (): RequestContext => ({
-  requestId: 'req_operator',
-  company,
-  nowMs: Date.now(),
-  db: service.db,
+const voidRequest = (orderId: string): Request => ({
+  path: `/dashboard/orders/${orderId}/void`,
+  idempotencyKey: randomUUID(),
 });
 
 /** The order of a request whose answer was an error. */
@@ -376,11 +380,11 @@ describe('a refund', { concurrency: false }, () => {
 });
 
 describe('a void', { concurrency: false }, () => {
-  const voidOf = (orderId: string): Promise<string> =>
-    service.orders.void(asOperator(), orderId).then(
-      ({ status }) => status,
-      (error: unknown) => (error instanceof ApiError ? error.code : String(error)),
-    );
+  /** Asked for anew, with another key. */
+  const voidOf = async (orderId: string): Promise<string> => {
+    const { body } = await call(voidRequest(orderId));
+    return body.error?.code ?? body.status;
+  };
   before(() => acquirer.control({ settle_after_ms: 600_000 }));
   after(() => acquirer.control({ settle_after_ms: 0 }));
 
@@ -388,28 +392,114 @@ describe('a void', { concurrency: false }, () => {
     it(`in doubt after ${fault}`, async () => {
       const orderId = await placeOrder();
       await acquirer.control({ next: [fault] });
-      assert.equal(await voidOf(orderId), 'gateway_error');
+      const request = voidRequest(orderId);
+      isGatewayError(await call(request));
       // Not by the API, which would look.
       const [row] = await service.db.query<{ status: string }>('SELECT status FROM orders WHERE id = $1', [orderId]);
       assert.equal(row?.status, 'succeeded');
       assert.equal(await voidOf(orderId), 'resource_in_use');
       assert.equal((await call(actionRequest(orderId, 'refund'))).status, 409);
-      if (arrives === 'never') {
-        await recover(orderId);
-        assert.equal((await openOf(orderId)).length, 1, 'not found says nothing yet');
-      }
-      if (arrives !== 'taken') await outlive(orderId, arrives);
+      await staysOpen(orderId, arrives, request);
       await recover(orderId);
       const order = await read(orderId);
       assert.equal(order.status, arrives === 'never' ? 'succeeded' : 'voided');
       assert.equal(order.transactions[0].status, order.status);
       const taken = arrives === 'never' ? [] : ['approved void'];
       assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', ...taken]);
-      assert.equal(await voidOf(orderId), arrives === 'never' ? 'voided' : 'invalid_state_transition');
+      // One that never happened is done by the repeated request; one that did is answered from the books.
+      const reply = await call(request);
+      assert.deepEqual([reply.status, reply.body.status], [200, 'voided'], reply.text);
+      assert.equal(reply.headers.get('svc-idempotent-replayed'), arrives === 'never' ? null : 'true');
+      const again = await call(request);
+      assert.deepEqual([again.text, again.headers.get('svc-idempotent-replayed')], [reply.text, 'true']);
+      assert.equal(await voidOf(orderId), 'invalid_state_transition');
       assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
       await booksAgree();
     });
   }
+
+  it('is continued by its key, without the worker', async () => {
+    const orderId = await placeOrder();
+    await acquirer.control({ next: ['reset_after'] });
+    const request = voidRequest(orderId);
+    isGatewayError(await call(request));
+    const reply = await call(request);
+    assert.deepEqual([reply.status, reply.body.status], [200, 'voided'], reply.text);
+    assert.equal((await call(request)).text, reply.text);
+    assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
+  });
+
+  it('that did not reach the processor is sent again by its key', async () => {
+    const orderId = await placeOrder();
+    interference = { void: async () => ({ outcome: 'not_sent', reason: 'down' }) };
+    const request = voidRequest(orderId);
+    isGatewayError(await call(request));
+    interference = {};
+    assert.equal((await call(request)).body.status, 'voided');
+    assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
+  });
+
+  it('happens once when 100 requests race with one key', async () => {
+    const orderId = await placeOrder();
+    const request = voidRequest(orderId);
+    const replies = await Promise.all(Array.from({ length: 100 }, () => call(request)));
+    for (const { status, text } of replies) assert.ok(status === 200 || text.includes('request_in_progress'), text);
+    const last = await call(request);
+    assert.deepEqual([last.status, last.body.status], [200, 'voided'], last.text);
+    const answers = replies.filter(({ status }) => status === 200).map(({ text }) => text);
+    assert.deepEqual([...new Set([...answers, last.text])], [last.text]);
+    assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
+    await booksAgree();
+  });
+
+  it('happens once when 100 keys race, also while its first answer is lost', async () => {
+    for (const faults of [[], ['reset_after']]) {
+      const orderId = await placeOrder();
+      await acquirer.control({ next: faults });
+      const requests = Array.from({ length: 100 }, () => voidRequest(orderId));
+      const replies = await Promise.all(requests.map(call));
+      const codes = replies.map(({ status, body }) => body.error?.code ?? status);
+      assert.equal(
+        codes.filter((code) => code === (faults.length > 0 ? 'gateway_error' : 200)).length,
+        1,
+        codes.join(),
+      );
+      const won = requests[replies.findIndex(({ status }) => status === 200 || status === 502)];
+      assert.ok(won);
+      assert.equal((await call(won)).body.status, 'voided');
+      for (const code of codes) {
+        assert.ok([200, 'gateway_error', 'resource_in_use', 'invalid_state_transition'].includes(code), String(code));
+      }
+      assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'approved void']);
+    }
+    await booksAgree();
+  });
+
+  it('that the processor refused has one answer, whoever learned of it', async () => {
+    await acquirer.control({ settle_after_ms: 0 });
+    const orderIds = [await placeOrder(), await placeOrder()];
+    await acquirer.control({ settle_after_ms: 600_000 });
+    for (const [fault, orderId] of [
+      [[], orderIds[0] ?? ''],
+      [['reset_after'], orderIds[1] ?? ''],
+    ] as const) {
+      await acquirer.control({ next: fault });
+      const request = voidRequest(orderId);
+      const first = await call(request);
+      if (fault.length > 0) {
+        isGatewayError(first);
+        await recover(orderId);
+      }
+      const reply = await call(request);
+      assert.deepEqual([reply.status, reply.body.error.code], [422, 'invalid_state_transition'], reply.text);
+      assert.match(reply.body.error.message, /cannot be voided: /);
+      if (fault.length === 0) assert.equal(reply.text, first.text);
+      assert.equal((await call(request)).text, reply.text);
+      assert.deepEqual(summary(await takenFor(orderId)), ['approved charge', 'declined void']);
+      assert.equal((await read(orderId)).status, 'succeeded');
+    }
+    await booksAgree();
+  });
 
   it('is done at once when the answer comes twice', async () => {
     const orderId = await placeOrder();

@@ -76,6 +76,32 @@ export async function hasOrders(db: Queryable, companyId: string, customerId: st
   return rows.length > 0;
 }
 
+/** What the processor said of a void; without a reason to refuse it, it was approved. */
+export async function insertVoid(
+  db: Queryable,
+  intent: { readonly company_id: string; readonly id: string; readonly order_id: string },
+  failureReason: string | null,
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO voids (company_id, id, order_id, approved, failure_reason, recorded_at)
+     VALUES ($1, $2, $3, $4::text IS NULL, $4, $5)`,
+    [intent.company_id, intent.id, intent.order_id, failureReason, at],
+  );
+}
+
+export async function findVoid(
+  db: Queryable,
+  companyId: string,
+  id: string,
+): Promise<{ failure_reason: string | null } | undefined> {
+  const [row] = await db.query<{ failure_reason: string | null }>(
+    'SELECT failure_reason FROM voids WHERE company_id = $1 AND id = $2',
+    [companyId, id],
+  );
+  return row;
+}
+
 export interface OrderMove {
   readonly from: OrderRow;
   readonly to: OrderRow;

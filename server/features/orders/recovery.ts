@@ -3,7 +3,7 @@ import { claimDue, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, checkDelaysMs } from './dependencies.ts';
 import { findOrder } from './queries.ts';
 import { concludeRefund, settleRefund } from './refunds.ts';
-import { concludeVoid } from './voids.ts';
+import { recordVoid } from './voids.ts';
 
 /**
  * Asks the processor, by our own reference, what became of an operation, and does what the answer says. Nothing is
@@ -25,7 +25,7 @@ export async function lookAt(charging: Charging, open: OpenTransaction): Promise
   });
   failpoint('recovery.after_lookup');
   if (finding.outcome === 'unknown') return;
-  if (open.type === 'void') return concludeVoid(charging, open, finding);
+  if (open.type === 'void') return recordVoid(charging, open, finding);
   if (open.type === 'refund') {
     await (open.accepted ? settleRefund(charging, open, finding) : concludeRefund(charging, open, finding));
     return;

@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { claimKey, type KeyedRequest, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
@@ -46,9 +46,11 @@ export async function refundOrder(
         const state = await lockOrder(transaction, context.company.id, orderId);
         if (!state) throw notFound('order');
         const { order } = state;
+        const id = newId(context.nowMs);
+        if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
         await refuseUndecided(transaction, order);
-        return openRefund(transaction, context, state, amountOf(order, input), phased.key);
+        return { state, refund: await openRefund(transaction, context, order, id, amountOf(order, input)) };
       });
       return begun && refund(charging, begun.state, begun.refund);
     },
@@ -85,17 +87,14 @@ function amountOf(order: OrderRow, { amount }: OrderRefund): number {
   return amount ?? left;
 }
 
-/** Undefined when another request has the key by now. */
 export async function openRefund(
   transaction: Database,
   { nowMs, company, requestId }: RequestContext,
-  state: OrderState,
+  order: OrderRow,
+  id: string,
   amount: number,
-  key: KeyedRequest | undefined,
-): Promise<{ state: OrderState; refund: Refund } | undefined> {
-  const { order } = state;
-  const intent = { company_id: order.company_id, order_id: order.id, id: newId(nowMs), amount, request_id: requestId };
-  if (key && !(await claimKey(transaction, key, intent.id))) return undefined;
+): Promise<Refund> {
+  const intent = { company_id: order.company_id, order_id: order.id, id, amount, request_id: requestId };
   const opened = await insertOpen(
     transaction,
     {
@@ -111,7 +110,7 @@ export async function openRefund(
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
-  return { state, refund: intent };
+  return intent;
 }
 
 /** Hands a refund to the processor. The intent is already recorded. */

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { claimKey, type KeyedRequest, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
@@ -37,11 +37,13 @@ export async function retryOrder(
         charging.db.transaction(async (transaction): Promise<Begun | undefined> => {
           const state = await lockOrder(transaction, context.company.id, orderId);
           if (!state) throw notFound('order');
+          const id = newId(context.nowMs);
+          if (!(await claimKey(transaction, phased.key, id))) return undefined;
           if (!retryable.includes(state.order.status)) throw notRetryable(state);
           await refuseUndecided(transaction, state.order);
           return state.order.status === 'failed'
-            ? openSale(charging, transaction, context, state, phased.key)
-            : openRefundAgain(transaction, context, state, phased.key);
+            ? openSale(charging, transaction, context, state, id)
+            : openRefundAgain(transaction, context, state, id);
         }),
       );
       if (!begun) return undefined;
@@ -63,8 +65,8 @@ async function openSale(
   transaction: Database,
   { nowMs, company, requestId }: RequestContext,
   state: OrderState,
-  key: KeyedRequest | undefined,
-): Promise<Begun | undefined> {
+  id: string,
+): Promise<Begun> {
   const { order } = state;
   if (!company.processor) {
     throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
@@ -77,19 +79,18 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
-  const sale = saleOf(order, newId(nowMs), requestId);
-  if (key && !(await claimKey(transaction, key, sale.id))) return undefined;
+  const sale = saleOf(order, id, requestId);
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
   }
-  const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
+  const { company_id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
   const opened = await insertOpen(
     transaction,
     {
       company_id,
-      order_id: id,
-      id: sale.id,
+      order_id: order.id,
+      id,
       type: 'sale',
       customer_id,
       payment_method_id,
@@ -110,14 +111,13 @@ async function openRefundAgain(
   transaction: Database,
   context: RequestContext,
   state: OrderState,
-  key: KeyedRequest | undefined,
-): Promise<Begun | undefined> {
+  id: string,
+): Promise<Begun> {
   const { order, transactions } = state;
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
   const amount = Math.min(rejected.amount, order.total - order.refunded_amount);
-  const begun = await openRefund(transaction, context, state, amount, key);
-  return begun && { kind: 'refund', ...begun };
+  return { kind: 'refund', state, refund: await openRefund(transaction, context, order, id, amount) };
 }
 
 async function resumeRetry(

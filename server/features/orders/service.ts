@@ -1,5 +1,5 @@
 import { notFound } from '../../errors.ts';
-import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { createLane } from '../../platform/lane.ts';
@@ -68,7 +68,7 @@ export interface Orders {
   create(context: RequestContext, input: OrderCreate, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
   retry(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
-  void(context: RequestContext, id: string): Promise<Order>;
+  void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
   resolveChargeback(context: RequestContext, id: string, outcome: 'accepted' | 'dismissed'): Promise<Order>;
   get(context: RequestContext, id: string, expand: ReadonlySet<string>): Promise<Order>;
@@ -107,7 +107,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     create: (context, input, key) => createOrder(charging, context, input, key),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
     retry: (context, id, key) => retryOrder(charging, context, id, key),
-    void: (context, id) => voidOrder(charging, context, id),
+    void: (context, id, key) => voidOrder(charging, context, id, key),
     raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
     get: (context, id, expand) => getOrder(charging, context, id, expand),

@@ -4,7 +4,6 @@ import {
   approvedOutcome,
   assertRefused,
   checkAllOpen,
-  contextOf,
   countOf,
   declinedOutcome,
   eventsOf,
@@ -16,6 +15,7 @@ import {
   type Shop,
   startFaultyService,
   succeeded,
+  voidOrder,
 } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { newId } from '../../platform/ids.ts';
@@ -128,7 +128,7 @@ const attempts: Readonly<Record<OrderTrigger, (id: string, status: OrderStatus) 
   },
   async void_approved(id) {
     const error = { code: 'invalid_state_transition', status: 422 };
-    await assert.rejects(service.orders.void(contextOf(service), id), error);
+    await assert.rejects(voidOrder(service, id), error);
   },
   async chargeback_raised(id) {
     assertRefused(await disputes(id), 422, 'invalid_state_transition');

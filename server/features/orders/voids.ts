@@ -1,51 +1,94 @@
 import { ApiError, notFound } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
+import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
+import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Finding, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { discardOpen, insertOpen, markInDoubt, reclassify } from '../transactions/service.ts';
 import { type Charging, firstCheckMs, gatewayError, insist, lockMs, notSentError } from './dependencies.ts';
-import { type OrderRow, toWire } from './order.ts';
-import { findOrder, lockOrder, moveOrder } from './queries.ts';
+import { type OrderRow, type OrderState, toWire } from './order.ts';
+import { findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { inUse, refuseUndecided } from './refunds.ts';
+import { decide } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
 
-/** Takes back a charge that has not settled: the cardholder never sees it. For operators; there is no API call. */
-export async function voidOrder(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
-  const { company, nowMs, requestId, tellFirst } = context;
-  const { order, intent } = await charging.db.transaction(async (transaction) => {
-    const state = await lockOrder(transaction, company.id, orderId);
-    if (!state) throw notFound('order');
-    const { order: found } = state;
-    if (!nextOrderStatus(found.status, 'void_approved') || !found.sale_id) throw notVoidable(`it is ${found.status}`);
-    await refuseUndecided(transaction, found);
-    const { company_id, id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = found;
-    const open = { company_id, order_id: id, id: newId(nowMs), request_id: requestId };
-    const opened = await insertOpen(
-      transaction,
-      {
-        ...open,
-        type: 'void',
-        customer_id,
-        payment_method_id,
-        amount: total,
-        currency,
-        card_brand,
-        card_last4,
-        updated_at: new Date(nowMs),
-      },
-      lockMs[company.mode],
-    );
-    if (!opened) throw inUse();
-    await tellFirst?.(transaction);
-    return { order: found, intent: open };
+interface VoidIntent {
+  readonly company_id: string;
+  readonly order_id: string;
+  readonly id: string;
+  /** The request that asked for it. */
+  readonly request_id: string | null;
+}
+
+/** Voids a charge that has not settled: the cardholder never sees it. For operators; the API has no call for it. */
+export async function voidOrder(
+  charging: Charging,
+  context: RequestContext,
+  orderId: string,
+  phased: PhasedRequest,
+): Promise<PhasedAnswer> {
+  return runPhased(context.db, phased, {
+    keepAnswer: true,
+    begin: async () => {
+      failpoint('void.before_intent');
+      const begun = await charging.db.transaction(async (transaction) => {
+        const state = await lockOrder(transaction, context.company.id, orderId);
+        if (!state) throw notFound('order');
+        const { order } = state;
+        const id = newId(context.nowMs);
+        if (!(await claimKey(transaction, phased.key, id))) return undefined;
+        if (!nextOrderStatus(order.status, 'void_approved') || !order.sale_id)
+          throw notVoidable(`it is ${order.status}`);
+        await refuseUndecided(transaction, order);
+        return { state, intent: await openVoid(transaction, context, order, id) };
+      });
+      return begun && sendVoid(charging, begun.state, begun.intent);
+    },
+    resume: (voidId) => resumeVoid(charging, context.company.id, orderId, voidId),
   });
+}
+
+function notVoidable(why: string): ApiError {
+  return new ApiError('invalid_state_transition', `This order cannot be voided: ${why}`, { param: 'id' });
+}
+
+async function openVoid(
+  transaction: Database,
+  { nowMs, company, requestId, tellFirst }: RequestContext,
+  order: OrderRow,
+  id: string,
+): Promise<VoidIntent> {
+  const { company_id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = order;
+  const intent = { company_id, order_id: order.id, id, request_id: requestId };
+  const opened = await insertOpen(
+    transaction,
+    {
+      ...intent,
+      type: 'void',
+      customer_id,
+      payment_method_id,
+      amount: total,
+      currency,
+      card_brand,
+      card_last4,
+      updated_at: new Date(nowMs),
+    },
+    lockMs[company.mode],
+  );
+  if (!opened) throw inUse();
+  await tellFirst?.(transaction);
+  return intent;
+}
+
+/** Sends a void to the processor. The intent is already recorded. */
+async function sendVoid(charging: Charging, { order, livemode }: OrderState, intent: VoidIntent): Promise<Order> {
   failpoint('void.after_intent');
-  const outcome = await charging.vault.void({
-    companyId: company.id,
-    mode: company.mode,
+  const outcome: Outcome = await charging.vault.void({
+    companyId: order.company_id,
+    mode: livemode ? 'live' : 'sandbox',
     reference: intent.id,
     chargeReference: order.sale_id ?? '',
   });
@@ -58,36 +101,49 @@ export async function voidOrder(charging: Charging, context: RequestContext, ord
     await insist(() => discardOpen(charging.db, intent));
     throw notSentError('void');
   }
-  await insist(() => concludeVoid(charging, intent, outcome));
-  if (outcome.outcome === 'declined') throw notVoidable(outcome.failureReason);
-  const state = await findOrder(charging.db, company.id, orderId);
-  if (!state) throw notFound('order');
-  return toWire(state);
+  await insist(() => recordVoid(charging, intent, outcome));
+  failpoint('void.after_record');
+  const recorded = await recordedVoid(charging, intent.company_id, intent.order_id, intent.id);
+  if (!recorded) throw new Error('a void is gone');
+  return recorded;
 }
 
-function notVoidable(why: string): ApiError {
-  return new ApiError('invalid_state_transition', `This order cannot be voided: ${why}`, { param: 'id' });
+/** What was recorded of a void. Undefined when it never reached the processor. */
+async function recordedVoid(
+  { db }: Charging,
+  companyId: string,
+  orderId: string,
+  voidId: string,
+): Promise<Order | undefined> {
+  const recorded = await findVoid(db, companyId, voidId);
+  if (!recorded) return undefined;
+  if (recorded.failure_reason !== null) throw notVoidable(recorded.failure_reason);
+  const state = await findOrder(db, companyId, orderId);
+  return state && toWire(state);
 }
 
-type Told = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
-
-export async function concludeVoid(
+async function resumeVoid(
   charging: Charging,
-  intent: {
-    readonly company_id: string;
-    readonly order_id: string;
-    readonly id: string;
-    readonly request_id: string | null;
-  },
-  told: Told,
-): Promise<void> {
+  companyId: string,
+  orderId: string,
+  voidId: string,
+): Promise<Order | undefined> {
+  await decide(charging, companyId, orderId, (open) => open.id === voidId);
+  return recordedVoid(charging, companyId, orderId, voidId);
+}
+
+type Known = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
+
+/** Records what the processor said of a void, with all that follows for the order. */
+export async function recordVoid(charging: Charging, intent: VoidIntent, known: Known): Promise<void> {
   await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
-    if (!state || !(await discardOpen(transaction, intent)) || told.outcome !== 'approved') return;
+    if (!state || !(await discardOpen(transaction, intent)) || known.outcome === 'not_found') return;
     const { order } = state;
-    const status = nextOrderStatus(order.status, 'void_approved');
-    if (!status || !order.sale_id) return;
     const at = new Date(charging.clock.nowMs() + state.clockOffsetMs);
+    await insertVoid(transaction, intent, known.outcome === 'approved' ? null : known.failureReason, at);
+    const status = known.outcome === 'approved' ? nextOrderStatus(order.status, 'void_approved') : undefined;
+    if (!status || !order.sale_id) return;
     await reclassify(transaction, order.company_id, order.sale_id, 'voided', at);
     const to: OrderRow = { ...order, status, sequence: order.sequence + 1, updated_at: at };
     const transactions = state.transactions.map((entry) =>

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
-import { defineRoute, type RequestContext, type Route } from '../../http/route.ts';
+import { defineEffect, defineRoute, type RequestContext, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
 import { event } from '../events/schemas.ts';
 import { eventTypes } from '../events/service.ts';
@@ -64,7 +64,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       errors: [],
       handle: ({ context }) => readClock(dependencies, sandboxOnly(context)),
     }),
-    defineRoute({
+    defineEffect({
       tag: 'Sandbox',
       resource: 'clock',
       method: 'POST',
@@ -81,11 +81,10 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       bodyExample: { by: { months: 1 } },
       success: { status: 200, schema: clockAdvanced, shape: 'other' },
       errors: ['resource_in_use'],
-      prepare: ({ context, body }) => advanceClock(dependencies, sandboxOnly(context), body),
+      effect: ({ context, body }) => advanceClock(dependencies, sandboxOnly(context), body),
       clockAfter: ({ now }) => Date.parse(now),
-      handle: async ({ prepared }) => prepared,
     }),
-    defineRoute({
+    defineEffect({
       ...common,
       resource: 'event',
       path: '/v1/sandbox/events/trigger',
@@ -97,8 +96,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       bodyExample: { type: 'order.refunded' },
       success: { status: 200, schema: event, shape: 'resource' },
       errors: ['invalid_request', 'resource_not_found'],
-      prepare: ({ context, body }) => triggerEvent(context, dependencies, body.type, body.overrides ?? {}),
-      handle: async ({ prepared }) => prepared,
+      effect: ({ context, body }) => triggerEvent(context, dependencies, body.type, body.overrides ?? {}),
     }),
     defineRoute({
       ...common,

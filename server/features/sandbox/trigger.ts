@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import type { PhasedRequest } from '../../http/idempotency.ts';
+import { type PhasedRequest, withoutKey } from '../../http/phases.ts';
 import type { Permission } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { validator } from '../../http/validate.ts';
@@ -104,6 +104,7 @@ async function newOrder(
   const body = checked(orderCreate, { customer_id: customerId, items, ...overrides });
   const { company, requestId, nowMs } = context;
   const request: PhasedRequest = {
+    ...withoutKey,
     key: {
       companyId: company.id,
       key: `trigger_${requestId}`,
@@ -114,17 +115,11 @@ async function newOrder(
       apiVersion: latestVersion,
       nowMs,
     },
-    ...plainAnswer,
   };
   const { body: text } = await dependencies.orders.create(context, body, request);
   await changeProduct(context, product.id, { active: false });
   return JSON.parse(text) as Order;
 }
-
-const plainAnswer: Omit<PhasedRequest, 'key'> = {
-  answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: latestVersion }),
-  refusal: () => undefined,
-};
 
 const ordered =
   (number: string, then?: (context: RequestContext, orders: Orders, id: string) => Promise<unknown>): Recipe =>
@@ -137,7 +132,7 @@ const ordered =
 const refunded =
   (amount: number | undefined) =>
   async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
-    await orders.refund(context, id, amount === undefined ? {} : { amount }, { key: undefined, ...plainAnswer });
+    await orders.refund(context, id, amount === undefined ? {} : { amount }, withoutKey);
     await orders.look(context.company.id, id);
   };
 
@@ -168,7 +163,7 @@ async function newSubscription(
     billing_cycle: { interval: 'day', interval_count: 1, anchor_day: 'signup_date' },
   });
   const body = checked(subscriptionCreate, { customer_id: customerId, plan_id: plan.id, ...overrides });
-  const { body: text } = await dependencies.subscriptions.create(context, body, { key: undefined, ...plainAnswer });
+  const { body: text } = await dependencies.subscriptions.create(context, body, withoutKey);
   await changePlan(context, plan.id, { active: false });
   return JSON.parse(text) as Subscription;
 }
@@ -224,7 +219,7 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'order.refunded': ordered(cardsFor.approved, refunded(undefined)),
   'order.partially_refunded': ordered(cardsFor.approved, refunded(100)),
   'order.refund_failed': ordered(cardsFor.refundRejected, refunded(undefined)),
-  'order.voided': ordered(cardsFor.approved, (context, orders, id) => orders.void(context, id)),
+  'order.voided': ordered(cardsFor.approved, (context, orders, id) => orders.void(context, id, withoutKey)),
   'order.chargeback': ordered(cardsFor.approved, (context, orders, id) => orders.raiseChargeback(context, id)),
   'order.chargeback_accepted': ordered(cardsFor.approved, resolved('accepted')),
   'order.chargeback_dismissed': ordered(cardsFor.approved, resolved('dismissed')),

@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { claimKey, type PhasedRequest, runPhased } from '../../http/idempotency.ts';
+import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -93,7 +93,7 @@ async function begin(
   const startsLater = row.start_at.getTime() > nowMs;
   const charge = startsLater ? undefined : orderFor(row, null, { company, card, nowMs, requestId });
 
-  if (key && !(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
+  if (!(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
   if (use) {
     const decided = !charge ? 'later' : charge.sale ? 'soon' : 'now';
     const redemption = redemptionOf(use, row.id, customer.id, decided);

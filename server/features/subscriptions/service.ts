@@ -1,5 +1,5 @@
 import { notFound } from '../../errors.ts';
-import type { PhasedRequest } from '../../http/idempotency.ts';
+import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';

@@ -1,6 +1,6 @@
 import { listSchema } from '../../http/lists.ts';
 import { choiceParameter } from '../../http/query-parameters.ts';
-import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { defineEffect, defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
 import { getDeliveries, getDeliveryLogs, moveVersion, replayEvent, testEndpoint } from './deliveries.ts';
 import {
@@ -140,7 +140,7 @@ export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
       errors: [],
       handle: ({ context, params, body }) => rotateSecret(context, dependencies, params.id ?? '', body),
     }),
-    defineRoute({
+    defineEffect({
       ...common,
       ...writes,
       method: 'POST',
@@ -152,8 +152,7 @@ export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
       bodyExample: { event_type: 'order.succeeded' },
       success: { status: 200, schema: testResult, shape: 'other' },
       errors: [],
-      prepare: ({ context, params, body }) => testEndpoint(context, dependencies, params.id ?? '', body),
-      handle: async ({ prepared }) => prepared,
+      effect: ({ context, params, body }) => testEndpoint(context, dependencies, params.id ?? '', body),
     }),
     defineList({
       ...common,

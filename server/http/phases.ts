@@ -1,0 +1,174 @@
+import { ApiError } from '../errors.ts';
+import type { Database } from '../platform/database.ts';
+import {
+  type Answer,
+  AnsweredElsewhere,
+  attempts,
+  checkSameRequest,
+  inProgress,
+  keyColumns,
+  keyExpiry,
+  type KeyedRequest,
+  type KeyRow,
+  store,
+  storedAnswer,
+} from './idempotency.ts';
+import { latestVersion } from './versions/versions.ts';
+
+/**
+ * Work that leaves the database on its way, such as a charge: the key is claimed together with the intent, stands for the
+ * operation while it runs, and gets its answer when the outcome is known. Repeating it continues that operation.
+ */
+export interface PhasedRequest {
+  readonly key: KeyedRequest | undefined;
+  /** In the version of the first request, where that was another. */
+  readonly answer: (result: unknown, apiVersion?: string) => Answer;
+  readonly refusal: (error: unknown, apiVersion?: string) => Answer | undefined;
+  /** Called when it was begun and its outcome is unknown. */
+  readonly inDoubt?: () => void;
+}
+
+/** For work that no client repeats: the answer is the result itself. */
+export const withoutKey: PhasedRequest = {
+  key: undefined,
+  answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: latestVersion }),
+  refusal: () => undefined,
+};
+
+export interface Phases {
+  /** Where the key is read along with other things. `result` is an answer that is kept elsewhere. */
+  readonly find?: (request: KeyedRequest) => Promise<FoundKey>;
+  /** Does the work, having claimed the key together with its intent. Undefined: another request has the key by now. */
+  readonly begin: () => Promise<unknown>;
+  /** Continues an operation, or throws what was decided about it. Undefined: it never came about, and the key is free again. */
+  readonly resume: (operationId: string) => Promise<unknown>;
+  /** Whether the answer is kept under the key, rather than elsewhere. */
+  readonly keepAnswer: boolean;
+}
+
+interface FoundKey {
+  readonly row: KeyRow | undefined;
+  readonly result?: unknown;
+}
+const noKey: FoundKey = { row: undefined };
+
+type Answered = Answer & { readonly replayed: boolean };
+
+export async function runPhased(db: Database, request: PhasedRequest, phases: Phases): Promise<Answered> {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const answered = await attemptPhased(db, request, phases);
+    if (answered) return answered;
+  }
+  throw inProgress();
+}
+
+async function attemptPhased(
+  db: Database,
+  { key, answer, refusal, inDoubt }: PhasedRequest,
+  { find, begin, resume, keepAnswer }: Phases,
+): Promise<Answered | undefined> {
+  const { row, result: keptResult } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
+  if (key && row && row.method !== null) {
+    // One that stands for an operation does not expire before that is over.
+    if (row.expired) {
+      await forgetKey(db, key, row);
+      return undefined;
+    }
+    checkSameRequest(row, key);
+    const finished = storedAnswer(row) ?? (keptResult === undefined ? undefined : answer(keptResult, row.api_version));
+    if (finished) return { ...finished, replayed: true };
+    const outcome = row.operation_id === null ? undefined : await continued(row.operation_id, row.api_version);
+    if (outcome === undefined) {
+      await forgetKey(db, key, row);
+      return undefined;
+    }
+    return { ...(await keep(outcome)), replayed: true };
+  }
+  try {
+    const result = await begin();
+    return result === undefined ? undefined : { ...(await keep(answer(result))), replayed: false };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'gateway_error') inDoubt?.();
+    const decided = key && refusal(error);
+    if (!decided) throw error;
+    try {
+      await store(db, key, decided);
+    } catch (failure) {
+      if (failure instanceof AnsweredElsewhere) return undefined;
+      throw failure;
+    }
+    return { ...decided, replayed: false };
+  }
+
+  async function continued(operationId: string, apiVersion: string): Promise<Answer | undefined> {
+    try {
+      const result = await resume(operationId);
+      return result === undefined ? undefined : answer(result, apiVersion);
+    } catch (error) {
+      const decided = refusal(error, apiVersion);
+      if (decided) return decided;
+      throw error;
+    }
+  }
+
+  async function keep(finished: Answer): Promise<Answer> {
+    // Of several that continue one operation at once, the first decides what the answer is, for good.
+    const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
+    return (kept?.row && storedAnswer(kept.row)) ?? finished;
+  }
+}
+
+async function readKey(db: Database, request: KeyedRequest): Promise<FoundKey> {
+  const [row] = await db.query<KeyRow>(
+    `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
+    [request.companyId, request.key, new Date(request.nowMs)],
+  );
+  return { row };
+}
+
+/**
+ * In the transaction that records the intent, before what it depends on is checked: an equal request that was faster may have
+ * changed just that. False when the key is taken.
+ */
+export async function claimKey(
+  transaction: Database,
+  request: KeyedRequest | undefined,
+  operationId: string,
+): Promise<boolean> {
+  if (!request) return true;
+  const rows = await transaction.query(
+    `INSERT INTO idempotency_keys
+       (company_id, key, method, path, field_hashes, request_id, api_version, operation_id, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING 1`,
+    [
+      request.companyId,
+      request.key,
+      request.method,
+      request.path,
+      JSON.stringify(request.fieldHashes),
+      request.requestId,
+      request.apiVersion,
+      operationId,
+      keyExpiry(request),
+    ],
+  );
+  return rows.length === 1;
+}
+
+async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
+     WHERE company_id = $1 AND key = $2 AND status IS NULL RETURNING 1`,
+    [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
+  );
+  return rows.length === 1;
+}
+
+/** Only as it was found: by now another request may have claimed it anew. */
+async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
+  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
+    request.companyId,
+    request.key,
+    found.request_id,
+  ]);
+}
