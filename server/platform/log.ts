@@ -1,12 +1,14 @@
 import { pino, type Logger } from 'pino';
 import pg from 'pg';
+import { maskCardNumbers } from './card-digits.ts';
 
 export type { Logger };
 
-/** What is worth reading of an error. A database error's `detail` quotes the row, so it stays out. */
+/** What is worth reading of an error. A database error's `detail` quotes the row, so it stays out; others may quote a value. */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { message: 'a non-error was thrown' };
-  const base = { type: error.name, message: error.message, stack: error.stack };
+  const [message, stack] = [error.message, error.stack ?? ''].map(maskCardNumbers);
+  const base = { type: error.name, message, stack };
   if (!(error instanceof pg.DatabaseError)) return base;
   const { code, constraint, table, routine } = error;
   return { ...base, code, constraint, table, routine };

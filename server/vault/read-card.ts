@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors.ts';
-import { brandOf, passesLuhn } from './brands.ts';
+import { brandOf, passesLuhn } from '../platform/card-brands.ts';
 import { CardNumber } from './card-number.ts';
 
 /** What a client typed. It lives for the length of one call. */
