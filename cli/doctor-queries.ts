@@ -53,6 +53,12 @@ export const checks: readonly Check[] = [
     sql: `SELECT company_id, id FROM open_transactions WHERE slot <> id AND opened_at < now() - interval '1 day'`,
   },
   {
+    name: 'waiting_for_the_vault',
+    means: 'charge that was not sent because the vault cannot be reached, and still waits',
+    sql: `SELECT company_id, id FROM open_transactions WHERE waiting AND opened_at < now() -
+            CASE WHEN request_id IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`,
+  },
+  {
     name: 'cycle_charged_twice',
     means: 'subscription with two orders for one cycle',
     sql: `SELECT company_id, subscription_id AS id FROM orders WHERE subscription_cycle IS NOT NULL

@@ -84,6 +84,13 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
        total, currency, card_brand, card_last4, now(), now() - interval '2 days', now(), now()
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
+  waiting_for_the_vault: [
+    `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency,
+       card_brand, card_last4, updated_at, opened_at, locked_until, next_check_at, waiting)
+     SELECT company_id, id, '00000000-0000-0000-0000-000000000000', gen_random_uuid(), customer_id, payment_method_id, 'sale',
+       total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), true
+     FROM orders WHERE status = 'failed' LIMIT 1`,
+  ],
   cycle_charged_twice: [
     `DROP INDEX orders_cycle`,
     `DROP INDEX orders_first_charge`,
@@ -133,7 +140,7 @@ describe('the doctor', () => {
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
     const healthy = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env });
-    assert.match(healthy.stdout, /Nothing is wrong: 16 checks/);
+    assert.match(healthy.stdout, /Nothing is wrong: 17 checks/);
     await service.db.query('UPDATE coupons SET used = used + 1');
     const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
     const told = await run(process.execPath, ['cli/svc.ts', 'doctor', '--json'], { env }).catch(

@@ -33,7 +33,7 @@ import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
-import { inDoubtStatistics } from './features/transactions/service.ts';
+import { openStatistics } from './features/transactions/service.ts';
 import { findLatestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
@@ -144,7 +144,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db, () => inDoubtStatistics(db));
+  const metrics = createMetrics(db, vault, () => openStatistics(db));
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const http = {
@@ -169,7 +169,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), recorder?.stop()]);
   });
-  mountOperations(app, db, metrics);
+  mountOperations(app, db, vault, metrics);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   await mountReference(app, routes, dependencies.baseUrl);

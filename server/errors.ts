@@ -128,6 +128,8 @@ export interface FieldError {
 }
 
 interface ErrorDetails {
+  /** The operation has begun and is still open: repeating the request continues it. */
+  readonly unfinished?: boolean;
   readonly param?: string | null;
   readonly fieldErrors?: readonly FieldError[];
   readonly status?: number;
@@ -143,6 +145,7 @@ export class ApiError extends Error {
   readonly fieldErrors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
   readonly stored: boolean;
+  readonly unfinished: boolean;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message);
@@ -153,6 +156,7 @@ export class ApiError extends Error {
     this.param = details.param ?? this.fieldErrors[0]?.field ?? null;
     this.headers = details.headers ?? {};
     this.stored = details.stored ?? everyError[code].stored;
+    this.unfinished = details.unfinished ?? false;
   }
 
   get type(): ErrorType {

@@ -298,12 +298,14 @@ CREATE TABLE open_transactions (
   in_doubt boolean NOT NULL DEFAULT false,
   checks integer NOT NULL DEFAULT 0,
   next_check_at timestamp with time zone NOT NULL,
+  waiting boolean NOT NULL DEFAULT false,
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
   CONSTRAINT open_transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT open_transactions_pkey PRIMARY KEY (company_id, order_id, slot),
-  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text])))
+  CONSTRAINT open_transactions_type_check CHECK ((type = ANY (ARRAY['sale'::text, 'refund'::text, 'void'::text]))),
+  CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt))))
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
 

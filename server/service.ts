@@ -10,7 +10,7 @@ import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { laneConnections, openOrders } from './features/orders/service.ts';
-import { inDoubtStatistics } from './features/transactions/service.ts';
+import { openStatistics } from './features/transactions/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
@@ -193,7 +193,7 @@ async function start(
     cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   } else if (config.SVC_HEALTH_PORT > 0) {
-    const app = healthServer(db, () => inDoubtStatistics(db));
+    const app = healthServer(db, vault, () => openStatistics(db));
     cleanUp.push(() => app.close());
     await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }
@@ -217,7 +217,11 @@ async function openVault(
   cleanUp: ReturnType<typeof cleanUpStack>,
 ): Promise<Vault> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
-  if (!config.SVC_ROLES.includes('vault')) return remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
+  if (!config.SVC_ROLES.includes('vault')) {
+    const vault = remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
+    cleanUp.push(async () => vault.close?.());
+    return vault;
+  }
   const db = openVaultDatabase();
   const vault = localVault(db, await openKeyStore(config, db), systemClock);
   if (SVC_VAULT_TOKEN) {

@@ -88,7 +88,7 @@ async function attemptPhased(
     const result = await begin();
     return result === undefined ? undefined : { ...(await keep(answer(result))), replayed: false };
   } catch (error) {
-    if (error instanceof ApiError && error.code === 'gateway_error') inDoubt?.();
+    if (error instanceof ApiError && error.unfinished) inDoubt?.();
     const decided = key && refusal(error);
     if (!decided) throw error;
     try {

@@ -7,12 +7,17 @@ export interface Metrics {
   countUnloggedRequests(count: number): void;
 }
 
-export interface InDoubt {
-  readonly count: number;
-  readonly oldestSeconds: number;
+export interface OpenTransactions {
+  readonly inDoubt: number;
+  readonly oldestInDoubtSeconds: number;
+  readonly waiting: number;
 }
 
-export function createMetrics(db: DatabasePool, inDoubt: () => Promise<InDoubt>): Metrics {
+export function createMetrics(
+  db: DatabasePool,
+  vault: { isReady(): Promise<boolean> },
+  openTransactions: () => Promise<OpenTransactions>,
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
@@ -35,21 +40,44 @@ export function createMetrics(db: DatabasePool, inDoubt: () => Promise<InDoubt>)
       },
     });
   }
-  const oldest = new Gauge({
-    name: 'svc_transactions_in_doubt_oldest_seconds',
-    help: 'Age of the oldest operation at a processor whose outcome nobody knows.',
-    registers: [registry],
-  });
+  // One read serves the gauges of one scrape. A database that does not answer must not keep the other figures back.
+  let reading: Promise<OpenTransactions | undefined> | undefined;
+  const read = (): Promise<OpenTransactions | undefined> =>
+    (reading ??= openTransactions()
+      .catch(() => undefined)
+      .finally(() => {
+        reading = undefined;
+      }));
+  const openGauges: readonly [name: string, help: string, figure: keyof OpenTransactions][] = [
+    ['svc_transactions_in_doubt', 'Operations at a processor whose outcome is unknown so far.', 'inDoubt'],
+    [
+      'svc_transactions_in_doubt_oldest_seconds',
+      'Age of the oldest operation at a processor whose outcome is unknown.',
+      'oldestInDoubtSeconds',
+    ],
+    [
+      'svc_transactions_waiting',
+      'Charges that were not sent because the vault could not be reached, and wait to be sent.',
+      'waiting',
+    ],
+  ];
+  for (const [name, help, figure] of openGauges) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        const found = await read();
+        if (found) this.set(found[figure]);
+      },
+    });
+  }
   new Gauge({
-    name: 'svc_transactions_in_doubt',
-    help: 'Operations at a processor whose outcome nobody knows yet.',
+    name: 'svc_vault_ready',
+    help: '1 when the vault answers and reaches its database, otherwise 0.',
     registers: [registry],
     async collect() {
-      // A database that does not answer must not keep the other figures back.
-      const found = await inDoubt().catch(() => undefined);
-      if (!found) return;
-      this.set(found.count);
-      oldest.set(found.oldestSeconds);
+      this.set((await vault.isReady()) ? 1 : 0);
     },
   });
   const unlogged = new Counter({

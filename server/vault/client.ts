@@ -1,14 +1,23 @@
+import { Agent, buildConnector, request } from 'undici';
 import { ApiError } from '../errors.ts';
-import { errorCode } from '../platform/error-code.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { Finding, Outcome } from './processors/processor.ts';
 import { vaultAnswer } from './server.ts';
-import type { Vault } from './vault.ts';
+import type { Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
 /** Longer than a processor may take, so that its answer is not lost on the last stretch. */
 const operationTimeoutMs = 20_000;
+/** Much shorter, so that a vault that cannot be reached is known before the operation itself runs out of time. */
+const connectTimeoutMs = 3_000;
+const readyTimeoutMs = 500;
+
+/** No connection came about, so nothing was sent. */
+class NotConnected extends Error {}
+
+/** Refusals that the vault gives before it does anything. */
+const refusals = [400, 401];
 
 function unavailable(): ApiError {
   const message = 'Cards cannot be taken right now. Retry shortly, with the same idempotency key.';
@@ -17,20 +26,37 @@ function unavailable(): ApiError {
 
 /** The vault in another process. Whatever is not its answer counts as none. */
 export function remoteVault(baseUrl: string, credential: Secret<string>): Vault {
-  function post(path: string, body: object, withinMs: number): Promise<Response> {
-    return fetch(new URL(path, baseUrl), {
+  const connector = buildConnector({ timeout: connectTimeoutMs });
+  const dispatcher = new Agent({
+    connect: (options, done) => {
+      connector(options, (...[error, socket]) => {
+        if (error) done(new NotConnected(error.message), null);
+        else if (socket) done(null, socket);
+      });
+    },
+  });
+
+  async function post(
+    path: string,
+    body: object,
+    withinMs: number,
+  ): Promise<{ readonly status: number; readonly answer: unknown }> {
+    const response = await request(new URL(path, baseUrl), {
       method: 'POST',
+      dispatcher,
       headers: { authorization: `Bearer ${credential.reveal()}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
-      redirect: 'error',
       signal: AbortSignal.timeout(withinMs),
     });
+    const { statusCode: status } = response;
+    if (status === 200) return { status, answer: await response.body.json() };
+    await response.body.dump();
+    return { status, answer: undefined };
   }
 
   async function call(path: string, body: object): Promise<{ done: true; fingerprint?: string; url?: string | null }> {
     try {
-      const response = await post(path, body, timeoutMs);
-      const answer: unknown = response.ok ? await response.json() : undefined;
+      const { answer } = await post(path, body, timeoutMs);
       if (vaultAnswer.Check(answer)) return answer;
     } catch {
       // What went wrong may quote what was sent.
@@ -38,17 +64,14 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     throw unavailable();
   }
 
-  /** Only a connection that never came about is certain not to have carried the operation. */
-  async function operate<Result>(path: string, body: object): Promise<Result | Outcome> {
+  /** Only a connection that never came about, or a refusal, is certain not to have carried the operation further. */
+  async function operate<Result>(path: string, body: object): Promise<Result | VaultOutcome> {
     try {
-      const response = await post(path, body, operationTimeoutMs);
-      const answer: unknown = response.ok ? await response.json() : undefined;
+      const { status, answer } = await post(path, body, operationTimeoutMs);
+      if (refusals.includes(status)) return { outcome: 'unavailable', reason: `the vault answered ${status}` };
       if (vaultAnswer.Check(answer) && answer.outcome) return answer.outcome as Result;
     } catch (error) {
-      const code = errorCode((error as Error).cause) ?? '';
-      if (['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(code)) {
-        return { outcome: 'not_sent', reason: 'the vault cannot be reached' };
-      }
+      if (error instanceof NotConnected) return { outcome: 'unavailable', reason: 'the vault cannot be reached' };
     }
     return { outcome: 'unknown', reason: 'the vault did not answer' };
   }
@@ -72,12 +95,26 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     async connectedTo(companyId) {
       return (await call('/connected-to', { companyId })).url ?? null;
     },
-    charge: (request) => operate<Outcome>('/charge', request),
-    refund: (request) => operate<Outcome>('/refund', request),
-    void: (request) => operate<Outcome>('/void', request),
-    async lookup(request) {
-      const finding = await operate<Finding>('/lookup', request);
-      return finding.outcome === 'not_sent' ? { outcome: 'unknown', reason: finding.reason } : finding;
+    async isReady() {
+      try {
+        const response = await request(new URL('/readyz', baseUrl), {
+          dispatcher,
+          signal: AbortSignal.timeout(readyTimeoutMs),
+        });
+        await response.body.dump();
+        return response.statusCode === 200;
+      } catch {
+        return false;
+      }
     },
+    charge: (charge) => operate<Outcome>('/charge', charge),
+    refund: (refund) => operate<Outcome>('/refund', refund),
+    void: (operation) => operate<Outcome>('/void', operation),
+    async lookup(lookup) {
+      const finding = await operate<Finding>('/lookup', lookup);
+      const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
+      return asked ? finding : { outcome: 'unknown', reason: finding.reason };
+    },
+    close: () => dispatcher.close(),
   };
 }

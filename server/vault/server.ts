@@ -15,7 +15,7 @@ const number = Type.String({ pattern: '^\\d{12,19}$' });
 
 const text = Type.Union([Type.String(), Type.Null()]);
 const outcome = Type.Object({
-  outcome: choice(['approved', 'declined', 'not_sent', 'unknown', 'not_found']),
+  outcome: choice(['approved', 'declined', 'not_sent', 'unknown', 'not_found', 'unavailable']),
   response: Type.Optional(
     Type.Object({
       transaction_id: text,
@@ -37,7 +37,7 @@ export const vaultAnswer = Compile(
   }),
 );
 
-const operation = { companyId: id, mode, reference: id };
+const operation = { companyId: id, mode, reference: id, madeAtMs: Type.Optional(Type.Number()) };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
@@ -83,8 +83,12 @@ function sameSecret(given: string, expected: Secret<string>): boolean {
 export function buildVaultServer(vault: Vault, credential: Secret<string>): FastifyInstance {
   const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
   app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const isReady = await vault.isReady();
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready' });
+  });
   app.addHook('onRequest', async (request, reply) => {
-    if (request.url === '/healthz') return undefined;
+    if (request.url === '/healthz' || request.url === '/readyz') return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     if (!sameSecret(given, credential)) return reply.code(401).send({ error: 'unauthorized' });
     return undefined;

@@ -21,16 +21,21 @@ export interface Vault {
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
   remove(cards: readonly CardReference[]): Promise<void>;
   /** Opens the card and has it charged. Never throws: what went wrong is an outcome. */
-  charge(charge: VaultCharge): Promise<Outcome>;
-  refund(refund: VaultRefund): Promise<Outcome>;
-  void(request: VaultOperation & { readonly chargeReference: string }): Promise<Outcome>;
+  charge(charge: VaultCharge): Promise<VaultOutcome>;
+  refund(refund: VaultRefund): Promise<VaultOutcome>;
+  void(request: VaultOperation & { readonly chargeReference: string }): Promise<VaultOutcome>;
   /** What became of an operation. Not found counts only when it can no longer arrive. */
   lookup(request: VaultLookup): Promise<Finding>;
   /** Who charges the cards of a live company; null for nobody. What is shown of it is never its secret. */
   connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
   connectedTo(companyId: string): Promise<string | null>;
+  /** Whether it can be reached, and reaches its own database. */
+  isReady(): Promise<boolean>;
   close?(): Promise<void>;
 }
+
+/** The vault's own failure is no outcome of the processor: nothing was sent, and the same operation can be sent later. */
+export type VaultOutcome = Outcome | { readonly outcome: 'unavailable'; readonly reason: string };
 
 export interface CardReference {
   readonly companyId: string;
@@ -47,6 +52,8 @@ export interface VaultOperation {
   readonly mode: Mode;
   /** Ours, and stored before the call: an id whose time is that of the company, for a live one the real one. */
   readonly reference: string;
+  /** When the operation was opened, where that is later than the time of its reference. */
+  readonly madeAtMs?: number;
 }
 
 export interface ChargedCard {
@@ -71,6 +78,7 @@ export interface VaultLookup extends VaultOperation {
 }
 
 const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
+const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
 
 /** The vault in this process, on its own database role. */
@@ -90,12 +98,17 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
 
   /** Hands an operation to the processor of its company. */
   async function at(
-    { companyId, mode, reference }: VaultOperation,
+    { companyId, mode, reference, madeAtMs = idTimeMs(reference) }: VaultOperation,
     operate: (processor: Processor, madeAtMs: number) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    const processor = await processors(companyId, mode).catch(() => undefined);
+  ): Promise<VaultOutcome> {
+    let processor: Processor | undefined;
+    try {
+      processor = await processors(companyId, mode);
+    } catch {
+      return unavailable('the processor of the company could not be read');
+    }
     if (!processor) return notSent('no processor is connected');
-    return operate(processor, idTimeMs(reference)).catch(() => unknown('the processor failed'));
+    return operate(processor, madeAtMs).catch(() => unknown('the processor failed'));
   }
 
   return {
@@ -118,7 +131,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       try {
         card = await openCard(request, request.card);
       } catch {
-        return notSent('the card could not be opened');
+        return unavailable('the card could not be opened');
       }
       if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
       const opened = card;
@@ -130,6 +143,12 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
     },
     async connectedTo(companyId) {
       return (await findConnection(db, companyId))?.url ?? null;
+    },
+    async isReady() {
+      return db.query('SELECT 1').then(
+        () => true,
+        () => false,
+      );
     },
     refund: (request) => at(request, (processor, madeAtMs) => processor.refund({ ...request, madeAtMs })),
     void: (request) => at(request, (processor, madeAtMs) => processor.void({ ...request, madeAtMs })),

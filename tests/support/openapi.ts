@@ -22,6 +22,7 @@ const vault = {
   lookup: never,
   connect: never,
   connectedTo: never,
+  isReady: never,
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
 export const routes = apiRoutes(

@@ -48,6 +48,8 @@ export interface ChargeLanes {
 export interface Charging extends MoneyDependencies, ChargeLanes {
   /** Recovery, which itself needs all of this. */
   readonly lookAt: (open: OpenTransaction) => Promise<void>;
+  /** Sends a sale that waits for the vault. */
+  readonly resend: (open: OpenTransaction) => Promise<void>;
 }
 
 /** How long an operation is left to the process that began it; longer than its processor may take to answer. */
@@ -62,9 +64,19 @@ export const checkDelaysMs = [
   dayMs,
 ];
 
+/** How long a sale that could not be sent waits for its request to be repeated. */
+export const repeatWithinMs = 3_600_000;
+/** How often the worker tries again to send a sale that fell due. */
+export const resendDelayMs = 10_000;
+
 export function gatewayError(what: string): ApiError {
   const message = `The processor did not answer, so it is not known yet whether the ${what} happened. Repeat the request with the same idempotency key; nothing is done twice.`;
-  return new ApiError('gateway_error', message);
+  return new ApiError('gateway_error', message, { unfinished: true });
+}
+
+export function vaultUnavailable(what: string, details: { readonly unfinished: boolean }): ApiError {
+  const message = `The ${what} was not sent, because the card vault cannot be reached. Repeat the request with the same idempotency key.`;
+  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
 export function notSentError(what: string): ApiError {

@@ -42,6 +42,7 @@ before(async () => {
     void: (request) => (interference.void ?? vault.void)(request),
     connect: (...connection) => vault.connect(...connection),
     connectedTo: (companyId) => vault.connectedTo(companyId),
+    isReady: () => vault.isReady(),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),
   };
   service = await startTestService({ vault: between });

@@ -1,9 +1,11 @@
+import { ApiError } from '../../errors.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { claimDue, type OpenTransaction } from '../transactions/service.ts';
-import { type Charging, checkDelaysMs } from './dependencies.ts';
+import { type Charging, checkDelaysMs, resendDelayMs } from './dependencies.ts';
 import { findOrder } from './queries.ts';
 import { concludeRefund, settleRefund } from './refunds.ts';
 import { recordVoid } from './voids.ts';
+import { resendOrGiveUp } from './waiting.ts';
 
 /**
  * Asks the processor, by our own reference, what became of an operation, and does what the answer says. Nothing is
@@ -33,14 +35,15 @@ export async function lookAt(charging: Charging, open: OpenTransaction): Promise
   await charging.end({ state, sale: open, decided: finding, nowMs: charging.clock.nowMs() + clockOffsetMs });
 }
 
-/** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled. */
+/** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled, waiting sales. */
 export async function checkOpenTransactions(charging: Charging, batch: number): Promise<number> {
-  const due = await claimDue(charging.db, batch, checkDelaysMs);
+  const due = await claimDue(charging.db, batch, checkDelaysMs, resendDelayMs);
   await Promise.all(
     due.map((open) =>
-      lookAt(charging, open).catch((error: unknown) => {
+      (open.waiting ? resendOrGiveUp : lookAt)(charging, open).catch((error: unknown) => {
         const { company_id, order_id, id } = open;
-        charging.log.error({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
+        const level = error instanceof ApiError ? 'warn' : 'error';
+        charging.log[level]({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
       }),
     ),
   );

@@ -5,6 +5,7 @@ import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Finding, Outcome } from '../../vault/processors/processor.ts';
+import type { VaultOutcome } from '../../vault/vault.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import {
   acceptOpen,
@@ -15,7 +16,15 @@ import {
   markInDoubt,
   type OpenTransaction,
 } from '../transactions/service.ts';
-import { type Charging, firstCheckMs, gatewayError, insist, lockMs, notSentError } from './dependencies.ts';
+import {
+  type Charging,
+  firstCheckMs,
+  gatewayError,
+  insist,
+  lockMs,
+  notSentError,
+  vaultUnavailable,
+} from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { decide } from './sales.ts';
@@ -116,7 +125,7 @@ export async function openRefund(
 /** Hands a refund to the processor. The intent is already recorded. */
 export async function refund(charging: Charging, { order, livemode }: OrderState, intent: Refund): Promise<Order> {
   failpoint('refund.after_intent');
-  const outcome: Outcome = order.sale_id
+  const outcome: VaultOutcome = order.sale_id
     ? await charging.vault.refund({
         companyId: order.company_id,
         mode: livemode ? 'live' : 'sandbox',
@@ -131,9 +140,9 @@ export async function refund(charging: Charging, { order, livemode }: OrderState
     await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('refund');
   }
-  if (outcome.outcome === 'not_sent') {
+  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
     await insist(() => discardOpen(charging.db, intent));
-    throw notSentError('refund');
+    throw outcome.outcome === 'not_sent' ? notSentError('refund') : vaultUnavailable('refund', { unfinished: false });
   }
   const accepted = await insist(() => concludeRefund(charging, intent, outcome));
   failpoint('refund.after_accept');

@@ -2,10 +2,20 @@ import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
-import type { RedemptionEnd } from '../coupons/service.ts';
+import type { VaultOutcome } from '../../vault/vault.ts';
+import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
-import { findOpenOf, markInDoubt, type OpenTransaction } from '../transactions/service.ts';
-import { type Charging, firstCheckMs, gatewayError, insist, type MoneyDependencies } from './dependencies.ts';
+import { discardOpen, findOpenOf, markInDoubt, markWaiting, type OpenTransaction } from '../transactions/service.ts';
+import {
+  type Charging,
+  firstCheckMs,
+  gatewayError,
+  insist,
+  type MoneyDependencies,
+  repeatWithinMs,
+  resendDelayMs,
+  vaultUnavailable,
+} from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
 import { settle, type Settlement } from './charge-queries.ts';
 import { findAnswer, findOrder } from './queries.ts';
@@ -22,6 +32,8 @@ export interface Sale {
   readonly payment_method_id: string;
   readonly card_brand: string;
   readonly card_last4: string;
+  /** When it is sent, where that is later than it was opened. */
+  readonly madeAtMs?: number;
 }
 
 export function saleOf(
@@ -170,7 +182,7 @@ export async function charge(
 ): Promise<Order> {
   const { order, card, livemode } = state;
   failpoint(`${path}.after_intent`);
-  const outcome: Outcome = card
+  const outcome: VaultOutcome = card
     ? await charging.vault.charge({
         companyId: order.company_id,
         mode: livemode ? 'live' : 'sandbox',
@@ -178,12 +190,18 @@ export async function charge(
         card,
         amount: sale.amount,
         currency: order.currency,
+        ...(sale.madeAtMs !== undefined && { madeAtMs: sale.madeAtMs }),
       })
     : { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' };
   failpoint(`${path}.after_processor`);
+  const open = { company_id: order.company_id, order_id: order.id, id: sale.id, request_id: sale.request_id };
+  if (outcome.outcome === 'unavailable') {
+    throw path === 'retry'
+      ? await abandonRetry(charging, order, open)
+      : await waitForVault(charging, open, outcome.reason);
+  }
   if (outcome.outcome === 'unknown') {
-    const { company_id } = order;
-    await insist(() => markInDoubt(charging.db, { company_id, order_id: order.id, id: sale.id }, firstCheckMs));
+    await insist(() => markInDoubt(charging.db, open, firstCheckMs));
     throw gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
@@ -194,6 +212,35 @@ export async function charge(
   const now = await findOrder(charging.db, order.company_id, order.id);
   if (!now) throw new Error('an order is gone');
   return toWire(now);
+}
+
+/** Leaves the sale to be sent later, see `waiting.ts`, and gives the error for the request. */
+async function waitForVault(
+  charging: Charging,
+  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'request_id'>,
+  reason: string,
+): Promise<Error> {
+  const { company_id, order_id, id, request_id } = open;
+  charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the charge was not sent and waits');
+  await insist(() => markWaiting(charging.db, open, request_id === null ? resendDelayMs : repeatWithinMs));
+  return vaultUnavailable('charge', { unfinished: true });
+}
+
+/** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
+async function abandonRetry(
+  charging: Charging,
+  order: OrderRow,
+  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
+): Promise<Error> {
+  const redemptionId = redemptionIdOf(order);
+  await insist(() =>
+    charging.db.transaction(async (transaction) => {
+      if (!(await discardOpen(transaction, open)) || redemptionId === undefined) return;
+      const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
+      await concludeRedemptions(transaction, [end]);
+    }),
+  );
+  return vaultUnavailable('charge', { unfinished: false });
 }
 
 /** What a repeated idempotency key of a new order is answered with. Undefined when the order never came about. */
@@ -214,6 +261,6 @@ export async function decide(
   const open = await undecided();
   if (!open) return;
   if (open.locked && !open.in_doubt) throw inProgress();
-  await charging.lookAt(open);
+  await (open.waiting ? charging.resend(open) : charging.lookAt(open));
   if (await undecided()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
 }

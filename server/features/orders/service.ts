@@ -36,6 +36,7 @@ import {
 } from './sales.ts';
 import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
+import { resend } from './waiting.ts';
 
 export { hasOrders };
 
@@ -101,6 +102,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     intend: createLane((intents) => recordIntents(lanesDb, intents)),
     intendRedeeming: createLane((intents) => recordRedeemingIntents(lanesDb, intents)),
     lookAt: (open) => lookAt(charging, open),
+    resend: (open) => resend(charging, open),
     end: (ending) => (endsAlone(ending) ? endAlone(ending) : endTogether(ending)),
   };
   return {
@@ -139,7 +141,8 @@ async function getOrder(
 async function lookAgain(charging: Charging, companyId: string, orderId: string): Promise<void> {
   try {
     const open = await findOpenOf(charging.db, companyId, orderId);
-    for (const operation of open) if (operation.in_doubt || !operation.locked) await lookAt(charging, operation);
+    const due = open.filter(({ in_doubt, locked, waiting }) => in_doubt || (!locked && !waiting));
+    for (const operation of due) await lookAt(charging, operation);
   } catch (error) {
     charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be asked about');
   }

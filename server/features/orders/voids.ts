@@ -7,7 +7,15 @@ import { newId } from '../../platform/ids.ts';
 import type { Finding, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
 import { discardOpen, insertOpen, markInDoubt, reclassify } from '../transactions/service.ts';
-import { type Charging, firstCheckMs, gatewayError, insist, lockMs, notSentError } from './dependencies.ts';
+import {
+  type Charging,
+  firstCheckMs,
+  gatewayError,
+  insist,
+  lockMs,
+  notSentError,
+  vaultUnavailable,
+} from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { inUse, refuseUndecided } from './refunds.ts';
@@ -86,7 +94,7 @@ async function openVoid(
 /** Sends a void to the processor. The intent is already recorded. */
 async function sendVoid(charging: Charging, { order, livemode }: OrderState, intent: VoidIntent): Promise<Order> {
   failpoint('void.after_intent');
-  const outcome: Outcome = await charging.vault.void({
+  const outcome = await charging.vault.void({
     companyId: order.company_id,
     mode: livemode ? 'live' : 'sandbox',
     reference: intent.id,
@@ -97,9 +105,9 @@ async function sendVoid(charging: Charging, { order, livemode }: OrderState, int
     await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('void');
   }
-  if (outcome.outcome === 'not_sent') {
+  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
     await insist(() => discardOpen(charging.db, intent));
-    throw notSentError('void');
+    throw outcome.outcome === 'not_sent' ? notSentError('void') : vaultUnavailable('void', { unfinished: false });
   }
   await insist(() => recordVoid(charging, intent, outcome));
   failpoint('void.after_record');

@@ -63,6 +63,8 @@ export interface OpenTransaction {
   /** Taken on by the processor; it only has to settle. */
   readonly accepted: boolean;
   readonly in_doubt: boolean;
+  /** A sale that was certainly not sent yet. */
+  readonly waiting: boolean;
   /** Whether the process that opened it is taken to be at work on it. */
   readonly locked: boolean;
   readonly age_ms: number;
@@ -73,7 +75,7 @@ export interface OpenTransaction {
 }
 
 const openColumns = `company_id, order_id, id, type, amount, currency, request_id, payment_method_id, card_brand,
-  card_last4, slot = id AS accepted, in_doubt,
+  card_last4, slot = id AS accepted, in_doubt, waiting,
   locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::bigint AS age_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
@@ -98,6 +100,34 @@ export async function markInDoubt(
      WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3`,
     [open.company_id, open.order_id, open.id, firstCheckMs],
   );
+}
+
+/** The sale was not sent; it can be sent later under its reference. */
+export async function markWaiting(
+  db: Queryable,
+  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
+  checkAfterMs: number,
+): Promise<void> {
+  await db.query(
+    `UPDATE open_transactions SET waiting = true, locked_until = now(), next_check_at = now() + $4 * interval '1 ms'
+     WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3 AND NOT in_doubt`,
+    [open.company_id, open.order_id, open.id, checkAfterMs],
+  );
+}
+
+/** Takes a waiting sale over. From here on it may have been sent. False when another process was faster. */
+export async function claimWaiting(
+  db: Queryable,
+  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
+  lockMs: number,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(),
+       locked_until = now() + $4 * interval '1 ms', next_check_at = now() + $4 * interval '1 ms'
+     WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3 AND waiting RETURNING 1`,
+    [open.company_id, open.order_id, open.id, lockMs],
+  );
+  return rows.length === 1;
 }
 
 /** A refund was taken on: it leaves the slot to others, and is due to be asked about. */
@@ -166,7 +196,7 @@ export async function discardOpen(
        RETURNING company_id, id, type, amount
      ), buried AS (
        INSERT INTO tombstones (company_id, id, object_type, sort_values)
-       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type = 'refund'
+       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type <> 'void'
      )
      SELECT 1 FROM gone`,
     [open.company_id, open.order_id, open.id],
@@ -198,24 +228,29 @@ export async function claimDue(
   db: Queryable,
   batch: number,
   checkDelaysMs: readonly number[],
+  resendDelayMs: number,
 ): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
-    `UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR slot <> id,
-       next_check_at = now() + ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] * interval '1 ms'
+    `UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
+       next_check_at = now() + CASE WHEN waiting THEN $3
+         ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
      WHERE (company_id, order_id, slot) IN (
        SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now()
        ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING ${openColumns}`,
-    [batch, checkDelaysMs],
+    [batch, checkDelaysMs, resendDelayMs],
   );
 }
 
-export async function inDoubtStatistics(db: Queryable): Promise<{ count: number; oldestSeconds: number }> {
-  const [row] = await db.query<{ count: number; oldest: number | null }>(
-    `SELECT count(*)::integer AS count, extract(epoch FROM now() - min(opened_at))::float8 AS oldest
-     FROM open_transactions WHERE in_doubt`,
+export async function openStatistics(
+  db: Queryable,
+): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {
+  const [row] = await db.query<{ in_doubt: number; oldest: number | null; waiting: number }>(
+    `SELECT count(*) FILTER (WHERE in_doubt)::integer AS in_doubt, count(*) FILTER (WHERE waiting)::integer AS waiting,
+       extract(epoch FROM now() - min(opened_at) FILTER (WHERE in_doubt))::float8 AS oldest
+     FROM open_transactions WHERE in_doubt OR waiting`,
   );
-  return { count: row?.count ?? 0, oldestSeconds: row?.oldest ?? 0 };
+  return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
 }
 
 export interface TransactionRow {
