@@ -104,6 +104,12 @@ const cases: Readonly<Record<string, Case>> = {
     ['GET', cardPath(own.customer, theirs.card)],
     ['GET', cardPath(theirs.customer, own.card)],
   ],
+  updatePaymentMethod: (theirs, own) => [
+    ['PATCH', cardPath(theirs.customer, theirs.card), { body: { set_as_default: true } }],
+    ['PATCH', cardPath(own.customer, theirs.card), { body: { update_subscriptions: true } }],
+    ['PATCH', cardPath(theirs.customer, own.card), keyed({ set_as_default: true, update_subscriptions: true })],
+    ['PATCH', cardPath(theirs.deletedCustomer, own.card), { body: { set_as_default: true } }],
+  ],
   deletePaymentMethod: (theirs, own) => [
     ['DELETE', cardPath(theirs.customer, theirs.card)],
     ['DELETE', cardPath(own.customer, theirs.card)],

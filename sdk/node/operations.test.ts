@@ -54,6 +54,9 @@ describe('the SDK', () => {
     assert.equal(attached.is_default, true);
     assert.deepEqual(await svc.paymentMethods.get(customer.id, captured.id), captured);
     assert.equal((await svc.paymentMethods.list(customer.id)).data.length, 2);
+    const preferred = await svc.paymentMethods.update(customer.id, captured.id, { set_as_default: true });
+    assert.deepEqual(preferred, { ...captured, is_default: true });
+    await svc.paymentMethods.update(customer.id, attached.id, { set_as_default: true, update_subscriptions: true });
     assert.equal((await svc.paymentMethods.delete(customer.id, captured.id)).deleted, true);
     const replacement = await svc.paymentMethods.capture({ customer_id: customer.id, card: aCard('4111111111111111') });
     await svc.paymentMethods.delete(customer.id, attached.id, { replacement_payment_method_id: replacement.id });

@@ -13,6 +13,7 @@ export const methodNames: Readonly<Record<string, string>> = {
   attachPaymentMethod: 'paymentMethods.attach',
   listPaymentMethods: 'paymentMethods.list',
   getPaymentMethod: 'paymentMethods.get',
+  updatePaymentMethod: 'paymentMethods.update',
   deletePaymentMethod: 'paymentMethods.delete',
 
   createProduct: 'products.create',

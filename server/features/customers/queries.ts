@@ -139,6 +139,19 @@ export async function updateDefaultPaymentMethod(
   );
 }
 
+/** As a change of its own, with `customer.updated`. */
+export async function replaceDefaultPaymentMethod(
+  db: Queryable,
+  companyId: string,
+  { id, default_payment_method_id, sequence, updated_at }: CustomerRow,
+): Promise<void> {
+  await db.query(
+    `UPDATE customers SET default_payment_method_id = $3, sequence = $4, updated_at = $5
+     WHERE company_id = $1 AND id = $2`,
+    [companyId, id, default_payment_method_id, sequence, updated_at],
+  );
+}
+
 export async function wasDeleted(db: Queryable, companyId: string, id: string): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 FROM tombstones WHERE company_id = $1 AND id = $2 AND object_type = 'customer'`,

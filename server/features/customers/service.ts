@@ -15,6 +15,7 @@ import {
   listCustomers,
   lockCustomer,
   lockCustomerAlone,
+  replaceDefaultPaymentMethod,
   softDeleteCustomer,
   updateCustomer,
   updateDefaultPaymentMethod,
@@ -202,6 +203,28 @@ export async function ensureActiveCustomer(
 }
 
 export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
+
+/** Another card of the customer becomes the default, or none is left. No event of a card says so, so the customer’s does. */
+export async function changeDefaultPaymentMethod(
+  { company, nowMs, requestId }: RequestContext,
+  db: Database,
+  id: string,
+  paymentMethodId: string | null,
+): Promise<void> {
+  const current = await lockCustomer(db, company.id, id);
+  if (!current || current.default_payment_method_id === paymentMethodId) return;
+  const row: CustomerRow = {
+    ...current,
+    default_payment_method_id: paymentMethodId,
+    sequence: current.sequence + 1,
+    updated_at: new Date(nowMs),
+  };
+  await replaceDefaultPaymentMethod(db, company.id, row);
+  const previous = previousOf(toWire(current), toWire(row));
+  await insertEvents(db, [
+    newEvent(company.id, nowMs, 'customer.updated', toWire(row), row.sequence, requestId, previous),
+  ]);
+}
 
 /** The customer that is not deleted and has this e-mail address. */
 export async function findCustomerByEmail(

@@ -10,6 +10,7 @@ import {
   paymentMethod,
   paymentMethodAttach,
   paymentMethodDelete,
+  paymentMethodUpdate,
 } from './schemas.ts';
 import {
   attachCard,
@@ -18,6 +19,7 @@ import {
   getPaymentMethod,
   getPaymentMethods,
   type PaymentMethodReferences,
+  changeCard,
 } from './service.ts';
 
 const common = { tag: 'Payment methods', resource: 'payment method' } as const;
@@ -114,6 +116,24 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       success: { status: 200, schema: paymentMethod, shape: 'resource' },
       errors: [],
       handle: ({ context, params }) => getPaymentMethod(context, params.id ?? '', params.paymentMethodId ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      ...writes,
+      method: 'PATCH',
+      path: `${path}/:paymentMethodId`,
+      operationId: 'updatePaymentMethod',
+      summary: 'Make a card the default, or move subscriptions to it',
+      description:
+        'For a card that is already on file. With `update_subscriptions` it does what attaching a card with it does: ' +
+        'subscriptions that are past due are charged at once.',
+      category: 'write',
+      body: paymentMethodUpdate,
+      bodyExample: { set_as_default: true, update_subscriptions: true },
+      success: { status: 200, schema: paymentMethod, shape: 'resource' },
+      errors: ['invalid_request'],
+      handle: ({ context, params, body }) =>
+        changeCard(context, references, params.id ?? '', params.paymentMethodId ?? '', body),
     }),
     defineRoute({
       ...common,

@@ -93,6 +93,25 @@ export const cardCapture = Type.Object(
 );
 export type CardCapture = Static<typeof cardCapture>;
 
+export const paymentMethodUpdate = Type.Object(
+  {
+    set_as_default: Type.Optional(
+      Type.Boolean({
+        description: 'Makes this card the default. `false` is refused for the default card: one card always is it.',
+      }),
+    ),
+    update_subscriptions: Type.Optional(
+      Type.Boolean({
+        description:
+          'Moves the active, paused and past due subscriptions of the customer to this card. Those that are past due ' +
+          'are charged at once.',
+      }),
+    ),
+  },
+  { additionalProperties: false, minProperties: 1, title: 'PaymentMethodUpdate' },
+);
+export type PaymentMethodUpdate = Static<typeof paymentMethodUpdate>;
+
 export const paymentMethodDelete = Type.Object(
   { replacement_payment_method_id: Type.Optional(nullable(uuid())) },
   { additionalProperties: false, title: 'PaymentMethodDelete' },

@@ -5,7 +5,7 @@ import type { Deletion } from '../../http/schemas.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type EventRow, insertEvents, newEvent } from '../events/service.ts';
-import { lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
+import { changeDefaultPaymentMethod, lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
 import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
 import {
   attachAtOnce,
@@ -18,7 +18,13 @@ import {
   listPaymentMethods,
   type PaymentMethodRow,
 } from './queries.ts';
-import type { BillingDetails, CardCapture, PaymentMethod, PaymentMethodAttach } from './schemas.ts';
+import type {
+  BillingDetails,
+  CardCapture,
+  PaymentMethod,
+  PaymentMethodAttach,
+  PaymentMethodUpdate,
+} from './schemas.ts';
 
 export { type CardDependencies, vaultCard };
 
@@ -167,6 +173,31 @@ export async function paymentMethodsOf(
   return Map.groupBy(rows.map(toWire), (method) => method.customer_id);
 }
 
+/** Makes a card on file the default, and moves the subscriptions of the customer to it, as attaching it would. */
+export async function changeCard(
+  context: RequestContext,
+  references: PaymentMethodReferences,
+  customerId: string,
+  id: string,
+  input: PaymentMethodUpdate,
+): Promise<PaymentMethod> {
+  const { db, company } = context;
+  return db.transaction(async (transaction) => {
+    const customer = await lockActiveCustomer(transaction, company.id, customerId);
+    const card = await findPaymentMethod(transaction, company.id, customer.id, id);
+    if (!card) throw notFound('payment method', 'paymentMethodId');
+    if (input.set_as_default === false && card.is_default) {
+      throw invalidField(
+        'set_as_default',
+        'must not be false for the default card: make another card the default instead',
+      );
+    }
+    if (input.set_as_default) await changeDefaultPaymentMethod(context, transaction, customer.id, card.id);
+    if (input.update_subscriptions) await references.repoint(context, transaction, customer.id, card);
+    return toWire({ ...card, is_default: card.is_default || input.set_as_default === true });
+  });
+}
+
 export async function detachCard(
   context: RequestContext,
   references: PaymentMethodReferences,
@@ -188,7 +219,7 @@ export async function detachCard(
     if (needed && !replacement) throw replacementRequired();
     if (replacement) await references.repoint(context, transaction, customerId, replacement, id);
     if (replacement || card.is_default) {
-      await setDefaultPaymentMethod(transaction, company.id, customerId, replacement?.id ?? null);
+      await changeDefaultPaymentMethod(context, transaction, customerId, replacement?.id ?? null);
     }
     await deletePaymentMethods(transaction, company.id, customerId, [id], new Date(nowMs));
     const method = toWire({ ...card, is_default: false });

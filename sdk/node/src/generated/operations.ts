@@ -15,6 +15,7 @@ export const operations = {
   attachPaymentMethod: { method: 'POST', path: '/v1/customers/{id}/payment_methods', keyed: true },
   listPaymentMethods: { method: 'GET', path: '/v1/customers/{id}/payment_methods', keyed: false },
   getPaymentMethod: { method: 'GET', path: '/v1/customers/{id}/payment_methods/{paymentMethodId}', keyed: false },
+  updatePaymentMethod: { method: 'PATCH', path: '/v1/customers/{id}/payment_methods/{paymentMethodId}', keyed: true },
   deletePaymentMethod: { method: 'DELETE', path: '/v1/customers/{id}/payment_methods/{paymentMethodId}', keyed: true },
   createProduct: { method: 'POST', path: '/v1/products', keyed: true },
   listProducts: { method: 'GET', path: '/v1/products', keyed: false, fieldsOf: 'products' },

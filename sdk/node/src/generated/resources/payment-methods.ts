@@ -3,7 +3,7 @@
 import type { Call, RequestOptions } from '../../request.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { CardCapture, DeletedPaymentMethod, ListPaymentMethodsParams, PaymentMethod, PaymentMethodAttach, PaymentMethodDelete } from '../types/payment-methods.ts';
+import type { CardCapture, DeletedPaymentMethod, ListPaymentMethodsParams, PaymentMethod, PaymentMethodAttach, PaymentMethodDelete, PaymentMethodUpdate } from '../types/payment-methods.ts';
 
 export class PaymentMethods {
   readonly #call: Call;
@@ -30,6 +30,11 @@ export class PaymentMethods {
   /** Retrieve a card of a customer. */
   get(customerId: string, paymentMethodId: string, options?: RequestOptions): Promise<PaymentMethod> {
     return this.#call(operations.getPaymentMethod, [customerId, paymentMethodId], {}, options);
+  }
+
+  /** Make a card the default, or move subscriptions to it. */
+  update(customerId: string, paymentMethodId: string, body: PaymentMethodUpdate, options?: RequestOptions): Promise<PaymentMethod> {
+    return this.#call(operations.updatePaymentMethod, [customerId, paymentMethodId], { body }, options);
   }
 
   /** Delete a card of a customer. */

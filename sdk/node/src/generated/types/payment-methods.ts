@@ -72,6 +72,13 @@ export interface PaymentMethodAttach {
   billing_details?: BillingDetails | null | undefined;
 }
 
+export interface PaymentMethodUpdate {
+  /** Makes this card the default. `false` is refused for the default card: one card always is it. */
+  set_as_default?: boolean | undefined;
+  /** Moves the active, paused and past due subscriptions of the customer to this card. Those that are past due are charged at once. */
+  update_subscriptions?: boolean | undefined;
+}
+
 export interface PaymentMethodDelete {
   replacement_payment_method_id?: string | null | undefined;
 }
