@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { commandsPage } from '../cli/help.ts';
 import { settings } from '../server/config.ts';
 import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
-import { permissions } from '../server/http/permissions.ts';
+import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
 
@@ -117,6 +117,16 @@ ${table(['What', 'Limit'], rows)}
 ${permissions.map((permission) => `\`${permission}\``).join(', ')}.
 
 A key stores its own list; a permission that is added later is not gained by existing keys.
+
+\`expand\` needs the permission to read what it adds: \`GET /v1/orders?expand=customer\` needs \`customers:read\` beside
+\`orders:read\`, otherwise it is 403 \`insufficient_permissions\`. The API reference names the permission of each expansion.
+
+Some permissions show or allow more than their names say. Grant them with that in mind:
+
+${table(
+  ['Permission', 'What it includes'],
+  Object.entries(permissionNotes).map(([permission, text]) => [`\`${permission}\``, text]),
+)}
 
 ## Versions
 

@@ -222,14 +222,14 @@ describe('API keys', () => {
     const maker = await colleague(service, owner, 'Key maker');
     const make = (body: object): Promise<Reply> =>
       maker.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret', ...body });
-    assertRefused(await make({ permissions: ['orders:write'] }), 400, 'validation_error');
+    assertRefused(await make({ permissions: ['orders:write'] }), 403, 'insufficient_permissions', 'permissions');
     const made = await make({});
     assert.deepEqual(made.body.permissions, ['orders:read', 'team_members:read']);
     const { body: strong } = await create({ name: 'Strong', kind: 'secret' });
     const stolen = await maker.in('POST', `/dashboard/api_keys/${strong.id}/rotate`, { grace_period_hours: 0 });
-    assertRefused(stolen, 400, 'validation_error');
+    assertRefused(stolen, 403, 'insufficient_permissions');
     const gained = await maker.in('PATCH', `/dashboard/api_keys/${made.body.id}`, { permissions: ['orders:write'] });
-    assertRefused(gained, 400, 'validation_error');
+    assertRefused(gained, 403, 'insufficient_permissions', 'permissions');
   });
 });
 
@@ -332,7 +332,7 @@ describe('the team', () => {
       'insufficient_permissions',
     );
     const role = { name: 'More', permissions: ['company:write'] };
-    assertRefused(await admin.in('POST', '/dashboard/roles', role), 400, 'validation_error');
+    assertRefused(await admin.in('POST', '/dashboard/roles', role), 403, 'insufficient_permissions', 'permissions');
   });
 
   it('sends only so many mails a day', async () => {

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { createContext, useContext } from 'react';
 import { ApiError, call, setCompanyOfCalls } from './api.ts';
+import { common } from './texts/common.ts';
 import type { Company, Session } from './types.ts';
 
 /** Who is signed in, and which of their companies the pages are about. */
@@ -55,6 +56,17 @@ export function useSignedIn(): SignedIn {
 
 export function useCan(permission: string): boolean {
   return useSignedIn().company.permissions.includes(permission);
+}
+
+/** Why the member may not touch what has these permissions: members touch nothing that may do more than they may. */
+export function useReasonAgainst(): (permissions: readonly string[] | undefined) => string | undefined {
+  const { permissions: own } = useSignedIn().company;
+  return (permissions = []) => (permissions.every((one) => own.includes(one)) ? undefined : common.stronger);
+}
+
+/** An expansion needs the permission to read what it adds; pages do without what the member may not read. */
+export function useExpand(name: 'customer'): string | undefined {
+  return useCan(`${name}s:read`) ? name : undefined;
 }
 
 export function keepSession(client: QueryClient, session: Session): void {

@@ -92,8 +92,9 @@ export interface CreatedApiKey extends ApiKey {
 
 export interface PermissionEntry {
   readonly key: string;
-  readonly description: string;
   readonly for_keys: boolean;
+  /** What it shows beyond its name. */
+  readonly note: string | null;
 }
 
 export interface RoleEntry {
@@ -120,9 +121,10 @@ export interface Statistics {
     readonly refunded: number;
     readonly succeeded_count: number;
     readonly failed_count: number;
-    readonly active_subscriptions: number;
-    readonly past_due_subscriptions: number;
-    readonly new_customers: number;
+    /** Null where the member may not read them. */
+    readonly active_subscriptions: number | null;
+    readonly past_due_subscriptions: number | null;
+    readonly new_customers: number | null;
   };
   readonly declines: readonly { readonly failure_code: string; readonly count: number }[];
 }

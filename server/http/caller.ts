@@ -1,5 +1,6 @@
 import { ApiError } from '../errors.ts';
 import type { Company } from '../features/companies/service.ts';
+import { rightsOfKey } from './permissions.ts';
 import type { RouteBase } from './route.ts';
 
 /** Who asks: an API key, or a member of the team who is signed in to the dashboard. */
@@ -22,10 +23,54 @@ export interface Admitted {
 /** Routes of the dashboard alone: what the API does not offer. */
 export const isDashboardRoute = ({ path }: Pick<RouteBase, 'path'>): boolean => path.startsWith('/dashboard/');
 
+/** What of `needed` the caller may not do. The service itself, which has no caller, lacks nothing. */
+export function lackingOf(caller: Caller | undefined, needed: readonly string[]): string[] {
+  const missing = caller ? needed.filter((permission) => !caller.permissions.includes(permission)) : [];
+  if (missing.length === 0 || caller?.kind !== 'key') return missing;
+  const rights = rightsOfKey(caller.permissions);
+  return missing.filter((permission) => !rights.includes(permission));
+}
+
+/**
+ * The one rule for acting on what has permissions (keys, roles, members, expansions): a caller has them too, or is refused.
+ * `why` says what needs them, as in "which the role Admin has".
+ */
+export function requirePermissions(
+  caller: Caller | undefined,
+  needed: readonly string[],
+  why?: string,
+  param?: string,
+): void {
+  const lacking = lackingOf(caller, needed);
+  if (lacking.length === 0) return;
+  const whose = caller?.kind === 'key' ? 'This API key' : 'Your role';
+  const names = `the permission${lacking.length > 1 ? 's' : ''} ${lacking.join(', ')}`;
+  const message = `${whose} lacks ${names}${why ? `, which ${why}` : ''}.`;
+  throw new ApiError('insufficient_permissions', message, { ...(param && { param }) });
+}
+
+/** What a member does to secrets and rights asks for the password again after a while. */
+export function requireStepUp(caller: Caller | undefined, nowMs: number): void {
+  if (caller?.kind !== 'member' || caller.steppedUpUntilMs > nowMs) return;
+  throw new ApiError('step_up_required', 'Confirm your password to go on.');
+}
+
+/** An expansion shows what the permission of the route alone does not. */
+export function checkExpansions(
+  caller: Caller,
+  { expand = {} }: Pick<RouteBase, 'expand'>,
+  names: ReadonlySet<string>,
+): void {
+  for (const name of names) {
+    const needed = expand[name];
+    if (needed) requirePermissions(caller, [needed], `expand=${name} needs`, 'expand');
+  }
+}
+
 type Asked = Pick<RouteBase, 'path' | 'permission' | 'publishable' | 'stepUp' | 'secretAnswer'>;
 
 export function checkPermission(caller: Caller, route: Asked, nowMs: number): void {
-  const { kind, permissions, publishable, steppedUpUntilMs } = caller;
+  const { kind, publishable } = caller;
   const refuse = (why: string): never => {
     throw new ApiError('insufficient_permissions', why);
   };
@@ -34,12 +79,6 @@ export function checkPermission(caller: Caller, route: Asked, nowMs: number): vo
     return;
   }
   if (kind === 'key' && isDashboardRoute(route)) refuse('This is done in the dashboard, not with an API key.');
-  if (route.permission && !permissions.includes(route.permission)) {
-    const whose = kind === 'key' ? 'This API key' : 'Your role';
-    refuse(`${whose} lacks the permission ${route.permission}.`);
-  }
-  const touchesSecrets = route.stepUp || route.secretAnswer;
-  if (kind === 'member' && touchesSecrets && steppedUpUntilMs <= nowMs) {
-    throw new ApiError('step_up_required', 'Confirm your password to go on.');
-  }
+  if (route.permission) requirePermissions(caller, [route.permission]);
+  if (route.stepUp || route.secretAnswer) requireStepUp(caller, nowMs);
 }

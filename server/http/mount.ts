@@ -11,7 +11,7 @@ import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { auditEntry, concerning } from './audit-entry.ts';
 import { authenticate, type Identities } from './authenticate.ts';
-import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
+import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } from './caller.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
 import { listParameters, type Page, pageRequest } from './lists.ts';
 import { listParameter, oneOf, type QueryParameters, readQuery } from './query-parameters.ts';
@@ -161,17 +161,24 @@ function propertiesOf(schema: TSchema): string[] {
   return Object.keys((schema as { properties?: object }).properties ?? {});
 }
 
+/** Names the permission where it is another than that of the route. */
+function expansionsOf({ expand = {}, permission }: RouteBase): string[] {
+  return Object.entries(expand).map(([name, needed]) =>
+    needed === permission ? `\`${name}\`` : `\`${name}\` (needs \`${needed}\`)`,
+  );
+}
+
 /** Every query parameter of a route, its own and those the common rules give it. */
 export function queryParametersOf(route: RouteBase): QueryParameters {
   const reads = route.method === 'GET';
-  const expand = route.expand ?? [];
+  const expand = Object.keys(route.expand ?? {});
   return {
     ...(route.list && listParameters(route.list)),
     ...route.parameters,
     ...(reads && {
       expand: listParameter(
         oneOf(expand),
-        `Adds related objects: ${expand.join(', ') || 'none here'}. Repeat it or separate names by commas.`,
+        `Adds related objects: ${expansionsOf(route).join(', ') || 'none here'}. Repeat it or separate names by commas.`,
         choice(expand),
       ),
     }),
@@ -202,14 +209,15 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
     }
     const { values, problems } = readQuery(parameters, request.query as Record<string, unknown>);
     if (problems.length > 0) throw validationError(problems);
+    const expand = (values.expand as string[] | undefined) ?? [];
     const fields = values[fieldsName] as string[] | undefined;
     return {
       params,
       query: values,
-      expand: new Set(values.expand as string[] | undefined),
+      expand: new Set(expand),
       file,
       body: route.method === 'GET' || file ? undefined : checkBody(request.body === undefined ? {} : request.body),
-      fields: fields && new Set(['id', ...fields, ...((values.expand as string[] | undefined) ?? [])]),
+      fields: fields && new Set(['id', ...fields, ...expand]),
       ...(route.list && { page: pageRequest(values) }),
     };
   };
@@ -274,6 +282,7 @@ async function execute(
 ): Promise<Answer> {
   const { db, clock } = dependencies;
   const { company, caller, apiVersion, idempotencyKey } = request.admission as Admission;
+  checkExpansions(caller, route, input.expand);
   const nowMs = clock.nowMs() + company.clockOffsetMs;
   const contextOn = (database: Database): RequestContext => ({
     requestId: request.id,

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 import { type ApiErrorCode, errorCatalogue } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { queryParametersOf } from './mount.ts';
+import { permissionNotes } from './permissions.ts';
 import type { RouteBase } from './route.ts';
 import { errorSchema } from './schemas.ts';
 import { latestVersion, supportedVersions } from './versions/versions.ts';
@@ -86,6 +87,7 @@ function operation(route: RouteBase, schemas: Json): Json {
     ...(body && { requestBody: body }),
     responses: { [route.success.status]: success(route, schemas), ...errorResponses(route, schemas) },
     'x-permission': route.permission,
+    ...(route.expand && { 'x-expand-permissions': route.expand }),
     'x-idempotency': route.idempotency,
     'x-rate-limit': route.category,
   };
@@ -97,7 +99,9 @@ function describe(route: RouteBase): string {
     optional: 'The header `X-SVC-Idempotency-Key` is honoured.',
     none: '',
   }[route.idempotency];
-  return [route.description, `Permission: \`${route.permission}\`.`, idempotency].filter(Boolean).join('\n\n');
+  const note = route.permission && permissionNotes[route.permission];
+  const permission = [`Permission: \`${route.permission}\`.`, note].filter(Boolean).join(' ');
+  return [route.description, permission, idempotency].filter(Boolean).join('\n\n');
 }
 
 function pathParameters(route: RouteBase): Json[] {

@@ -5,7 +5,7 @@ import type { Company } from '../features/companies/service.ts';
 import type { Answer } from './idempotency.ts';
 import type { PhasedRequest } from './phases.ts';
 import type { Caller } from './caller.ts';
-import type { MemberPermission } from './permissions.ts';
+import type { MemberPermission, ReadPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
 import type { ListDeclaration, Page } from './lists.ts';
 
@@ -78,8 +78,8 @@ export interface RouteBase {
   readonly list?: ListDeclaration;
   /** What the query may say, where the route is not a list. */
   readonly parameters?: QueryParameters;
-  /** What `expand` may name. */
-  readonly expand?: readonly string[];
+  /** What `expand` may name, and the permission to read what that adds. */
+  readonly expand?: Readonly<Record<string, ReadPermission>>;
   /** Gives `fields[<name>]` on reads, with the property names of the schema. */
   readonly fields?: { readonly name: string; readonly schema: TSchema };
   readonly success: {

@@ -1,9 +1,11 @@
 import { words } from '../format.ts';
+import { useReasonAgainst } from '../session.ts';
 import { developers } from '../texts/developers.ts';
+import type { PermissionEntry } from '../types.ts';
 import { Button } from './button.tsx';
 
 interface MatrixProps {
-  readonly all: readonly { readonly key: string; readonly description?: string }[];
+  readonly all: readonly PermissionEntry[];
   readonly chosen: readonly string[];
   readonly onChange: (chosen: string[]) => void;
   readonly error?: string | undefined;
@@ -11,10 +13,13 @@ interface MatrixProps {
   readonly locked?: boolean;
 }
 
-/** One row per resource, one column for reading and one for writing. */
+const resourceOf = (key: string): string => key.split(':')[0] ?? '';
+
+/** One row per resource, one column for reading and one for writing. Members grant only what they have. */
 export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = false }: MatrixProps) {
-  const keys = all.map(({ key }) => key);
-  const resources = [...new Set(keys.map((key) => key.split(':')[0] ?? ''))];
+  const reasonAgainst = useReasonAgainst();
+  const keys = all.map(({ key }) => key).filter((key) => !reasonAgainst([key]));
+  const resources = [...new Set(all.map(({ key }) => resourceOf(key)))];
   const toggle = (key: string, on: boolean) =>
     onChange(on ? [...chosen, key] : chosen.filter((other) => other !== key));
   const presets = [
@@ -39,18 +44,28 @@ export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = 
         <ul className="divide-y divide-line">
           {resources.map((resource) => (
             <li key={resource} className="flex items-center gap-2 px-3 py-1.5 sm:gap-4">
-              <span className="grow">{words(resource)}</span>
+              <span className="grow">
+                {words(resource)}
+                {all
+                  .filter(({ key, note }) => note && resourceOf(key) === resource && chosen.includes(key))
+                  .map(({ key, note }) => (
+                    <span key={key} className="block text-sm text-muted">
+                      {note}
+                    </span>
+                  ))}
+              </span>
               {['read', 'write'].map((verb) => {
                 const key = `${resource}:${verb}`;
                 const entry = all.find((candidate) => candidate.key === key);
+                const reason = reasonAgainst([key]);
                 return entry ? (
-                  <label key={verb} className="flex w-20 shrink-0 items-center gap-2 text-sm" title={entry.description}>
+                  <label key={verb} className="flex w-20 shrink-0 items-center gap-2 text-sm" title={reason}>
                     <input
                       type="checkbox"
                       aria-label={key}
                       className="size-4 accent-accent"
                       checked={chosen.includes(key)}
-                      disabled={locked}
+                      disabled={locked || (reason !== undefined && !chosen.includes(key))}
                       onChange={(event) => toggle(key, event.target.checked)}
                     />
                     {words(verb)}

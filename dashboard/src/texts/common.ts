@@ -51,6 +51,7 @@ export const common = {
   nothingYet: 'Nothing yet.',
   nothingFound: 'Nothing matches these filters.',
   noMatch: 'Nothing found.',
+  stronger: 'This has permissions that your role lacks.',
   notAllowed: 'Your role does not allow this. An owner or admin of the company can change your role.',
   refusedTitle: 'You may not see this',
   refusedHint: 'An owner or admin of the company can change your role.',

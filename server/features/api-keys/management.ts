@@ -1,5 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { givenByKeys, type Permission, permissions as allPermissions } from '../../http/permissions.ts';
+import { lackingOf, requirePermissions } from '../../http/caller.ts';
+import { type Permission, permissions as allPermissions, rightsOfKey } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createdAt } from '../../platform/ids.ts';
@@ -48,17 +49,21 @@ export async function getApiKeys(
   return { data: keys.toReversed().map((key) => toWire(context, key, clock.nowMs())) };
 }
 
-/** Whoever makes a key that invites could invite themselves by it, so they must have all that it can give. */
-function mayHandOn({ caller }: RequestContext, permission: string): boolean {
-  const needed = permission === 'team_members:write' ? givenByKeys : [permission];
-  return needed.every((one) => caller?.permissions.includes(one) ?? true);
+/** A member makes no key that may do more than the member may. */
+function requireToGrant({ caller }: RequestContext, wanted: readonly string[]): void {
+  requirePermissions(caller, rightsOfKey(wanted), 'this key would have', 'permissions');
 }
 
-/** Nobody makes a key that may do more than they may themselves. */
-function checkPermissions(context: RequestContext, wanted: readonly string[]): void {
-  const lacking = wanted.filter((permission) => !mayHandOn(context, permission));
-  if (lacking.length === 0) return;
-  throw invalidField('permissions', `must be among your own; you cannot hand on ${lacking.join(', ')}`);
+/** Changing, rotating and revoking alike: a key that may do more than the member is out of the member's reach. */
+function requireToTouch({ caller }: RequestContext, key: ApiKey): void {
+  requirePermissions(caller, rightsOfKey(key.permissions), 'this key has');
+}
+
+/** All that the member can grant. All that keys can have stands for an admin, and who is none grants no invitations. */
+function permissionsOf({ caller }: RequestContext): Permission[] {
+  const own = allPermissions.filter((permission) => lackingOf(caller, [permission]).length === 0);
+  const lacks = lackingOf(caller, rightsOfKey(own)).length > 0;
+  return lacks ? own.filter((permission) => permission !== 'team_members:write') : own;
 }
 
 function checkOptions(input: ApiKeyUpdate, nowMs: number): void {
@@ -87,9 +92,8 @@ export async function makeApiKey(
   if (input.kind === 'publishable' && input.permissions?.length) {
     throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
   }
-  const ownOnes = (): Permission[] => allPermissions.filter((permission) => mayHandOn(context, permission));
-  const permissions = input.permissions ?? (input.kind === 'secret' ? ownOnes() : []);
-  checkPermissions(context, permissions);
+  const permissions = input.permissions ?? (input.kind === 'secret' ? permissionsOf(context) : []);
+  requireToGrant(context, permissions);
   checkOptions(input, nowMs);
   const made = await createApiKey(context.db, pepper, context.company, nowMs, {
     kind: input.kind,
@@ -101,9 +105,15 @@ export async function makeApiKey(
   return { ...toWire(context, made.key, nowMs), key: made.text.reveal() };
 }
 
-async function find({ db, company }: RequestContext, id: string, nowMs: number): Promise<ApiKey> {
-  const key = await findApiKey(db, company.id, id);
+async function find(context: RequestContext, id: string): Promise<ApiKey> {
+  const key = await findApiKey(context.db, context.company.id, id);
   if (!key) throw notFound('API key');
+  requireToTouch(context, key);
+  return key;
+}
+
+async function findActive(context: RequestContext, id: string, nowMs: number): Promise<ApiKey> {
+  const key = await find(context, id);
   const status = statusOf(key, nowMs);
   if (status !== 'active') throw new ApiError('invalid_state_transition', `This key is ${status}. Create a new one.`);
   return key;
@@ -118,12 +128,11 @@ export async function changeApiKey(
   const nowMs = clock.nowMs();
   checkOptions(input, nowMs);
   const changed = await context.db.transaction(async (transaction) => {
-    const key = await find({ ...context, db: transaction }, id, nowMs);
+    const key = await findActive({ ...context, db: transaction }, id, nowMs);
     if (key.kind === 'publishable' && input.permissions?.length) {
       throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
     }
-    const gained = (input.permissions ?? []).filter((permission) => !key.permissions.includes(permission));
-    checkPermissions(context, gained);
+    requireToGrant(context, input.permissions ?? []);
     const next: ApiKey = {
       ...key,
       name: input.name ?? key.name,
@@ -149,8 +158,7 @@ export async function rotateApiKey(
 ): Promise<NewKey & { previous_valid_until: string }> {
   const nowMs = clock.nowMs();
   const rotated = await context.db.transaction(async (transaction) => {
-    const old = await find({ ...context, db: transaction }, id, nowMs);
-    checkPermissions(context, old.permissions);
+    const old = await findActive({ ...context, db: transaction }, id, nowMs);
     const { kind, name, permissions, allowedAddresses, expiresAt } = old;
     const options = { kind, name, permissions, allowedAddresses, expiresAt };
     const untilMs = Math.min(nowMs + graceHours * hourMs, expiresAt?.getTime() ?? Infinity);
@@ -170,11 +178,12 @@ export async function endApiKey(
   { clock, forgetAccess }: KeyDependencies,
   id: string,
 ): Promise<ShownApiKey> {
-  const { db, company } = context;
   const nowMs = clock.nowMs();
-  if (!(await revokeApiKey(db, company.id, id, nowMs))) throw notFound('API key');
+  const revoked = await context.db.transaction(async (transaction) => {
+    const key = await find({ ...context, db: transaction }, id);
+    await revokeApiKey(transaction, key.companyId, id, nowMs);
+    return { ...key, revokedAt: key.revokedAt ?? new Date(nowMs) };
+  });
   forgetAccess();
-  const key = await findApiKey(db, company.id, id);
-  if (!key) throw notFound('API key');
-  return toWire(context, key, nowMs);
+  return toWire(context, revoked, nowMs);
 }

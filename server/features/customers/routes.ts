@@ -42,7 +42,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       summary: 'List customers',
       permission: 'customers:read',
       fields,
-      expand: ['payment_methods', 'subscriptions'],
+      expand: { payment_methods: 'payment_methods:read', subscriptions: 'subscriptions:read' },
       sorts: ['updated_at'],
       filters: {
         email: textParameter(limits.emailLength, 'Exactly this e-mail address; upper and lower case are the same.'),
@@ -85,7 +85,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
-      expand: ['payment_methods', 'subscriptions'],
+      expand: { payment_methods: 'payment_methods:read', subscriptions: 'subscriptions:read' },
       success: { status: 200, schema: customer, shape: 'resource' },
       errors: [],
       handle: ({ context, params, expand }) => getCustomer(context, references, params.id ?? '', expand),

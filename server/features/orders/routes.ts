@@ -43,7 +43,7 @@ export function orderRoutes(orders: Orders): Route[] {
       summary: 'List orders',
       permission: 'orders:read',
       fields,
-      expand: ['customer'],
+      expand: { customer: 'customers:read' },
       sorts: ['total'],
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
@@ -66,7 +66,7 @@ export function orderRoutes(orders: Orders): Route[] {
       category: 'read',
       idempotency: 'none',
       fields,
-      expand: ['customer'],
+      expand: { customer: 'customers:read' },
       success: { status: 200, schema: order, shape: 'resource' },
       errors: [],
       handle: ({ context, params, expand }) => orders.get(context, params.id ?? '', expand),

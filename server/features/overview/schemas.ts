@@ -22,9 +22,9 @@ export const statistics = Type.Object({
     refunded: Type.Integer(),
     succeeded_count: count,
     failed_count: count,
-    active_subscriptions: count,
-    past_due_subscriptions: count,
-    new_customers: count,
+    active_subscriptions: nullable(count),
+    past_due_subscriptions: nullable(count),
+    new_customers: nullable(count),
   }),
   declines: Type.Array(Type.Object({ failure_code: Type.String(), count })),
 });

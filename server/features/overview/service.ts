@@ -1,4 +1,6 @@
 import { ApiError, invalidField } from '../../errors.ts';
+import { lackingOf } from '../../http/caller.ts';
+import type { ReadPermission } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventIdOf, firstIdOf, readId } from '../../platform/ids.ts';
@@ -58,8 +60,12 @@ export async function getStatistics(context: RequestContext, period: Period): Pr
   }
 }
 
-/** By whole days of UTC, both ends included. Of the currencies there are, the one with most volume unless one is named. */
-async function makeStatistics({ db, company, nowMs }: RequestContext, period: Period): Promise<Statistics> {
+/**
+ * By whole days of UTC, both ends included. Of the currencies there are, the one with most volume unless one is named.
+ * Figures about what the member may not read are null.
+ */
+async function makeStatistics({ db, company, nowMs, caller }: RequestContext, period: Period): Promise<Statistics> {
+  const mayRead = (permission: ReadPermission): boolean => lackingOf(caller, [permission]).length === 0;
   const last = dayOf(period.to ?? nowMs);
   const first = dayOf(period.from ?? last - ((period.days ?? 30) - 1) * dayMs);
   const length = (last - first) / dayMs + 1;
@@ -91,9 +97,9 @@ async function makeStatistics({ db, company, nowMs }: RequestContext, period: Pe
       refunded: total('refunded'),
       succeeded_count: total('succeeded_count'),
       failed_count: total('failed_count'),
-      active_subscriptions: now.active,
-      past_due_subscriptions: now.past_due,
-      new_customers: now.new_customers,
+      active_subscriptions: mayRead('subscriptions:read') ? now.active : null,
+      past_due_subscriptions: mayRead('subscriptions:read') ? now.past_due : null,
+      new_customers: mayRead('customers:read') ? now.new_customers : null,
     },
     declines,
   };
@@ -123,12 +129,12 @@ export async function getInDoubt({ db, company }: RequestContext, realMs: number
 }
 
 const eachMax = 5;
-const permissionOf = (type: FoundType): string => `${type}s:read`;
+const permissionOf = (type: FoundType): ReadPermission => `${type}s:read`;
 
 /** Only what the member may read. An id or a number is looked up; words are looked for in names. */
 export async function search(context: RequestContext, text: string): Promise<Found> {
   const { db, company, caller } = context;
-  const mayRead = (type: FoundType): boolean => caller?.permissions.includes(permissionOf(type)) ?? true;
+  const mayRead = (type: FoundType): boolean => lackingOf(caller, [permissionOf(type)]).length === 0;
   const results: Promise<Found['data']>[] = [];
   const add = (type: FoundType, find: () => Promise<readonly FoundRow[]>): void => {
     const shown = ({ id, title, subtitle }: FoundRow): Found['data'][number] => ({

@@ -5,7 +5,7 @@ import { order } from '../orders/schemas.ts';
 import { event } from '../events/schemas.ts';
 import { eventTypes } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
-import { triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
+import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 import { choice } from '../../platform/choice.ts';
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
@@ -90,7 +90,12 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       path: '/v1/sandbox/events/trigger',
       operationId: 'triggerEvent',
       summary: 'Make an event happen',
-      description: `Makes a real object reach the state that emits the event. There are: ${triggerable.join(', ')}.`,
+      description:
+        'Makes a real object reach the state that emits the event. Needs the permissions to create what it creates: ' +
+        `\`order.created\`, for example, needs ${permissionsToTrigger('order.created')
+          .map((name) => `\`${name}\``)
+          .join(', ')}. ` +
+        `There are: ${triggerable.join(', ')}.`,
       permission: 'orders:write',
       body: eventTrigger,
       bodyExample: { type: 'order.refunded' },

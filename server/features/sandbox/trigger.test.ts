@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import type { Permission } from '../../http/permissions.ts';
 import { eventTypes } from '../events/service.ts';
-import { triggerable } from './trigger.ts';
+import { permissionsToTrigger, triggerable } from './trigger.ts';
 
 let service: TestService;
 
@@ -25,9 +26,19 @@ describe('a trigger', () => {
 
   for (const type of triggerable) {
     it(`makes a real ${type}`, async () => {
-      const reply = await trigger({ type });
+      const needed: Permission[] = ['orders:write', ...permissionsToTrigger(type)];
+      // Invitations need the permissions of the role besides.
+      const permissions = type === 'team_member.invited' ? {} : { permissions: needed };
+      const since = await lastEvent();
+      const reply = await trigger({ type }, { key: await service.createKey(service.company, permissions) });
       assert.equal(reply.status, 200, reply.text);
       assert.equal(reply.body.type, type);
+      const made = await service.db.query<{ kind: string }>(
+        `SELECT DISTINCT split_part(type, '.', 1) AS kind FROM events WHERE inserted_at > $1`,
+        [since],
+      );
+      const unnamed = made.filter(({ kind }) => !needed.includes(`${kind}s:write` as Permission));
+      assert.deepEqual(unnamed, [], 'it makes what its permissions do not cover');
       const byItself = /^(webhook_endpoint|subscription\.(charged|past_due|recovered|failed|completed))/.test(type);
       assert.equal(reply.body.request_id, byItself ? null : requestId(reply));
       assert.deepEqual((await service.call('GET', `/v1/events/${reply.body.id}`)).body, reply.body);
@@ -41,6 +52,10 @@ describe('a trigger', () => {
     });
   }
 
+  const lastEvent = async (): Promise<Date> => {
+    const [row] = await service.db.query<{ at: Date }>('SELECT clock_timestamp() AS at');
+    return row?.at ?? new Date(0);
+  };
   const requestId = (reply: Reply): string | null => reply.headers.get('svc-request-id');
 
   it('takes the fields of the object it makes', async () => {

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static, TSchema } from 'typebox';
 import { ApiError, invalidField, notFound } from '../../errors.ts';
+import { lackingOf, requirePermissions, requireStepUp } from '../../http/caller.ts';
 import { type PhasedRequest, withoutKey } from '../../http/phases.ts';
 import type { Permission } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
@@ -254,7 +255,8 @@ const recipes: Partial<Record<EventType, Recipe>> = {
     cancelSubscription(context, subscription.id),
   ),
   'team_member.invited': async (context, { team }, overrides) => {
-    const [role] = (await getRoles(context, new Set())).data;
+    const roles = (await getRoles(context, new Set(['permissions']))).data;
+    const role = roles.find(({ permissions = [] }) => lackingOf(context.caller, permissions).length === 0) ?? roles[0];
     const unique = randomBase62(12).toLowerCase();
     const person = {
       first_name: 'Sam',
@@ -275,10 +277,23 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   },
 };
 
-/** For what would open a door that the permission of the call itself does not. */
-const furtherPermissions: Partial<Record<EventType, Permission>> = {
-  'team_member.invited': 'team_members:write',
+type Kind = EventType extends infer Type ? (Type extends `${infer First}.${string}` ? First : never) : never;
+
+/**
+ * What a recipe makes, by the kind of object its event is about: the call needs the permission to make each of them. The
+ * plan of a subscription is archived at once and needs none; keys cannot have one for plans.
+ */
+const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
+  customer: ['customers:write'],
+  payment_method: ['customers:write', 'payment_methods:write'],
+  order: ['customers:write', 'payment_methods:write', 'products:write', 'orders:write'],
+  subscription: ['customers:write', 'payment_methods:write', 'subscriptions:write'],
+  team_member: ['team_members:write'],
+  webhook_endpoint: ['webhook_endpoints:write'],
 };
+
+export const permissionsToTrigger = (type: EventType): readonly Permission[] =>
+  permissionsFor[type.split('.', 1)[0] as Kind];
 
 const looksMax = 100;
 const lookMs = 20;
@@ -296,14 +311,10 @@ export async function triggerEvent(
   }
   const recipe = recipes[type];
   if (!recipe) throw invalidField('type', 'cannot be triggered yet');
-  const needed = furtherPermissions[type];
   const { caller } = context;
-  if (needed && caller && !caller.permissions.includes(needed)) {
-    throw new ApiError('insufficient_permissions', `To trigger ${type}, the permission ${needed} is needed too.`);
-  }
-  if (needed && caller && caller.steppedUpUntilMs <= dependencies.webhooks.clock.nowMs()) {
-    throw new ApiError('step_up_required', 'Confirm your password to go on.');
-  }
+  requirePermissions(caller, permissionsToTrigger(type), `triggering ${type} needs`);
+  // As inviting itself does.
+  if (type === 'team_member.invited') requireStepUp(caller, dependencies.webhooks.clock.nowMs());
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
   for (let look = 1; look <= looksMax; look += 1) {

@@ -80,7 +80,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       summary: 'List subscriptions',
       permission: 'subscriptions:read',
       fields,
-      expand: ['customer', 'plan'],
+      expand: { customer: 'customers:read', plan: 'plans:read' },
       sorts: [],
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
@@ -103,7 +103,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       operationId: 'getSubscription',
       summary: 'Retrieve a subscription',
       fields,
-      expand: ['customer', 'plan'],
+      expand: { customer: 'customers:read', plan: 'plans:read' },
       success: one,
       errors: [],
       handle: ({ context, params, expand }) => getSubscription(context, params.id ?? '', expand),

@@ -1,5 +1,7 @@
-import { ApiError, invalidField, notFound } from '../../errors.ts';
-import { memberPermissions, permissions as keyPermissions } from '../../http/permissions.ts';
+import type { Static } from 'typebox';
+import { ApiError, notFound } from '../../errors.ts';
+import { requirePermissions } from '../../http/caller.ts';
+import { memberPermissions, permissionNotes, permissions as keyPermissions } from '../../http/permissions.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
@@ -17,14 +19,16 @@ import {
   saveCustomRole,
   updateMember,
 } from './queries.ts';
-import type { Role, RoleCreate, RoleUpdate, TeamMember } from './schemas.ts';
+import type { permissionList, Role, RoleCreate, RoleUpdate, TeamMember } from './schemas.ts';
 import { hashOf, mailInvitation, newToken, roleToGive, roleToWire, type TeamDependencies, toWire } from './service.ts';
 
 /** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
 
-export function listPermissions(): { data: { key: string; for_keys: boolean }[] } {
+export function listPermissions(): Static<typeof permissionList> {
   const forKeys = new Set<string>(keyPermissions);
-  return { data: memberPermissions.map((key) => ({ key, for_keys: forKeys.has(key) })) };
+  return {
+    data: memberPermissions.map((key) => ({ key, for_keys: forKeys.has(key), note: permissionNotes[key] ?? null })),
+  };
 }
 
 /** A member as it is before a change, in the transaction of the change. */
@@ -40,8 +44,8 @@ async function change(
     const owners = await lockOwners(db, company.id);
     const member = await lockMember(db, company.id, id);
     if (!member) throw notFound('team member');
-    // What somebody may not give, they may not take away either.
-    if (member.status !== 'pending') await roleToGive(inner, member.role_id);
+    // Who may not give a role may not take it away either, nor an invitation into it.
+    await roleToGive(inner, member.role_id);
     await work(inner, member);
     const after = await lockMember(db, company.id, id);
     const stillOwned = (await lockOwners(db, company.id)).length > 0;
@@ -83,7 +87,6 @@ export const inviteAgain = (context: RequestContext, dependencies: TeamDependenc
   change(context, id, async (inner, member) => {
     const { db, company, nowMs } = inner;
     expectStatus(member, ['pending'], 'invited again');
-    await roleToGive(inner, member.role_id);
     const token = newToken(company.id);
     const expiresAt = new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
     await renewInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
@@ -98,9 +101,8 @@ export async function removeMember(context: RequestContext, id: string): Promise
   return { id, deleted: true };
 }
 
-function checkGiven({ caller }: RequestContext, wanted: readonly string[]): void {
-  const lacking = wanted.filter((permission) => caller && !caller.permissions.includes(permission));
-  if (lacking.length > 0) throw invalidField('permissions', `must be among your own; you lack ${lacking.join(', ')}`);
+function requireToGrant({ caller }: RequestContext, wanted: readonly string[]): void {
+  requirePermissions(caller, wanted, 'this role would have', 'permissions');
 }
 
 async function saveRole({ db, company }: RequestContext, role: RoleRow): Promise<Role> {
@@ -115,7 +117,7 @@ async function saveRole({ db, company }: RequestContext, role: RoleRow): Promise
 
 export async function createRole(context: RequestContext, input: RoleCreate): Promise<Role> {
   const { db, company, nowMs } = context;
-  checkGiven(context, input.permissions);
+  requireToGrant(context, input.permissions);
   const existing = await findRoles(db, company.id);
   if (existing.filter(({ custom }) => custom).length >= limits.customRoles) {
     throw new ApiError('invalid_request', `A company has at most ${limits.customRoles} roles of its own.`);
@@ -130,9 +132,10 @@ export async function createRole(context: RequestContext, input: RoleCreate): Pr
   });
 }
 
-async function customRole({ db, company }: RequestContext, id: string): Promise<RoleRow> {
+async function customRole({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
   const role = await lockRole(db, company.id, id);
   if (!role) throw notFound('role');
+  requirePermissions(caller, role.permissions, `the role ${role.name} has`);
   if (!role.custom) throw new ApiError('invalid_state_transition', 'The built-in roles stay as they are.');
   return role;
 }
@@ -141,7 +144,7 @@ export async function changeRole(context: RequestContext, id: string, input: Rol
   return context.db.transaction(async (db) => {
     const inner = { ...context, db };
     const role = await customRole(inner, id);
-    checkGiven(context, [...role.permissions, ...(input.permissions ?? [])]);
+    requireToGrant(context, input.permissions ?? []);
     return saveRole(inner, {
       ...role,
       name: input.name ?? role.name,

@@ -19,7 +19,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       permission: 'team_members:read',
       category: 'read',
       idempotency: 'none',
-      expand: ['permissions'],
+      expand: { permissions: 'team_members:read' },
       success: { status: 200, schema: roleList, shape: 'other' },
       errors: [],
       handle: ({ context, expand }) => getRoles(context, expand),

@@ -120,5 +120,5 @@ export const memberUpdate = Type.Object({ role_id: uuid() }, { additionalPropert
 export const deletion = Type.Object({ id: uuid(), deleted: Type.Literal(true) });
 
 export const permissionList = Type.Object({
-  data: Type.Array(Type.Object({ key: Type.String(), for_keys: Type.Boolean() })),
+  data: Type.Array(Type.Object({ key: Type.String(), for_keys: Type.Boolean(), note: nullable(Type.String()) })),
 });

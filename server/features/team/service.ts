@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ApiError, notFound } from '../../errors.ts';
-import type { Caller } from '../../http/caller.ts';
+import { requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
-import { givenByKeys } from '../../http/permissions.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
@@ -139,20 +138,13 @@ export async function inviteTeamMember(
   });
 }
 
-/** Nobody gives others more than they may themselves. */
+/** A role is given only by callers who have all of its permissions. */
 export async function roleToGive({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
   const role = (await findRoles(db, company.id)).find((one) => one.id === id.toLowerCase());
   if (!role) throw notFound('role', 'role_id');
-  const lacking = caller ? role.permissions.filter((permission) => !mayGive(caller, permission)) : [];
-  if (lacking.length > 0) {
-    throw new ApiError('insufficient_permissions', `${role.name} may do what you may not: ${lacking.join(', ')}.`);
-  }
+  requirePermissions(caller, role.permissions, `the role ${role.name} has`);
   return role;
 }
-
-/** A key that may invite does so into any role but that of an owner: an owner is made by owners. */
-const mayGive = ({ kind, permissions }: Caller, permission: string): boolean =>
-  (kind === 'key' ? givenByKeys : permissions).includes(permission);
 
 async function refusingDuplicates(work: Promise<void>): Promise<void> {
   try {

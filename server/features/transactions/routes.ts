@@ -7,7 +7,7 @@ import { getTransaction, getTransactions, type OrdersById } from './service.ts';
 
 const common = { tag: 'Transactions', resource: 'transaction', permission: 'transactions:read' } as const;
 const fields = { name: 'transactions', schema: transaction };
-const expand = ['customer', 'order'];
+const expand = { customer: 'customers:read', order: 'orders:read' } as const;
 
 export function transactionRoutes(ordersById: OrdersById): Route[] {
   return [

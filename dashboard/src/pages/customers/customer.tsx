@@ -33,6 +33,11 @@ function Details({ customer }: { customer: Customer }) {
   const reason = useCan('customers:write') ? undefined : common.notAllowed;
   const canCharge = useCan('orders:write');
   const canSubscribe = useCan('subscriptions:write');
+  const [canCards, canOrders, canSubscriptions] = [
+    useCan('payment_methods:read'),
+    useCan('orders:read'),
+    useCan('subscriptions:read'),
+  ];
   const close = () => setOpen(undefined);
   const address = customer.shipping_address;
   return (
@@ -66,9 +71,9 @@ function Details({ customer }: { customer: Customer }) {
     >
       <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
-          <Cards customerId={customer.id} deleted={customer.deleted} />
-          <OrdersOf customerId={customer.id} />
-          <SubscriptionsOf customerId={customer.id} />
+          {canCards && <Cards customerId={customer.id} deleted={customer.deleted} />}
+          {canOrders && <OrdersOf customerId={customer.id} />}
+          {canSubscriptions && <SubscriptionsOf customerId={customer.id} />}
         </div>
         <div className="min-w-0">
           <Panel title={common.details}>

@@ -9,7 +9,7 @@ import { Menu, MenuItem } from '../../components/menu.tsx';
 import { Empty, Failure, Page } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { useGet } from '../../data.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useReasonAgainst } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { ApiKey, CreatedApiKey } from '../../types.ts';
@@ -22,6 +22,7 @@ export function ApiKeysPage() {
   const [open, setOpen] = useState<Open>();
   const [made, setMade] = useState<CreatedApiKey>();
   const reason = useCan('api_keys:write') ? undefined : common.notAllowed;
+  const reasonAgainst = useReasonAgainst();
   const close = () => setOpen(undefined);
   const button = (
     <Button kind="primary" icon="plus" reason={reason} onClick={() => setOpen({ what: 'create' })}>
@@ -70,20 +71,24 @@ export function ApiKeysPage() {
                 {
                   header: common.actions,
                   end: true,
-                  cell: (key) =>
-                    key.status === 'active' && (
-                      <Menu trigger={<IconButton label={`${common.more}: ${key.name}`} icon="more" />}>
-                        <MenuItem reason={reason} onSelect={() => setOpen({ what: 'edit', key })}>
-                          {common.edit}
-                        </MenuItem>
-                        <MenuItem reason={reason} onSelect={() => setOpen({ what: 'rotate', key })}>
-                          {developers.rotate}
-                        </MenuItem>
-                        <MenuItem reason={reason} danger onSelect={() => setOpen({ what: 'revoke', key })}>
-                          {developers.revoke}
-                        </MenuItem>
-                      </Menu>
-                    ),
+                  cell: (key) => {
+                    const refused = reason ?? reasonAgainst(key.permissions);
+                    return (
+                      key.status === 'active' && (
+                        <Menu trigger={<IconButton label={`${common.more}: ${key.name}`} icon="more" />}>
+                          <MenuItem reason={refused} onSelect={() => setOpen({ what: 'edit', key })}>
+                            {common.edit}
+                          </MenuItem>
+                          <MenuItem reason={refused} onSelect={() => setOpen({ what: 'rotate', key })}>
+                            {developers.rotate}
+                          </MenuItem>
+                          <MenuItem reason={refused} danger onSelect={() => setOpen({ what: 'revoke', key })}>
+                            {developers.revoke}
+                          </MenuItem>
+                        </Menu>
+                      )
+                    );
+                  },
                 },
               ]}
             />

@@ -114,12 +114,16 @@ function Figures({ statistics }: { statistics: Statistics }) {
           value={charges === 0 ? '—' : `${((100 * totals.succeeded_count) / charges).toFixed(1)} %`}
           hint={charges === 0 ? home.noCharges : home.successHint(totals.succeeded_count, charges)}
         />
-        <Figure
-          label={home.activeSubscriptions}
-          value={String(totals.active_subscriptions)}
-          hint={home.pastDue(totals.past_due_subscriptions)}
-        />
-        <Figure label={home.newCustomers} value={String(totals.new_customers)} hint="" />
+        {totals.active_subscriptions !== null && (
+          <Figure
+            label={home.activeSubscriptions}
+            value={String(totals.active_subscriptions)}
+            hint={home.pastDue(totals.past_due_subscriptions ?? 0)}
+          />
+        )}
+        {totals.new_customers !== null && (
+          <Figure label={home.newCustomers} value={String(totals.new_customers)} hint="" />
+        )}
       </dl>
       <div className="grid items-start gap-x-5 xl:grid-cols-2">
         <Panel title={home.volumeOverTime}>

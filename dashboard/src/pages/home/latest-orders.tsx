@@ -4,12 +4,14 @@ import { Panel } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { Table } from '../../components/table.tsx';
 import { useList } from '../../data.ts';
+import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { home } from '../../texts/home.ts';
 import type { Order } from '../../types.ts';
 
 export function LatestOrders() {
-  const orders = useList<Order>('/v1/orders', { limit: 5, expand: 'customer' });
+  const expand = useExpand('customer');
+  const orders = useList<Order>('/v1/orders', { limit: 5, expand });
   if (orders.data?.data.length === 0 || orders.error) return null;
   return (
     <Panel

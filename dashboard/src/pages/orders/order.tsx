@@ -11,7 +11,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet } from '../../data.ts';
 import { money, personName, shortId, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
@@ -21,12 +21,13 @@ import { OrderActions } from './order-actions.tsx';
 const settlingMs = 2_000;
 
 export function OrderPage() {
+  const expand = useExpand('customer');
   const { id = '' } = useParams({ strict: false }) as { id?: string };
   const path = `/v1/orders/${id}`;
-  const query = useGet<Order>(path, { expand: 'customer' });
+  const query = useGet<Order>(path, { expand });
   const settles = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
   // While something is under way at the processor, its end should be seen without a reload.
-  useGet<Order>(path, { expand: 'customer' }, { enabled: settles ?? false, everyMs: settlingMs });
+  useGet<Order>(path, { expand }, { enabled: settles ?? false, everyMs: settlingMs });
   return <Load query={query}>{(order) => <Details order={order} />}</Load>;
 }
 

@@ -7,7 +7,7 @@ import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
@@ -28,6 +28,7 @@ const statuses: readonly Order['status'][] = [
 const example = { customer_id: '…', items: [{ product_id: '…', quantity: 1 }] };
 
 export function OrdersPage() {
+  const expand = useExpand('customer');
   const [filters] = useFilters();
   const { status, from, to } = filters;
   const canWrite = useCan('orders:write');
@@ -40,7 +41,7 @@ export function OrdersPage() {
     <Page title={orders.title} lead={orders.lead} actions={button}>
       <ResourceTable<Order>
         path="/v1/orders"
-        query={{ status, expand: 'customer', ...daysOf(filters) }}
+        query={{ status, expand, ...daysOf(filters) }}
         filtered={Boolean(status ?? from ?? to)}
         label={orders.title}
         keyOf={({ id }) => id}

@@ -13,7 +13,7 @@ import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet, useList } from '../../data.ts';
 import { cycleText, money, personName, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
@@ -22,8 +22,9 @@ import type { Order, Subscription, UpcomingBills } from '../../types.ts';
 import { ChangeSubscription } from './change-subscription.tsx';
 
 export function SubscriptionPage() {
+  const expand = useExpand('customer');
   const { id = '' } = useParams({ strict: false }) as { id?: string };
-  const query = useGet<Subscription>(`/v1/subscriptions/${id}`, { expand: 'customer' });
+  const query = useGet<Subscription>(`/v1/subscriptions/${id}`, { expand });
   return <Load query={query}>{(subscription) => <Details subscription={subscription} />}</Load>;
 }
 
@@ -32,6 +33,7 @@ const ended: readonly Subscription['status'][] = ['canceled', 'completed'];
 
 function Details({ subscription }: { subscription: Subscription }) {
   const { plan, customer, payment_method: card } = subscription;
+  const canOrders = useCan('orders:read');
   return (
     <Page
       title={plan.name}
@@ -43,7 +45,7 @@ function Details({ subscription }: { subscription: Subscription }) {
       <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
           <Upcoming subscription={subscription} />
-          <OrdersOf subscriptionId={subscription.id} />
+          {canOrders && <OrdersOf subscriptionId={subscription.id} />}
         </div>
         <div className="min-w-0">
           <Panel title={common.details}>

@@ -7,7 +7,7 @@ import { Empty, Page } from '../../components/page.tsx';
 import { OnPhone, ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, cycleText, money, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
@@ -16,6 +16,7 @@ import type { Subscription } from '../../types.ts';
 const statuses: readonly Subscription['status'][] = ['active', 'past_due', 'paused', 'failed', 'canceled', 'completed'];
 
 export function SubscriptionsPage() {
+  const expand = useExpand('customer');
   const [{ status, plan_id }, change] = useFilters();
   const canPlan = useCan('plans:write');
   const button = useCan('subscriptions:write') && (
@@ -27,7 +28,7 @@ export function SubscriptionsPage() {
     <Page title={subscriptions.title} lead={subscriptions.lead} actions={button}>
       <ResourceTable<Subscription>
         path="/v1/subscriptions"
-        query={{ status, plan_id, expand: 'customer' }}
+        query={{ status, plan_id, expand }}
         filtered={Boolean(status ?? plan_id)}
         label={subscriptions.title}
         keyOf={({ id }) => id}

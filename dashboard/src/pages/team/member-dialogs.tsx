@@ -5,13 +5,27 @@ import { Form, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { phoneDigits } from '../../format.ts';
+import { useReasonAgainst } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { RoleEntry, TeamMember } from '../../types.ts';
 
+/** Why the member may not touch another one: members touch no member whose role may do more than theirs. */
+export function useReasonAgainstMember(): (member: TeamMember) => string | undefined {
+  const reasonAgainst = useReasonAgainst();
+  const roles = useRoles();
+  return ({ role }) => reasonAgainst(roles.find(({ id }) => id === role.id)?.permissions);
+}
+
 function useRoles(): readonly RoleEntry[] {
   return useGet<{ data: readonly RoleEntry[] }>('/v1/roles', { expand: 'permissions' }).data?.data ?? [];
+}
+
+/** Members give only roles whose permissions they have. */
+function useOwnRoles(): readonly RoleEntry[] {
+  const reasonAgainst = useReasonAgainst();
+  return useRoles().filter(({ permissions }) => !reasonAgainst(permissions));
 }
 
 const choicesOf = (roles: readonly RoleEntry[]) => [
@@ -20,7 +34,7 @@ const choicesOf = (roles: readonly RoleEntry[]) => [
 ];
 
 export function Invite({ onClose }: { onClose: () => void }) {
-  const roles = useRoles();
+  const roles = useOwnRoles();
   const form = useForm({
     initial: { first_name: '', last_name: '', email: '', phone_number: '', role_id: '' },
     check: ({ role_id }) => ({ role_id: role_id === '' ? common.required : undefined }),
@@ -51,7 +65,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
 }
 
 export function ChangeRole({ member, onClose }: { member: TeamMember; onClose: () => void }) {
-  const roles = useRoles();
+  const roles = useOwnRoles();
   const form = useForm({
     initial: { role_id: member.role.id },
     send: (body, key) => call<TeamMember>('PATCH', `/dashboard/team_members/${member.id}`, { body, key }),

@@ -11,7 +11,7 @@ import { PermissionMatrix } from '../../components/permission-matrix.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { placesOf } from '../../navigation.ts';
-import { useCan, useSignedIn } from '../../session.ts';
+import { useCan, useReasonAgainst, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import { team } from '../../texts/team.ts';
@@ -24,6 +24,7 @@ export function RolesPage() {
   const permissions = useGet<{ data: readonly PermissionEntry[] }>('/dashboard/permissions');
   const [open, setOpen] = useState<Open>();
   const reason = useCan('team_members:write') ? undefined : common.notAllowed;
+  const reasonAgainst = useReasonAgainst();
   const close = () => setOpen(undefined);
   const all = permissions.data?.data ?? [];
   return (
@@ -53,7 +54,7 @@ export function RolesPage() {
                     <>
                       <Button
                         small
-                        reason={reason}
+                        reason={reason ?? reasonAgainst(role.permissions)}
                         onClick={() => setOpen({ what: 'edit', role })}
                         aria-label={`${common.edit} ${role.name}`}
                       >
@@ -61,7 +62,7 @@ export function RolesPage() {
                       </Button>
                       <Button
                         small
-                        reason={reason}
+                        reason={reason ?? reasonAgainst(role.permissions)}
                         onClick={() => setOpen({ what: 'delete', role })}
                         aria-label={`${common.delete} ${role.name}`}
                       >

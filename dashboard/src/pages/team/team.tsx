@@ -16,7 +16,7 @@ import { useCan, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { TeamMember } from '../../types.ts';
-import { ChangeRole, Invite } from './member-dialogs.tsx';
+import { ChangeRole, Invite, useReasonAgainstMember } from './member-dialogs.tsx';
 
 type Open = { readonly what: 'invite' } | { readonly what: 'role' | 'block' | 'remove'; readonly member: TeamMember };
 
@@ -27,6 +27,7 @@ export function TeamPage() {
   const [open, setOpen] = useState<Open>();
   const { user } = useSignedIn().session;
   const reason = useCan('team_members:write') ? undefined : common.notAllowed;
+  const reasonAgainst = useReasonAgainstMember();
   const close = () => setOpen(undefined);
   const tell = (text: string) => () => toast(text);
   const post = (verb: string) => (id: string, key: string) =>
@@ -69,33 +70,37 @@ export function TeamPage() {
           {
             header: common.actions,
             end: true,
-            cell: (member) =>
-              member.email !== user.email && (
-                <Menu trigger={<IconButton label={`${common.more}: ${personName(member)}`} icon="more" />}>
-                  <MenuItem reason={reason} onSelect={() => setOpen({ what: 'role', member })}>
-                    {team.changeRole}
-                  </MenuItem>
-                  {member.status === 'pending' && (
-                    <MenuItem reason={reason} onSelect={() => void resend.run(member.id)}>
-                      {team.resend}
+            cell: (member) => {
+              const refused = reason ?? reasonAgainst(member);
+              return (
+                member.email !== user.email && (
+                  <Menu trigger={<IconButton label={`${common.more}: ${personName(member)}`} icon="more" />}>
+                    <MenuItem reason={refused} onSelect={() => setOpen({ what: 'role', member })}>
+                      {team.changeRole}
                     </MenuItem>
-                  )}
-                  {member.status === 'blocked' && (
-                    <MenuItem reason={reason} onSelect={() => void unblock.run(member.id)}>
-                      {team.unblock}
+                    {member.status === 'pending' && (
+                      <MenuItem reason={refused} onSelect={() => void resend.run(member.id)}>
+                        {team.resend}
+                      </MenuItem>
+                    )}
+                    {member.status === 'blocked' && (
+                      <MenuItem reason={refused} onSelect={() => void unblock.run(member.id)}>
+                        {team.unblock}
+                      </MenuItem>
+                    )}
+                    {member.status === 'active' && (
+                      <MenuItem reason={refused} onSelect={() => setOpen({ what: 'block', member })}>
+                        {team.block}
+                      </MenuItem>
+                    )}
+                    <MenuLine />
+                    <MenuItem reason={refused} danger onSelect={() => setOpen({ what: 'remove', member })}>
+                      {team.remove}
                     </MenuItem>
-                  )}
-                  {member.status === 'active' && (
-                    <MenuItem reason={reason} onSelect={() => setOpen({ what: 'block', member })}>
-                      {team.block}
-                    </MenuItem>
-                  )}
-                  <MenuLine />
-                  <MenuItem reason={reason} danger onSelect={() => setOpen({ what: 'remove', member })}>
-                    {team.remove}
-                  </MenuItem>
-                </Menu>
-              ),
+                  </Menu>
+                )
+              );
+            },
           },
         ]}
         empty={

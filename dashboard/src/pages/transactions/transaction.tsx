@@ -7,13 +7,15 @@ import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { useGet } from '../../data.ts';
 import { money, personName, shortId, words } from '../../format.ts';
+import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
 
 export function TransactionPage() {
+  const expand = useExpand('customer');
   const { id = '' } = useParams({ strict: false }) as { id?: string };
-  const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand: 'customer' });
+  const query = useGet<Transaction>(`/v1/transactions/${id}`, { expand });
   return <Load query={query}>{(transaction) => <Details transaction={transaction} />}</Load>;
 }
 

@@ -6,6 +6,7 @@ import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
 import { amountText, words } from '../../format.ts';
+import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
 import type { Transaction } from '../../types.ts';
@@ -20,13 +21,14 @@ const statuses: readonly Transaction['status'][] = [
 ];
 
 export function TransactionsPage() {
+  const expand = useExpand('customer');
   const [filters] = useFilters();
   const { status, type, from, to } = filters;
   return (
     <Page title={transactions.title} lead={transactions.lead}>
       <ResourceTable<Transaction>
         path="/v1/transactions"
-        query={{ status, type, ...daysOf(filters), expand: 'customer' }}
+        query={{ status, type, ...daysOf(filters), expand }}
         filtered={Boolean(status ?? type ?? from ?? to)}
         label={transactions.title}
         keyOf={({ id }) => id}
