@@ -245,6 +245,7 @@ CREATE TABLE idempotency_keys (
   body text,
   expires_at timestamp with time zone NOT NULL,
   operation_id uuid,
+  version_named boolean NOT NULL DEFAULT false,
   CONSTRAINT idempotency_keys_check CHECK (((status IS NULL) = (body IS NULL))),
   CONSTRAINT idempotency_keys_check1 CHECK (((status IS NOT NULL) OR (operation_id IS NOT NULL))),
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (company_id, key)

@@ -23,6 +23,8 @@ export interface KeyedRequest {
   readonly fieldHashes: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly apiVersion: string;
+  /** In a header, rather than taken from the company. */
+  readonly versionNamed: boolean;
   readonly nowMs: number;
   /** How the answer is kept, where it shows a secret. */
   readonly seal?: { readonly close: (text: string) => string; readonly open: (text: string) => string };
@@ -37,6 +39,7 @@ export interface KeyRow {
   /** Null while the answer is still to come: the key stands for an operation then. */
   status: number | null;
   api_version: string;
+  version_named: boolean;
   body: string | null;
   operation_id: string | null;
   expired: boolean;
@@ -54,7 +57,8 @@ const notOpen = `NOT EXISTS (
 
 /** For statements that read a key along with other things: `k` is the table, and the moment comes as SQL. */
 export const keyColumns = (now: string): string =>
-  `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.body, k.operation_id,
+  `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.version_named, k.body,
+   k.operation_id,
    CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END AS expired`;
 
 const keyPattern = new RegExp(`^[A-Za-z0-9_-]{1,${limits.idempotencyKeyLength}}$`);
@@ -109,12 +113,12 @@ const claimStatement = `
 // nothing, and the caller looks again.
 const storeStatement = `
   INSERT INTO idempotency_keys AS k
-    (company_id, key, method, path, field_hashes, request_id, status, api_version, body, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    (company_id, key, method, path, field_hashes, request_id, status, api_version, version_named, body, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $12, $9, $10)
   ON CONFLICT (company_id, key) DO UPDATE SET
     method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
     request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
-    body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
+    version_named = excluded.version_named, body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
   WHERE (k.status IS NULL AND k.request_id = $6) OR (k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen}))
   RETURNING 1`;
 
@@ -149,16 +153,19 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
   if (!difference) return;
   throw new ApiError(
     'idempotency_key_conflict',
-    `This idempotency key was used by request ${row.request_id}, and ${difference}. Use a fresh key for a new operation.`,
+    `This idempotency key was used by request ${row.request_id}, and ${difference} Use a fresh key for a new operation.`,
     { param: 'X-SVC-Idempotency-Key' },
   );
 }
 
 function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
-  if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}`;
+  if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}.`;
   const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
   const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).sort();
-  return differing.length > 0 ? `these fields differ: ${differing.join(', ')}` : undefined;
+  if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;
+  // A version that neither request named may have changed with the company's settings: that is still the same request.
+  if (row.api_version === request.apiVersion || !(row.version_named || request.versionNamed)) return undefined;
+  return `it got version ${row.api_version}, this one asks for ${request.apiVersion}. To repeat it, send the header SVC-Version: ${row.api_version}.`;
 }
 
 export async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {
@@ -175,6 +182,7 @@ export async function store(db: Database, request: KeyedRequest, answer: Answer)
     request.seal ? request.seal.close(answer.body) : answer.body,
     expiresAt,
     new Date(request.nowMs),
+    request.versionNamed,
   ]);
   if (rows.length === 0) throw new AnsweredElsewhere();
 }

@@ -41,6 +41,7 @@ export interface HttpDependencies {
 /** What the checks before the body found out about a request. */
 interface Admission extends Admitted {
   readonly apiVersion: string;
+  readonly versionNamed: boolean;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -141,12 +142,13 @@ async function admit(
   const requested = request.headers['svc-version'];
   // The dashboard's own calls are as new as itself.
   const pinned = admitted.caller.kind === 'key' ? admitted.company.apiVersion : latestVersion;
-  const apiVersion = isDashboardRoute(route) ? latestVersion : checkVersion(String(requested ?? pinned));
+  const versioned = !isDashboardRoute(route);
+  const apiVersion = versioned ? checkVersion(String(requested ?? pinned)) : latestVersion;
   reply.header('SVC-Version', apiVersion);
   const header = request.headers['x-svc-idempotency-key'];
   const idempotencyKey =
     route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
-  return { ...admitted, apiVersion, idempotencyKey };
+  return { ...admitted, apiVersion, versionNamed: versioned && requested !== undefined, idempotencyKey };
 }
 
 export function notJson(): ApiError {
@@ -281,7 +283,7 @@ async function execute(
   dependencies: HttpDependencies,
 ): Promise<Answer> {
   const { db, clock } = dependencies;
-  const { company, caller, apiVersion, idempotencyKey } = request.admission as Admission;
+  const { company, caller, apiVersion, versionNamed, idempotencyKey } = request.admission as Admission;
   checkExpansions(caller, route, input.expand);
   const nowMs = clock.nowMs() + company.clockOffsetMs;
   const contextOn = (database: Database): RequestContext => ({
@@ -322,6 +324,7 @@ async function execute(
     fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, await fieldsToHash()),
     requestId: request.id,
     apiVersion,
+    versionNamed,
     nowMs,
     ...(route.secretAnswer && { seal: answerSeal(dependencies.answerKey, company.id) }),
   };

@@ -138,8 +138,8 @@ export async function claimKey(
   if (!request) return true;
   const rows = await transaction.query(
     `INSERT INTO idempotency_keys
-       (company_id, key, method, path, field_hashes, request_id, api_version, operation_id, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING 1`,
+       (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING 1`,
     [
       request.companyId,
       request.key,
@@ -148,6 +148,7 @@ export async function claimKey(
       JSON.stringify(request.fieldHashes),
       request.requestId,
       request.apiVersion,
+      request.versionNamed,
       operationId,
       keyExpiry(request),
     ],

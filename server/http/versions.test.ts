@@ -7,7 +7,6 @@ import {
   type Merchant,
   type Reply,
   someCustomer,
-  someProduct,
   startTestService,
   type TestService,
 } from '../../tests/support/service.ts';
@@ -214,20 +213,4 @@ describe('2025-11-04', () => {
     assert.equal(renderError(older, route('refundOrder'), locked).status, 422);
     assert.equal(renderError(older, route('updateCoupon'), notRefundable).status, 422);
   });
-});
-
-describe('a stored idempotent answer', () => {
-  for (const [made, replayed] of [
-    [older, latest],
-    [latest, older],
-  ] as const) {
-    test(`made in ${made} is replayed in it, byte for byte, also when ${replayed} is asked for`, async () => {
-      const request = { body: someProduct(), idempotencyKey: randomUUID() };
-      const first = await call('POST', '/v1/products', { ...request, version: made });
-      const again = await call('POST', '/v1/products', { ...request, version: replayed });
-      assert.equal(again.headers.get('svc-idempotent-replayed'), 'true');
-      assert.deepEqual([again.status, again.text, versionOf(again)], [201, first.text, made]);
-      assert.equal(made === older, Object.hasOwn(again.body, 'data'));
-    });
-  }
 });

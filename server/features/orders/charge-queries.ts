@@ -129,6 +129,7 @@ export interface Claim {
   readonly path: string;
   readonly field_hashes: Readonly<Record<string, string>>;
   readonly api_version: string;
+  readonly version_named: boolean;
   readonly expires_at: string;
 }
 
@@ -154,12 +155,12 @@ const openColumns = `company_id, order_id, slot, id, customer_id, payment_method
 const recordStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text,
-      field_hashes jsonb, api_version text, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
+      field_hashes jsonb, api_version text, version_named boolean, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
       lock_ms integer)
   ), claimed AS (
     INSERT INTO idempotency_keys
-      (company_id, key, method, path, field_hashes, request_id, api_version, operation_id, expires_at)
-    SELECT company_id, key, method, path, field_hashes, request_id, api_version, id, expires_at
+      (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
+    SELECT company_id, key, method, path, field_hashes, request_id, api_version, version_named, id, expires_at
     FROM intent ORDER BY company_id, key
     ON CONFLICT DO NOTHING RETURNING operation_id
   ), placed AS (

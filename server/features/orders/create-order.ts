@@ -158,6 +158,7 @@ function claimOf(key: KeyedRequest): Claim {
     path: key.path,
     field_hashes: key.fieldHashes,
     api_version: key.apiVersion,
+    version_named: key.versionNamed,
     expires_at: keyExpiry(key).toISOString(),
   };
 }

@@ -457,7 +457,7 @@ describe('the idempotency key of a refund', () => {
     const [key, headers] = [randomUUID(), { 'svc-version': '2025-11-04' }];
     const old = await refund(service, id, 1, { idempotencyKey: key, headers });
     assertRefused(old, 400, 'invalid_state_transition');
-    const replayed = await refund(service, id, 1, { idempotencyKey: key });
+    const replayed = await refund(service, id, 1, { idempotencyKey: key, headers });
     assert.deepEqual([replayed.status, replayed.text], [400, old.text]);
     const missing = randomUUID();
     const gone = await refund(service, missing, 1, { idempotencyKey: missing });
@@ -471,7 +471,7 @@ describe('the idempotency key of a refund', () => {
     const idempotencyKey = randomUUID();
     const headers = { 'svc-version': '2025-11-04' };
     assertRefused(await refund(service, id, 100, { idempotencyKey, headers }), 502, 'gateway_error');
-    const known = await service.call('POST', `/v1/orders/${id}/refund`, { body: { amount: 100 }, idempotencyKey });
+    const known = await refund(service, id, 100, { idempotencyKey, headers });
     assert.equal(known.body.data?.refunded_amount, 100, known.text);
     assert.equal(known.headers.get('svc-version'), '2025-11-04');
   });

@@ -114,6 +114,7 @@ async function newOrder(
       fieldHashes: {},
       requestId,
       apiVersion: latestVersion,
+      versionNamed: false,
       nowMs,
     },
   };
