@@ -193,13 +193,15 @@ export function errorBody(error: ApiError, requestId: string): ErrorBody {
   };
 }
 
-export function validationError(fieldErrors: readonly FieldError[]): ApiError {
+/** `unnamed` counts unknown fields beyond those that are listed. */
+export function validationError(fieldErrors: readonly FieldError[], unnamed = 0): ApiError {
   const [first] = fieldErrors;
   const message =
     fieldErrors.length === 1 && first
       ? `${first.field}: ${first.message}`
       : `${fieldErrors.length} fields are invalid.`;
-  return new ApiError('validation_error', message, { fieldErrors });
+  const more = unnamed > 0 ? ` There are ${unnamed} more unknown fields.` : '';
+  return new ApiError('validation_error', message + more, { fieldErrors });
 }
 
 export function invalidField(field: string, message: string, code: FieldErrorCode = 'invalid_value'): ApiError {

@@ -1,5 +1,6 @@
 import Type, { type TSchema } from 'typebox';
 import type { FieldError } from '../errors.ts';
+import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
 import { formatMessages } from './schemas.ts';
 import { choice } from '../platform/choice.ts';
@@ -154,25 +155,18 @@ export function momentParameter(description: string) {
   } satisfies QueryParameter<number>;
 }
 
-const queryProblemsMax = 20;
-
-/** Reads all parameters; every problem is collected, unknown names among them. */
+/** Reads all parameters; every problem is collected, and the first few unknown names. */
 export function readQuery(
   parameters: QueryParameters,
   query: Readonly<Record<string, unknown>>,
-): { values: Record<string, unknown>; problems: FieldError[] } {
+): { values: Record<string, unknown>; problems: FieldError[]; unnamed: number } {
   const values: Record<string, unknown> = {};
   const problems: FieldError[] = [];
+  const unknown: string[] = [];
   for (const [name, given] of Object.entries(query)) {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
     if (!parameter) {
-      const allowed = Object.keys(parameters).join(', ');
-      if (problems.length >= queryProblemsMax) continue;
-      problems.push({
-        field: name.slice(0, 100) || '""',
-        code: 'invalid_value',
-        message: `is not a parameter of this call; allowed: ${allowed || 'none'}`,
-      });
+      unknown.push(name);
       continue;
     }
     const texts = Array.isArray(given) ? given.map(String) : [String(given)];
@@ -181,5 +175,10 @@ export function readQuery(
     if ('problem' in result) problems.push({ field: name, code: 'invalid_value', message: result.problem });
     else values[name] = result.value;
   }
-  return { values, problems };
+  for (const name of unknown.slice(0, limits.unknownFields)) {
+    const allowed = Object.keys(parameters).join(', ') || 'none';
+    const message = `is not a parameter of this call; allowed: ${allowed}`;
+    problems.push({ field: name.slice(0, 100) || '""', code: 'invalid_value', message });
+  }
+  return { values, problems, unnamed: Math.max(0, unknown.length - limits.unknownFields) };
 }

@@ -29,7 +29,10 @@ const htmlPattern = /<[a-z/!]/i;
 Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
 // A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
 const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+const momentLengthMax = 64;
 Format.Set('date-time', (value) => {
+  // Date.parse takes its time for a megabyte.
+  if (value.length > momentLengthMax) return false;
   const ms = Date.parse(value);
   return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
 });

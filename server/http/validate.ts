@@ -3,11 +3,12 @@ import { System } from 'typebox/system';
 import type { TLocalizedValidationError } from 'typebox/error';
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../limits.ts';
-import { type FieldError, type FieldErrorCode, validationError } from '../errors.ts';
+import { type ApiError, type FieldError, type FieldErrorCode, validationError } from '../errors.ts';
+import { fieldWithin, knownPart, type UnknownFields } from './known-fields.ts';
 import { formatMessages } from './schemas.ts';
 
-// As many as a body within its limits can have: what is cut off first must be decided by us.
-System.Settings.Set({ maxErrors: limits.jsonValues * 4 });
+// More than the known fields of any body can give: what is left out must be decided by us.
+System.Settings.Set({ maxErrors: 100 * limits.fieldErrors });
 
 const compiled = new WeakMap<TSchema, Validator>();
 
@@ -26,24 +27,31 @@ export function validator<Schema extends TSchema>(schema: Schema): (value: unkno
   return (value) => {
     validation ??= compile(schema);
     if (validation.Check(value)) return value as Static<Schema>;
-    throw validationError(fieldErrors(validation.Errors(value)));
+    throw refusal(validation, schema, value);
   };
 }
 
-/** What may be wrong with one field, the most telling first; noise of unions and closed objects is left out. */
+/** Every known field that is wrong and some of the unknown ones: its cost does not grow with what a body has too much. */
+function refusal(validation: Validator, schema: TSchema, value: unknown): ApiError {
+  const unknown: UnknownFields = { names: [], count: 0 };
+  const known = knownPart(schema, value, '', unknown);
+  // A body of nothing but unknown fields is not an empty one.
+  const errors = validation.Errors(known).filter(({ keyword }) => keyword !== 'minProperties' || unknown.count === 0);
+  const problems = fieldErrors(errors);
+  const unknownProblems = unknown.names.map((field) => ({ field, ...invalid('is not a field of this request') }));
+  const described = [...problems.slice(0, limits.fieldErrors - unknownProblems.length), ...unknownProblems];
+  if (described.length === 0) described.push({ field: 'body', ...invalid('is not what this request takes') });
+  return validationError(described, unknown.count - unknown.names.length);
+}
+
+/** What is wrong with each field, the most telling first; noise of unions is left out. */
 function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
-  // Unknown fields last: a crowd of them must not hide a field that is really wrong.
-  const isUnknown = (error: TLocalizedValidationError): boolean => error.keyword === 'additionalProperties';
-  const ordered = [...errors.filter((error) => !isUnknown(error)), ...errors.filter(isUnknown)];
   // A value of the wrong type in place of a choice: the choices say more than the type.
   const placeOf = ({ schemaPath, instancePath }: TLocalizedValidationError): string => `${schemaPath} ${instancePath}`;
   const chosen = new Set(errors.filter(({ keyword }) => keyword === 'enum').map(placeOf));
-  const telling = ordered.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));
-  for (const error of telling.flatMap(describe)) {
-    if (byField.size === limits.fieldErrors) break;
-    if (!byField.has(error.field)) byField.set(error.field, error);
-  }
+  const telling = errors.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));
+  for (const error of telling.flatMap(describe)) if (!byField.has(error.field)) byField.set(error.field, error);
   return [...byField.values()];
 }
 
@@ -97,22 +105,11 @@ function limitOf(error: TLocalizedValidationError): unknown {
 
 function describe(error: TLocalizedValidationError): FieldError[] {
   const path = fieldPath(error.instancePath);
-  const within = (property: string): string => {
-    const name = property === '' ? '""' : property.slice(0, limits.textLength);
-    return path ? `${path}.${name}` : name;
-  };
   if (error.keyword === 'required') {
     return error.params.requiredProperties.map((property) => ({
-      field: within(property),
+      field: fieldWithin(path, property),
       code: 'required_field',
       message: 'is required',
-    }));
-  }
-  if (error.keyword === 'additionalProperties') {
-    return error.params.additionalProperties.map((property) => ({
-      field: within(property),
-      code: 'invalid_value',
-      message: 'is not a field of this request',
     }));
   }
   const described = describers[error.keyword]?.(error);
