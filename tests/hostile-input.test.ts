@@ -24,10 +24,15 @@ after(async () => {
   await service.stop();
 });
 
+// In production it would be the end of the process.
+const uncaught: Error[] = [];
+process.on('uncaughtExceptionMonitor', (error) => uncaught.push(error));
+
 // Whatever a test sent: the service lives on, and nothing of it was worth an error in the log of an operator.
 afterEach(async () => {
   const health = await fetch(`${service.baseUrl}/healthz`);
   assert.equal(health.status, 200);
+  assert.deepEqual(uncaught.splice(0), []);
   const lines = service.logLines.splice(0).map((line) => JSON.parse(line) as { level: number; status?: number });
   assert.deepEqual(
     lines.filter((line) => line.level >= 50 || (line.status ?? 0) >= 500),
@@ -169,10 +174,22 @@ for (const [what, body] of Object.entries(refusedBodies)) {
 }
 
 test('a body over 1 MiB gets 413, and the answer arrives although the client is still sending', async () => {
-  for (const bytes of [limits.bodyBytes + 1, 5 * million, 50 * million]) {
+  for (const bytes of [limits.bodyBytes + 1, 5 * million, 20 * million]) {
     const reply = await send('POST', '/v1/customers', { raw: JSON.stringify('x'.repeat(bytes)) });
     assert.equal(reply.status, 413);
   }
+});
+
+test('a body for a route that needs no secret is 413 beyond 16 KiB', async () => {
+  const crowd = JSON.stringify(Object.fromEntries(Array.from({ length: 19_000 }, (_, index) => [`k${index}`, 1])));
+  const headers = { origin: service.baseUrl };
+  for (const path of ['session', 'sign_up', 'password_resets', 'password_resets/complete', 'invitations/x/accept']) {
+    const reply = await send('POST', `/dashboard/${path}`, { raw: crowd, headers, key: null });
+    assert.equal(reply.status, 413, path);
+    assert.equal(reply.body.error.message, 'The body is larger than 16 KiB.');
+  }
+  const publishable = await service.createKey(service.company, { kind: 'publishable' });
+  assert.equal((await send('POST', '/v1/card_tokens', { raw: crowd, key: publishable })).status, 413);
 });
 
 test('hundreds of unknown fields do not hide the field that is really wrong', async () => {
@@ -597,6 +614,10 @@ const hostileForms: Record<string, string> = {
   'has a field instead of a file': `${part('form-data; name="file"')}--b--\r\n`,
   'has a thousand files': `${part(file).repeat(1000)}--b--\r\n`,
   'has a part without the end of its headers': `--b\r\nContent-Disposition: ${file}\r\n\r\n--b--\r\n`,
+  'has a second file that is cut off': part(file) + part(file).slice(0, -1),
+  'has a second field that is cut off': part(file) + part('form-data; name="a"').slice(0, -1),
+  'has a second part that ends in its headers': `${part(file)}--b\r\nContent-Dispo`,
+  'has a second part that has no disposition and is cut off': `${part(file)}--b\r\nContent-Type: image/png\r\n\r\nabc`,
   'has a huge header': `--b\r\nX: ${'y'.repeat(million)}\r\n\r\nabc\r\n--b--\r\n`,
   'has a NUL and a path in its file name': `${part('form-data; name="file"; filename="../../a\0.png"')}--b--\r\n`,
   'has a name of a megabyte': `${part(`form-data; name="${'n'.repeat(million)}"; filename="a"`)}--b--\r\n`,
@@ -612,6 +633,17 @@ for (const [what, raw] of Object.entries(hostileForms)) {
     assert.equal(reply.status, 400);
   });
 }
+
+test('a form with a boundary that is too long for the parser is refused', async () => {
+  const product = await newProduct();
+  for (const length of [1, 70, 200, 255, 256, 257, 1000, 8000]) {
+    const boundary = 'a'.repeat(length);
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+    const raw = `--${boundary}\r\nContent-Disposition: ${file}\r\n\r\nabc\r\n--${boundary}--\r\n`;
+    const reply = await send('POST', `/v1/products/${String(product.id)}/images`, { raw, headers });
+    assert.equal(reply.status, 400, `a boundary of ${length} characters`);
+  }
+});
 
 interface Schema {
   readonly $ref?: string;

@@ -103,8 +103,10 @@ async function receiveFile(
       done(null, chunk);
     },
   });
-  for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1, parts: 1 } })) {
+  // Never a limit of parts: the parser then leaves the error of a further part, cut off, to nobody, and the process ends.
+  for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1 } })) {
     onPart();
+    if (received > 0) throw onlyPart(upload);
     const name = part.fieldname ?? '';
     if (name !== upload.field) {
       const field = name.slice(0, 100) || upload.field;
@@ -120,17 +122,19 @@ async function receiveFile(
   return { path, sizeBytes, sha256: hash.digest('hex') };
 }
 
-const partLimit = /^FST_(FILES|PARTS|FIELDS)_LIMIT$/;
-const parserMessage = /form|part|boundary|multipart/i;
+const partLimit = /^FST_(FILES|FIELDS)_LIMIT$/;
+
+function onlyPart(upload: Upload): ApiError {
+  return invalidField(upload.field, 'must be the only part of the form');
+}
 
 function asApiError(error: unknown, upload: Upload): unknown {
   if (!(error instanceof Error) || error instanceof ApiError) return error;
   const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
-  if (partLimit.test(code)) return invalidField(upload.field, 'must be the only part of the form');
-  const ofTheParser =
-    code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || parserMessage.test(error.message);
-  return ofTheParser ? malformed(upload) : error;
+  if (partLimit.test(code)) return onlyPart(upload);
+  // Whatever the parser throws, the form is to blame; only the disk fails with a system call.
+  return 'syscall' in error ? error : malformed(upload);
 }
 
 function malformed(upload: Upload): ApiError {
