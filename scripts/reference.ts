@@ -73,7 +73,8 @@ function limitsPage(): string {
   const rows: [string, string][] = [
     [
       'Request body',
-      `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values`,
+      `${limits.bodyBytes / 1024 / 1024} MiB, ${limits.jsonDepth} levels, ${limits.jsonValues.toLocaleString('en')} values; ` +
+        `${limits.publicBodyBytes / 1024} KiB for publishable keys and where no key or session is needed`,
     ],
     ['Image', `${limits.imageBytes / 1024 / 1024} MB; JPEG, PNG or GIF; ${limits.imagesPerProduct} per product`],
     [

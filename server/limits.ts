@@ -1,6 +1,8 @@
 /** Every bound of the service, in one place. The API reference and the docs are made from these. */
 export const limits = {
   bodyBytes: 1024 * 1024,
+  /** Where no secret is needed to send one: sign-in, sign-up, publishable keys. */
+  publicBodyBytes: 16 * 1024,
   imageBytes: 10 * 1024 * 1024,
   multipartOverheadBytes: 64 * 1024,
   imagesPerProduct: 10,
@@ -93,5 +95,7 @@ export const limits = {
   statisticsDays: 366,
   searchResults: 20,
 
+  /** How many faults of one request are described, and how many fields of it that do not exist. */
   fieldErrors: 100,
+  unknownFields: 10,
 } as const;

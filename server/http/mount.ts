@@ -62,6 +62,7 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
   app.route({
     method: route.method,
     url: route.path,
+    bodyLimit: route.bodyBytes ?? limits.bodyBytes,
     config: { ...(route.upload && { uploadField: route.upload.field }) },
     onRequest: async (request, reply) => {
       if (route.publishable) allowAnyOrigin(reply);
@@ -209,8 +210,8 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
       if (id === undefined) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
       params[name] = id;
     }
-    const { values, problems } = readQuery(parameters, request.query as Record<string, unknown>);
-    if (problems.length > 0) throw validationError(problems);
+    const { values, problems, unnamed } = readQuery(parameters, request.query as Record<string, unknown>);
+    if (problems.length > 0) throw validationError(problems, unnamed);
     const expand = (values.expand as string[] | undefined) ?? [];
     const fields = values[fieldsName] as string[] | undefined;
     return {

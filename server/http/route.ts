@@ -73,6 +73,8 @@ export interface RouteBase {
   /** What a missing object is called in a 404. */
   readonly resource: string;
   readonly body?: TSchema;
+  /** The largest body it takes, where that is not `limits.bodyBytes`. */
+  readonly bodyBytes?: number;
   readonly bodyExample?: unknown;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;

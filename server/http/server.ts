@@ -13,6 +13,7 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { AnsweredRequest, RequestRecorder } from '../features/requests/service.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
+import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
 import type { Route } from './route.ts';
@@ -44,7 +45,8 @@ export async function buildServer(
   options: ServerOptions,
 ): Promise<FastifyInstance> {
   const app = Fastify({
-    bodyLimit: limits.bodyBytes,
+    // Routes that need a key declare more.
+    bodyLimit: limits.publicBodyBytes,
     trustProxy: options.trustProxy.length > 0 ? [...options.trustProxy] : false,
     requestIdHeader: false,
     genReqId: newRequestId,
@@ -62,6 +64,7 @@ export async function buildServer(
     clientErrorHandler: answerBrokenRequest,
   });
   const mounted = rememberRoutes(app);
+  const discard = createDiscard();
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
@@ -97,7 +100,9 @@ export async function buildServer(
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
-    done(null, payload);
+    const discarded = discard(request, reply);
+    if (discarded) void discarded.then(() => done(null, payload));
+    else done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
     observe(request, reply, options);
@@ -188,13 +193,14 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
   response.end(body);
 }
 
-function toApiError(error: FastifyError | Error): ApiError {
+function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error instanceof ApiError) return error;
   if (error.message === 'aborted') return new ApiError('invalid_request', 'The request was cut off.');
   if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const message = `The body is larger than ${limits.bodyBytes / 1024 / 1024} MiB.`;
+    const most = bodyLimit < 1024 * 1024 ? `${bodyLimit / 1024} KiB` : `${bodyLimit / 1024 / 1024} MiB`;
+    const message = `The body is larger than ${most}.`;
     return new ApiError('invalid_request', message, { status: 413 });
   }
   if (status >= 400 && status < 500) return new ApiError('invalid_request', error.message, { status: 400 });
@@ -202,11 +208,10 @@ function toApiError(error: FastifyError | Error): ApiError {
 }
 
 function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
-  const known = toApiError(error);
+  const known = toApiError(error, request.routeOptions.bodyLimit ?? limits.publicBodyBytes);
   if (known !== error && known.status >= 500) {
     log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, 'request failed');
   }
-  // What the client still sends of a refused body would be taken for its next request.
   if (known.status === 413) reply.header('Connection', 'close');
   void reply
     .code(known.status)

@@ -1,6 +1,7 @@
 import { listSchema } from '../../http/lists.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { type CardDependencies, createCardToken, hashableCard, vaultCard } from './card-tokens.ts';
 import {
@@ -42,6 +43,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       category: 'capture',
       capturesCards: true,
       publishable: true,
+      bodyBytes: limits.publicBodyBytes,
       body: cardTokenCreate,
       bodyExample: { card: exampleCard },
       success: { status: 201, schema: cardToken, shape: 'resource' },
