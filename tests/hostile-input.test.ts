@@ -40,26 +40,26 @@ afterEach(async () => {
   );
 });
 
-const replyMsMax = 1000;
-const patienceMs = 5000;
+const replyCpuMsMax = 1000;
+const patienceMs = 15_000;
 const refusalBytesMax = 64 * 1024;
 const fieldCharactersMax = 300;
 
-async function timed(method: string, path: string, options: CallOptions): Promise<{ reply: Reply; elapsedMs: number }> {
-  const startedAtMs = performance.now();
+/** With the time of the processor that it took, here and in the service: the time on the wall depends on the machine's other work. */
+async function timed(method: string, path: string, options: CallOptions): Promise<{ reply: Reply; cpuMs: number }> {
+  const before = process.cpuUsage();
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs);
   const called = service.call(method, path, options);
   called.catch(() => undefined);
   const reply = await Promise.race([called, late.promise]).finally(() => clearTimeout(timer));
-  return { reply, elapsedMs: performance.now() - startedAtMs };
+  const { user, system } = process.cpuUsage(before);
+  return { reply, cpuMs: (user + system) / 1000 };
 }
 
 async function send(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
-  let { reply, elapsedMs } = await timed(method, path, options);
-  // Once may be the machine, twice is the request.
-  if (elapsedMs > replyMsMax) ({ elapsedMs } = await timed(method, path, options));
-  assert.ok(elapsedMs < replyMsMax, `${method} ${path.slice(0, 200)} took ${Math.round(elapsedMs)} ms, twice`);
+  const { reply, cpuMs } = await timed(method, path, options);
+  assert.ok(cpuMs < replyCpuMsMax, `${method} ${path.slice(0, 200)} took ${Math.round(cpuMs)} ms`);
   assert.ok(reply.status < 500, `${method} ${path.slice(0, 200)} answered ${reply.status}`);
   if (reply.status >= 400) checkErrorBody(reply);
   return reply;
