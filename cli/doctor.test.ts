@@ -65,7 +65,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   charged_twice: [
     `DROP INDEX transactions_one_successful_sale`,
     `INSERT INTO transactions SELECT (t).* FROM (SELECT jsonb_populate_record(NULL::transactions,
-       to_jsonb(t) || jsonb_build_object('id', gen_random_uuid())) AS t FROM transactions t
+       to_jsonb(t) || jsonb_build_object('id', gen_random_uuid(), 'reference', NULL)) AS t FROM transactions t
        WHERE type = 'sale' AND status = 'succeeded' LIMIT 1) copies`,
   ],
   paid_without_charge: [

@@ -41,7 +41,7 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
     const tellFirst = (inner: Queryable): Promise<void> =>
       tell(inner, company, { action: 'connectProcessor', objectId: company.id, fields });
     await refusing(() => withVault(connected, (vault) => connectAcquirer(db, vault, company, connection, tellFirst)));
-    await updateProcessor(db, company.id, 'acquirer');
+    await updateProcessor(db, company.id, 'acquirer', connection.requestLifeMs);
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }

@@ -74,6 +74,7 @@ CREATE TABLE companies (
   dunning_days smallint[] NOT NULL DEFAULT '{1,3,5,7}'::smallint[],
   after_dunning text NOT NULL DEFAULT 'failed'::text,
   clock_moved_until timestamp with time zone,
+  request_life_ms integer NOT NULL DEFAULT 60000,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
@@ -81,7 +82,8 @@ CREATE TABLE companies (
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
-  CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text])))
+  CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text]))),
+  CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
 
@@ -300,6 +302,8 @@ CREATE TABLE open_transactions (
   checks integer NOT NULL DEFAULT 0,
   next_check_at timestamp with time zone NOT NULL,
   waiting boolean NOT NULL DEFAULT false,
+  reference uuid,
+  valid_until timestamp with time zone NOT NULL DEFAULT (now() + '00:10:00'::interval),
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
@@ -309,6 +313,7 @@ CREATE TABLE open_transactions (
   CONSTRAINT open_transactions_waiting CHECK (((NOT waiting) OR ((type = 'sale'::text) AND (NOT in_doubt))))
 );
 CREATE INDEX open_transactions_due ON public.open_transactions USING btree (next_check_at);
+CREATE UNIQUE INDEX open_transactions_reference ON public.open_transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
 
 CREATE TABLE orders (
   company_id uuid NOT NULL,
@@ -704,6 +709,7 @@ CREATE TABLE transactions (
   failure_code text,
   failure_reason text,
   updated_at timestamp with time zone NOT NULL,
+  reference uuid,
   CONSTRAINT transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT transactions_check CHECK (((status = 'failed'::text) = (failure_code IS NOT NULL))),
   CONSTRAINT transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
@@ -717,6 +723,7 @@ CREATE UNIQUE INDEX transactions_one_successful_sale ON public.transactions USIN
 CREATE INDEX transactions_order ON public.transactions USING btree (company_id, order_id, id);
 CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
 CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
+CREATE UNIQUE INDEX transactions_reference ON public.transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
 
 CREATE TABLE unreferenced_cards (
   company_id uuid NOT NULL,
@@ -763,11 +770,14 @@ CREATE TABLE voids (
   approved boolean NOT NULL,
   failure_reason text,
   recorded_at timestamp with time zone NOT NULL,
+  reference uuid,
   CONSTRAINT voids_check CHECK ((approved = (failure_reason IS NULL))),
   CONSTRAINT voids_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
   CONSTRAINT voids_pkey PRIMARY KEY (company_id, id)
 );
 CREATE UNIQUE INDEX voids_one_approved ON public.voids USING btree (company_id, order_id) WHERE approved;
+CREATE INDEX voids_order ON public.voids USING btree (company_id, order_id);
+CREATE UNIQUE INDEX voids_reference ON public.voids USING btree (company_id, reference) WHERE (reference IS NOT NULL);
 
 CREATE TABLE webhook_deliveries (
   company_id uuid NOT NULL,

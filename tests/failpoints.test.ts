@@ -61,7 +61,7 @@ before(async () => {
   const secret = new Secret(acquirer.secret);
   const connection = { url: acquirer.url, secret, timeoutMs: 5_000, requestLifeMs: 6_000 };
   await connectProcessor(survivor.vaultDb, survivor.keys, live.id, connection);
-  await updateProcessor(survivor.db, live.id, 'acquirer');
+  await updateProcessor(survivor.db, live.id, 'acquirer', connection.requestLifeMs);
   company = { ...live, processor: 'acquirer' };
   key = await survivor.createKey(company);
   shop = await openShop(survivor, undefined, { key });
@@ -409,7 +409,7 @@ const cases = everyCase.filter(
 async function makeDue(agedMs = 0): Promise<void> {
   await survivor.db.query(
     `UPDATE open_transactions SET locked_until = now(), next_check_at = now(),
-       opened_at = opened_at - $1 * interval '1 ms'`,
+       valid_until = valid_until - $1 * interval '1 ms'`,
     [agedMs],
   );
 }

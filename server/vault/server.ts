@@ -37,7 +37,7 @@ export const vaultAnswer = Compile(
   }),
 );
 
-const operation = { companyId: id, mode, reference: id, madeAtMs: Type.Optional(Type.Number()) };
+const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer() };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
@@ -68,7 +68,6 @@ const vaultCalls = {
   lookup: Compile(
     Type.Object({
       ...operation,
-      ageMs: Type.Number(),
       card: Type.Optional(chargedCard),
       chargeReference: Type.Optional(id),
     }),

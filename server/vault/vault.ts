@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { type Database, isUnavailable } from '../platform/database.ts';
-import { idTimeMs } from '../platform/ids.ts';
 import { createLane } from '../platform/lane.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
@@ -50,10 +49,9 @@ export interface StoredCard extends CardReference {
 export interface VaultOperation {
   readonly companyId: string;
   readonly mode: Mode;
-  /** Ours, and stored before the call: an id whose time is that of the company, for a live one the real one. */
+  /** Ours, and stored before the call, as is the time until which the processor may execute it. */
   readonly reference: string;
-  /** When the operation was opened, where that is later than the time of its reference. */
-  readonly madeAtMs?: number;
+  readonly validUntilMs: number;
 }
 
 export interface ChargedCard {
@@ -71,8 +69,6 @@ export interface VaultRefund extends VaultOperation, Money {
 }
 
 export interface VaultLookup extends VaultOperation {
-  /** How long ago the operation was sent. */
-  readonly ageMs: number;
   readonly card?: ChargedCard;
   readonly chargeReference?: string;
 }
@@ -87,7 +83,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
   const findCard = createLane((wanted: readonly CardReference[]) => findCards(db, wanted));
 
   async function openCard(
-    { companyId, mode }: VaultOperation,
+    { companyId, mode }: Pick<VaultOperation, 'companyId' | 'mode'>,
     { cardId, expMonth, expYear }: ChargedCard,
   ): Promise<ProcessorCard | undefined> {
     const sealed = await findCard({ companyId, cardId });
@@ -98,8 +94,8 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
 
   /** Hands an operation to the processor of its company. */
   async function at(
-    { companyId, mode, reference, madeAtMs = idTimeMs(reference) }: VaultOperation,
-    operate: (processor: Processor, madeAtMs: number) => Promise<Outcome>,
+    { companyId, mode }: VaultOperation,
+    operate: (processor: Processor) => Promise<Outcome>,
   ): Promise<VaultOutcome> {
     let processor: Processor | undefined;
     try {
@@ -108,7 +104,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       return unavailable('the processor of the company could not be read');
     }
     if (!processor) return notSent('no processor is connected');
-    return operate(processor, madeAtMs).catch(() => unknown('the processor failed'));
+    return operate(processor).catch(() => unknown('the processor failed'));
   }
 
   return {
@@ -135,7 +131,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       }
       if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
       const opened = card;
-      return at(request, (processor, madeAtMs) => processor.charge({ ...request, card: opened, madeAtMs }));
+      return at(request, (processor) => processor.charge({ ...request, card: opened }));
     },
     async connect(companyId, connection) {
       if (connection) await connectProcessor(db, keys, companyId, connection);
@@ -150,15 +146,16 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
         () => false,
       );
     },
-    refund: (request) => at(request, (processor, madeAtMs) => processor.refund({ ...request, madeAtMs })),
-    void: (request) => at(request, (processor, madeAtMs) => processor.void({ ...request, madeAtMs })),
-    async lookup({ card, ageMs, ...request }) {
+    refund: (request) => at(request, (processor) => processor.refund(request)),
+    void: (request) => at(request, (processor) => processor.void(request)),
+    async lookup({ card, validUntilMs, ...request }) {
       try {
         const processor = await processors(request.companyId, request.mode);
         if (!processor) return unknown('no processor is connected');
         const opened = card && (await openCard(request, card));
         const finding = await processor.lookup({ ...request, ...(opened && { card: opened }) });
-        const early = finding.outcome === 'not_found' && ageMs <= processor.requestLifeMs;
+        // By the clock of the processor: it is the one that refuses what comes too late.
+        const early = finding.outcome === 'not_found' && !(finding.atMs !== undefined && finding.atMs >= validUntilMs);
         return early ? unknown('it may still arrive') : finding;
       } catch {
         return unknown('the vault could not ask');

@@ -34,7 +34,7 @@ export async function prepareCompany(
     const { url, secret, timeoutMs, requestLifeMs } = processor;
     const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
     await connectProcessor(db, await openKeyStore(config, db), live.id, connection);
-    await updateProcessor(db, live.id, 'acquirer');
+    await updateProcessor(db, live.id, 'acquirer', requestLifeMs);
     const pepper = deriveKey(await loadMasterSecret(config), 'api-keys');
     const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
     return text.reveal();

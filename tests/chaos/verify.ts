@@ -82,8 +82,10 @@ export async function verify(
 
 /** By the journal alone, for what our own constraints could not see. */
 async function doubleCharges(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
-  const rows = await db.query<{ id: string; order_id: string }>('SELECT id, order_id FROM all_transactions');
-  const orderOf = new Map(rows.map(({ id, order_id }) => [id, order_id]));
+  const rows = await db.query<{ reference: string; order_id: string }>(
+    'SELECT reference, order_id FROM all_transactions',
+  );
+  const orderOf = new Map(rows.map(({ reference, order_id }) => [reference, order_id]));
   const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
   const byOrder = Map.groupBy(approved, ({ reference }) => orderOf.get(reference) ?? reference);
   return [...byOrder].flatMap(([order, charges]) =>

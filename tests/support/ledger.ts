@@ -8,6 +8,7 @@ import type { Operation } from '../../server/vault/processors/acquirer/protocol.
 
 interface LedgerRow {
   readonly id: string;
+  readonly reference: string;
   readonly order_id: string;
   readonly sale_id: string | null;
   readonly type: 'sale' | 'refund' | 'void';
@@ -31,12 +32,13 @@ interface OrderRow {
 
 export async function compareLedger(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
   const ledger = await db.query<LedgerRow>(
-    `SELECT t.id, t.order_id, o.sale_id, t.type, t.status, t.amount, t.currency, t.card_last4,
+    `SELECT t.id, coalesce(t.reference, t.id) AS reference, t.order_id, o.sale_id, t.type, t.status, t.amount, t.currency, t.card_last4,
        t.processor_response->>'transaction_id' AS processor_transaction_id
      FROM (
-       SELECT company_id, id, order_id, type, status, amount, currency, card_last4, processor_response FROM transactions
+       SELECT company_id, id, reference, order_id, type, status, amount, currency, card_last4, processor_response
+       FROM transactions
        UNION ALL
-       SELECT company_id, id, order_id, type, CASE WHEN slot = id THEN 'accepted' ELSE 'undecided' END, amount, currency,
+       SELECT company_id, id, reference, order_id, type, CASE WHEN slot = id THEN 'accepted' ELSE 'undecided' END, amount, currency,
          card_last4, processor_response FROM open_transactions
      ) t
      JOIN orders o ON o.company_id = t.company_id AND o.id = t.order_id
@@ -51,12 +53,12 @@ export async function compareLedger(db: Queryable, journal: readonly Operation[]
      ) e ON e.object_id = o.id
      WHERE c.mode = 'live'`,
   );
-  const ours = new Map(ledger.map((row) => [row.id, row]));
+  const ours = new Map(ledger.map((row) => [row.reference, row]));
   const theirs = new Map(journal.map((operation) => [operation.reference, operation]));
   const ofOrder = Map.groupBy(ledger, (row) => row.order_id);
   return [
     ...journal.flatMap((operation) => missing(operation, ours)),
-    ...ledger.flatMap((row) => unfounded(row, theirs.get(row.id))),
+    ...ledger.flatMap((row) => unfounded(row, theirs.get(row.reference))),
     ...orders.flatMap((order) => contradictions(order, ofOrder.get(order.id) ?? [])),
   ];
 }
@@ -81,8 +83,9 @@ function missing(operation: Operation, ours: ReadonlyMap<string, LedgerRow>): st
     wrong.push(`ours has ${row.amount} ${row.currency}, theirs ${operation.amount} ${operation.currency}`);
   }
   if (operation.kind === 'charge' && row.card_last4 !== operation.last4) wrong.push(`ours is on ${row.card_last4}`);
-  if (operation.kind === 'refund' && row.sale_id !== operation.charge_reference) {
-    wrong.push(`it gives back ${operation.charge_reference}, ours ${row.sale_id}`);
+  const refunded = ours.get(operation.charge_reference ?? '')?.id;
+  if (operation.kind === 'refund' && row.sale_id !== refunded) {
+    wrong.push(`it gives back ${refunded}, ours ${row.sale_id}`);
   }
   if (row.status !== 'undecided' && row.processor_transaction_id !== operation.transaction_id) {
     wrong.push(`ours names ${row.processor_transaction_id}, theirs ${operation.transaction_id}`);

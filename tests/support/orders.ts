@@ -122,7 +122,7 @@ export async function eventTypes(service: TestService, orderId: string): Promise
 /** The job that asks the processor, as if every operation had been open for long. */
 export async function checkAllOpen(service: TestService): Promise<void> {
   await service.db.query(
-    `UPDATE open_transactions SET next_check_at = now(), locked_until = now(), opened_at = now() - interval '1 minute'`,
+    `UPDATE open_transactions SET next_check_at = now(), locked_until = now(), valid_until = now() - interval '1 minute'`,
   );
   await service.orders.checkOpenTransactions(1000);
 }

@@ -35,8 +35,11 @@ export function toCompany(row: CompanyRow): Company {
   };
 }
 
+/** How long a request to the processor stays valid, where the connection does not say. */
+export const requestLives = { sandbox: 2_000, live: 60_000 } as const;
+
 export async function insertCompany(db: Queryable, company: Company): Promise<void> {
-  await db.query(`INSERT INTO companies (${companyColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)`, [
+  const values = [
     company.id,
     company.accountId,
     company.name,
@@ -44,7 +47,12 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
     company.apiVersion,
     company.clockOffsetMs,
     company.processor,
-  ]);
+    requestLives[company.mode],
+  ];
+  await db.query(
+    `INSERT INTO companies (${companyColumns}, request_life_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    values,
+  );
 }
 
 export async function findCompanies(db: Queryable): Promise<Company[]> {
@@ -128,8 +136,13 @@ export async function updateProcessor(
   db: Queryable,
   companyId: string,
   processor: Company['processor'],
+  requestLifeMs?: number,
 ): Promise<void> {
-  await db.query('UPDATE companies SET processor = $2 WHERE id = $1', [companyId, processor]);
+  await db.query('UPDATE companies SET processor = $2, request_life_ms = coalesce($3, request_life_ms) WHERE id = $1', [
+    companyId,
+    processor,
+    requestLifeMs ?? null,
+  ]);
 }
 
 /**

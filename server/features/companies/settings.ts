@@ -5,7 +5,7 @@ import { supportedVersions } from '../../http/versions/versions.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Vault } from '../../vault/vault.ts';
-import { findSettings, updateProcessor, updateSettings } from './queries.ts';
+import { findSettings, requestLives, updateProcessor, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { connectAcquirer, setDunning, stopCharging } from './service.ts';
 
@@ -60,7 +60,7 @@ export async function changeSettings(
   return getSettings(context, dependencies);
 }
 
-const timing = { timeoutMs: 10_000, requestLifeMs: 60_000 };
+const timing = { timeoutMs: 10_000, requestLifeMs: requestLives.live };
 
 /** The address is one that the operator has named: a merchant's own could lead anywhere inside the operator's network. */
 export async function connect(
@@ -84,7 +84,7 @@ export async function noteProcessor(
   dependencies: SettingsDependencies,
   processor: 'acquirer' | null,
 ): Promise<CompanySettings> {
-  await updateProcessor(context.db, context.company.id, processor);
+  await updateProcessor(context.db, context.company.id, processor, timing.requestLifeMs);
   dependencies.forgetAccess();
   return getSettings(context, dependencies);
 }

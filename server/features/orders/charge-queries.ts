@@ -11,7 +11,7 @@ import {
   type RedemptionEnd,
   redeemingParts,
 } from '../coupons/service.ts';
-import { type NewOpenTransaction, undecided } from '../transactions/service.ts';
+import { milliseconds, type NewOpenTransaction, type Opened, undecided, validUntil } from '../transactions/service.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 import { orderColumns } from './queries.ts';
@@ -25,6 +25,8 @@ import { orderColumns } from './queries.ts';
 export interface Question {
   readonly company_id: string;
   readonly key: string | null;
+  /** Of the first use of the key. */
+  readonly reference: string;
   readonly now: string;
   readonly customer_id: string;
   readonly payment_method_id: string | null;
@@ -47,6 +49,8 @@ export interface Facts {
   readonly key: KeyRow | undefined;
   /** Whether the order of the key has its answer. */
   readonly answered: boolean;
+  /** Whether the key was used before, for a charge that the books have. */
+  readonly referenceUsed: boolean;
   readonly customer: { readonly deleted: boolean; readonly hasCard: boolean } | undefined;
   readonly card:
     | {
@@ -65,6 +69,7 @@ export interface Facts {
 interface FactsRow extends KeyRow {
   place: number;
   answered: boolean;
+  reference_used: boolean;
   customer_found: boolean;
   customer_deleted: boolean;
   has_card: boolean;
@@ -80,6 +85,7 @@ interface FactsRow extends KeyRow {
 
 const readFactsStatement = `
   SELECT q.place, ${keyColumns('q.now')}, o.answer_event_id IS NOT NULL AS answered,
+    EXISTS (SELECT 1 FROM transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference) AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year,
@@ -87,8 +93,8 @@ const readFactsStatement = `
        'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
      FROM products p WHERE p.company_id = q.company_id AND p.id = ANY(q.product_ids)) AS products,
     ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} AS coupon
-  FROM json_to_recordset($1::json) AS q (place integer, company_id uuid, key text, now timestamptz, customer_id uuid,
-    payment_method_id uuid, product_ids uuid[], coupon_code text)
+  FROM json_to_recordset($1::json) AS q (place integer, company_id uuid, key text, reference uuid, now timestamptz,
+    customer_id uuid, payment_method_id uuid, product_ids uuid[], coupon_code text)
   LEFT JOIN idempotency_keys k ON k.company_id = q.company_id AND k.key = q.key
   LEFT JOIN orders o ON o.company_id = k.company_id AND o.id = k.operation_id
   LEFT JOIN customers c ON c.company_id = q.company_id AND c.id = q.customer_id
@@ -105,6 +111,7 @@ export async function readFacts(db: Queryable, questions: readonly Question[]): 
   return rows.map((row) => ({
     key: row.method === null ? undefined : row,
     answered: row.answered,
+    referenceUsed: row.reference_used,
     customer: row.customer_found ? { deleted: row.customer_deleted, hasCard: row.has_card } : undefined,
     card:
       row.payment_method_id === null
@@ -137,7 +144,7 @@ export interface Intent {
   readonly order: OrderRow;
   readonly claim: Claim;
   /** The sale that is about to be tried; none for an order that costs nothing. */
-  readonly sale: { readonly id: string; readonly lockMs: number } | undefined;
+  readonly sale: { readonly id: string; readonly reference: string; readonly lockMs: number } | undefined;
   readonly answerEventId: string | undefined;
   readonly events: readonly EventRow[];
   readonly redemption: Redemption | undefined;
@@ -150,13 +157,14 @@ const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uu
   failure_code text, failure_reason text, request_id text, sale_id uuid, sequence integer, updated_at timestamptz`;
 
 const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
-  card_last4, request_id, updated_at, locked_until, next_check_at`;
+  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at`;
 
 const recordStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text,
-      field_hashes jsonb, api_version text, version_named boolean, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
-      lock_ms integer)
+    SELECT *, ${validUntil('company_id')} AS valid_until
+    FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text, field_hashes jsonb,
+      api_version text, version_named boolean, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
+      reference uuid, lock_ms integer)
   ), claimed AS (
     INSERT INTO idempotency_keys
       (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
@@ -169,40 +177,54 @@ const recordStatement = (more: string): string => `
   ), opened AS (
     INSERT INTO open_transactions (${openColumns})
     SELECT company_id, id, '${undecided}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
-      card_brand, card_last4, request_id, updated_at, now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
+      card_brand, card_last4, request_id, updated_at, reference, valid_until,
+      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
     FROM intent WHERE transaction_id IS NOT NULL AND id IN (SELECT operation_id FROM claimed)
   ), told AS (
     INSERT INTO events (${eventColumns})
     SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
     WHERE object_id IN (SELECT operation_id FROM claimed)
   )${more}
-  SELECT operation_id AS id FROM claimed`;
+  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms FROM intent
+  WHERE id IN (SELECT operation_id FROM claimed)`;
 
 const recordPlain = recordStatement('');
 const recordRedeeming = recordStatement(`, ${redeemingParts('$3', 'id IN (SELECT operation_id FROM claimed)')}`);
 
-/** Says for each intent whether it was recorded; it was not where another request has the key. */
-export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<boolean[]> {
+interface OpenedRow {
+  id: string;
+  valid_until_ms: number;
+}
+
+const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
+  new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms }]));
+
+/** Gives undefined for an intent that was not recorded, because another request has the key. */
+export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
   const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
-  const rows = await db.query<{ id: string }>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
+  const rows = await db.query<OpenedRow>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
     JSON.stringify(
       intents.map(({ order, claim, sale, answerEventId }) => ({
         ...order,
         ...claim,
         answer_event_id: answerEventId,
         transaction_id: sale?.id,
+        reference: sale?.reference,
         lock_ms: sale?.lockMs,
       })),
     ),
     JSON.stringify(intents.flatMap(({ events }) => events)),
     ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
   ]);
-  const recorded = new Set(rows.map(({ id }) => id));
-  return intents.map(({ order }) => recorded.has(order.id));
+  const recorded = openedById(rows);
+  return intents.map(({ order }) => recorded.get(order.id));
 }
 
 /** The same where some of them use a coupon: those that its limits do not allow are not recorded. */
-export async function recordRedeemingIntents(db: Database, intents: readonly Intent[]): Promise<boolean[]> {
+export async function recordRedeemingIntents(
+  db: Database,
+  intents: readonly Intent[],
+): Promise<(Opened | undefined)[]> {
   const all = intents.flatMap(({ redemption }) => redemption ?? []);
   // Nobody has to look before the counters are moved, and with one coupon nobody waits in a circle. A coupon that all the
   // world uses at once would otherwise be locked for as long as a commit takes.
@@ -213,10 +235,10 @@ export async function recordRedeemingIntents(db: Database, intents: readonly Int
     const refused = await admitRedemptions(transaction, redemptions);
     const full = new Set(redemptions.filter((_, index) => refused[index]).map(({ id }) => id));
     const admitted = intents.filter(({ order }) => !full.has(order.id));
-    if (admitted.length === 0) return intents.map(() => false);
+    if (admitted.length === 0) return intents.map(() => undefined);
     const recorded = await recordIntents(transaction, admitted);
-    const placed = new Set(admitted.filter((_, index) => recorded[index]));
-    return intents.map((intent) => placed.has(intent));
+    const placed = new Map(admitted.map((intent, index) => [intent, recorded[index]]));
+    return intents.map((intent) => placed.get(intent));
   });
 }
 
@@ -238,20 +260,24 @@ const planStatement = `
   )
   INSERT INTO open_transactions (${openColumns})
   SELECT company_id, order_id, '${undecided}', id, customer_id, payment_method_id, type, amount, currency, card_brand,
-    card_last4, request_id, updated_at, now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms'
-  FROM json_to_recordset($2::json) AS t (company_id uuid, order_id uuid, id uuid, customer_id uuid,
+    card_last4, request_id, updated_at, reference, ${validUntil('t.company_id')},
+    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms'
+  FROM json_to_recordset($2::json) AS t (company_id uuid, order_id uuid, id uuid, reference uuid, customer_id uuid,
     payment_method_id uuid, type text, amount bigint, currency text, card_brand text, card_last4 text, request_id text,
     updated_at timestamptz, "lockMs" integer)
-  ON CONFLICT DO NOTHING RETURNING id`;
+  ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms`;
 
-/** Gives the ids of the sales that may be charged now. */
-export async function planCharges(db: Queryable, charges: readonly PlannedCharge[]): Promise<ReadonlySet<string>> {
-  const rows = await db.query<{ id: string }>(planStatement, [
+/** Gives the sales that may be charged now, by their ids. */
+export async function planCharges(
+  db: Queryable,
+  charges: readonly PlannedCharge[],
+): Promise<ReadonlyMap<string, Opened>> {
+  const rows = await db.query<OpenedRow>(planStatement, [
     JSON.stringify(charges.flatMap(({ placed }) => placed ?? [])),
     JSON.stringify(charges.flatMap(({ sale }) => sale ?? [])),
     JSON.stringify(charges.flatMap(({ events }) => events)),
   ]);
-  return new Set(rows.map(({ id }) => id));
+  return openedById(rows);
 }
 
 /** How a charge ended, and what that makes of its order. */
@@ -292,10 +318,10 @@ const settlingStatement = (more: string): string => `
       AND t.id = c.transaction_id
     RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
       t.card_brand, t.card_last4, c.transaction_status, c.processor_response, c.transaction_failure_code,
-      c.transaction_failure_reason, c.updated_at
+      c.transaction_failure_reason, c.updated_at, t.reference
   ), booked AS (
     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
-      card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at)
+      card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
     SELECT * FROM closed
   ), told AS (
     INSERT INTO events (${eventColumns})

@@ -7,6 +7,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { markOrdered } from '../products/service.ts';
+import { deriveReference, firstUnused, type Numbered, type Opened, subjects } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { toWire } from './order.ts';
 import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
@@ -26,10 +27,13 @@ export async function createOrder(
   const { key } = phased;
   if (!key) throw new Error('an order needs an idempotency key');
   const { company, db } = context;
+  const firstUse: Numbered = { subject: subjects.key(key.key), number: 0 };
+  const reference = deriveReference(company.id, firstUse);
   const read = (): Promise<Facts> =>
     charging.read({
       company_id: company.id,
       key: key.key,
+      reference,
       now: new Date(key.nowMs).toISOString(),
       customer_id: input.customer_id,
       payment_method_id: input.payment_method_id ?? null,
@@ -50,7 +54,9 @@ export async function createOrder(
         // Only what was just read is decided from; another request may have come by the key while this one waited.
         const isNew = facts !== undefined || found.key === undefined;
         facts = undefined;
-        return isNew ? begin(charging, context, input, key, found) : undefined;
+        if (!isNew) return undefined;
+        const numbered = found.referenceUsed ? await firstUnused(db, company.id, firstUse.subject) : firstUse;
+        return begin(charging, context, input, key, found, numbered);
       }),
     resume: (orderId) => resumeOrder(charging, company.id, orderId),
   });
@@ -62,31 +68,36 @@ async function begin(
   input: OrderCreate,
   key: KeyedRequest,
   facts: Facts,
+  numbered: Numbered,
 ): Promise<Order | undefined> {
-  const { state, sale, intent, newlyOrdered } = await draft(context, input, key, facts);
+  const { state, sale, intent, newlyOrdered } = await draft(context, input, key, facts, numbered);
   failpoint('charge.before_intent');
-  const recorded = await record(charging, intent, newlyOrdered);
-  if (!recorded && intent.redemption) throw new RedemptionsReserved();
-  if (!recorded) return undefined;
+  const opened = await record(charging, intent, newlyOrdered);
+  if (!opened && intent.redemption) throw new RedemptionsReserved();
+  if (!opened) return undefined;
   if (!sale) return toWire(state);
-  return charge(charging, state, sale, 'charge');
+  return charge(charging, state, { ...sale, ...opened }, 'charge');
 }
 
-/** False sends the request back to look again: the key, the customer, the card or a product is not what it was. */
-async function record(charging: Charging, intent: Intent, newlyOrdered: readonly string[]): Promise<boolean> {
+/** Undefined sends the request back to look again: the key, the customer, the card or a product is not what it was. */
+async function record(
+  charging: Charging,
+  intent: Intent,
+  newlyOrdered: readonly string[],
+): Promise<Opened | undefined> {
   try {
     const isPlain = intent.redemption === undefined;
     if (newlyOrdered.length === 0) return await (isPlain ? charging.intend(intent) : charging.intendRedeeming(intent));
     return await charging.db.transaction(async (transaction) => {
       const marked = await markOrdered(transaction, intent.order.company_id, newlyOrdered);
-      if (marked < newlyOrdered.length) return false;
+      if (marked < newlyOrdered.length) return undefined;
       const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
-      return recorded ?? false;
+      return recorded;
     });
   } catch (error) {
     const violated = violatedConstraint(error) ?? '';
     // The limit of a coupon that was far from it when it was looked at may have been lowered since.
-    if (violated.startsWith('orders_') || violated === 'coupons_used_at_most_max') return false;
+    if (violated.startsWith('orders_') || violated === 'coupons_used_at_most_max') return undefined;
     throw error;
   }
 }
@@ -96,7 +107,13 @@ interface Draft extends PlacedOrder {
   readonly newlyOrdered: readonly string[];
 }
 
-async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequest, facts: Facts): Promise<Draft> {
+async function draft(
+  context: RequestContext,
+  input: OrderCreate,
+  key: KeyedRequest,
+  facts: Facts,
+  numbered: Numbered,
+): Promise<Draft> {
   const { company, nowMs, requestId } = context;
   if (!company.processor) {
     throw new ApiError('merchant_not_configured', 'This company has no payment processor yet. Connect one first.');
@@ -127,14 +144,19 @@ async function draft(context: RequestContext, input: OrderCreate, key: KeyedRequ
       subscription_cycle: null,
       request_id: requestId,
     },
-    { livemode: company.mode === 'live', clockOffsetMs: company.clockOffsetMs, card },
+    {
+      livemode: company.mode === 'live',
+      clockOffsetMs: company.clockOffsetMs,
+      card,
+      numbered,
+    },
     nowMs,
   );
   const { state, sale, events } = placed;
   const intent: Intent = {
     order: state.order,
     claim: claimOf(key),
-    sale: sale && { id: sale.id, lockMs: lockMs[company.mode] },
+    sale: sale && { id: sale.id, reference: sale.reference, lockMs: lockMs[company.mode] },
     answerEventId: sale ? undefined : events.at(-1)?.id,
     events,
     redemption: use && redemptionOf(use, state.order.id, state.order.customer_id, sale ? 'soon' : 'now'),

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Database, type DatabasePool, isUnavailable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { OpenTransaction } from '../transactions/service.ts';
+import type { Opened, OpenTransaction } from '../transactions/service.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Facts, Intent, Question } from './charge-queries.ts';
 import type { OrderRow } from './order.ts';
@@ -39,8 +39,9 @@ export interface Conclusion {
 /** The statements of a new charge, shared by all requests that arrive together. */
 export interface ChargeLanes {
   readonly read: (question: Question) => Promise<Facts>;
-  readonly intend: (intent: Intent) => Promise<boolean>;
-  readonly intendRedeeming: (intent: Intent) => Promise<boolean>;
+  /** Undefined where the intent was not recorded. */
+  readonly intend: (intent: Intent) => Promise<Opened | undefined>;
+  readonly intendRedeeming: (intent: Intent) => Promise<Opened | undefined>;
   /** The order as the end of the charge leaves it; undefined where it has moved on meanwhile. */
   readonly end: (ending: Ending) => Promise<Order | undefined>;
 }

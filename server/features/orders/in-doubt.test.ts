@@ -54,7 +54,7 @@ before(async () => {
   const secret = new Secret(acquirer.secret);
   const connection = { url: acquirer.url, secret, timeoutMs, requestLifeMs };
   await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-  await updateProcessor(service.db, live.id, 'acquirer');
+  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
   company = { ...live, processor: 'acquirer' };
   key = await service.createKey(company);
   shop = await openShop(service, undefined, { key });
@@ -134,7 +134,7 @@ async function recover(orderId: string): Promise<void> {
 async function outlive(orderId: string, arrives: 'never' | 'later'): Promise<void> {
   if (arrives === 'later') return sleep(requestLifeMs + 50);
   await service.db.query(
-    `UPDATE open_transactions SET opened_at = opened_at - $2 * interval '1 ms' WHERE order_id = $1`,
+    `UPDATE open_transactions SET valid_until = valid_until - $2 * interval '1 ms' WHERE order_id = $1`,
     [orderId, requestLifeMs],
   );
 }
@@ -148,11 +148,12 @@ async function drain(): Promise<void> {
 }
 
 const takenFor = async (orderId: string): Promise<Operation[]> => {
-  const rows = await service.db.query<{ id: string }>(
-    `SELECT id FROM transactions WHERE order_id = $1 UNION ALL SELECT id FROM open_transactions WHERE order_id = $1`,
+  const rows = await service.db.query<{ reference: string }>(
+    `SELECT reference FROM all_transactions WHERE order_id = $1
+     UNION ALL SELECT reference FROM open_transactions WHERE order_id = $1 AND type = 'void'`,
     [orderId],
   );
-  const ours = new Set(rows.map(({ id }) => id));
+  const ours = new Set(rows.map(({ reference }) => reference));
   return (await acquirer.journal()).filter(
     ({ reference, charge_reference }) => ours.has(reference) || ours.has(charge_reference ?? ''),
   );

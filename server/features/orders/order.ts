@@ -39,6 +39,8 @@ export interface OrderRow {
 
 export interface TransactionSummary {
   readonly id: string;
+  /** What the processor knows it by. */
+  readonly reference: string;
   readonly type: 'sale' | 'refund' | 'auth';
   readonly status: TransactionStatus;
   readonly amount: number;
@@ -114,6 +116,11 @@ export function toWire({
     created_at: createdAt(order.id),
     updated_at: order.updated_at.toISOString(),
   };
+}
+
+/** What the processor knows the charge of the order by; undefined where there is none. */
+export function chargeReferenceOf({ order, transactions }: OrderState): string | undefined {
+  return order.sale_id === null ? undefined : transactions.find(({ id }) => id === order.sale_id)?.reference;
 }
 
 export function withTransaction(

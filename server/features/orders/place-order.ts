@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
+import type { Numbered } from '../transactions/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type Sale, saleOf } from './sales.ts';
+import { type NewSale, saleOf } from './sales.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
 
 /** What an order is made of, whoever makes it. The rest is the same for all of them. */
@@ -29,14 +30,17 @@ export type NewOrder = Pick<
 export interface PlacedOrder {
   readonly state: OrderState;
   /** None for an order that costs nothing. */
-  readonly sale: Sale | undefined;
+  readonly sale: NewSale | undefined;
   readonly events: readonly EventRow[];
 }
 
-type Surroundings = Pick<OrderState, 'livemode' | 'clockOffsetMs' | 'card'>;
+interface Surroundings extends Pick<OrderState, 'livemode' | 'clockOffsetMs' | 'card'> {
+  /** What its charge stands for. */
+  readonly numbered: Numbered;
+}
 
 /** An order as its first row shows it. One that costs nothing is over before it began. */
-export function placeOrder(input: NewOrder, surroundings: Surroundings, nowMs: number): PlacedOrder {
+export function placeOrder(input: NewOrder, { numbered, ...surroundings }: Surroundings, nowMs: number): PlacedOrder {
   const total = input.subtotal - input.discount_amount;
   const order: OrderRow = {
     ...input,
@@ -61,13 +65,14 @@ export function placeOrder(input: NewOrder, surroundings: Surroundings, nowMs: n
     const succeeded = newEvent(company_id, nowMs, 'order.succeeded', toWire(done), 2, request_id);
     return { state: done, sale: undefined, events: [created, succeeded] };
   }
-  const sale = saleOf(order, newId(nowMs), request_id);
+  const sale = saleOf(order, newId(nowMs), request_id, numbered);
   const state: OrderState = {
     ...common,
     order,
     transactions: [
       {
         id: sale.id,
+        reference: sale.reference,
         amount: sale.amount,
         type: 'sale',
         status: 'in_progress',

@@ -24,8 +24,8 @@ interface StateRow extends OrderRow {
 }
 
 const inlineTransactions = `(
-  SELECT json_agg(json_build_object('id', t.id, 'type', t.type, 'status', t.status, 'amount', t.amount,
-    'currency', t.currency, 'processor_transaction_id', t.processor_response->>'transaction_id',
+  SELECT json_agg(json_build_object('id', t.id, 'reference', t.reference, 'type', t.type, 'status', t.status,
+    'amount', t.amount, 'currency', t.currency, 'processor_transaction_id', t.processor_response->>'transaction_id',
     'failure_code', t.failure_code, 'failure_reason', t.failure_reason) ORDER BY t.id)
   FROM all_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id) AS transactions`;
 
@@ -79,15 +79,28 @@ export async function hasOrders(db: Queryable, companyId: string, customerId: st
 /** What the processor said of a void; without a reason to refuse it, it was approved. */
 export async function insertVoid(
   db: Queryable,
-  intent: { readonly company_id: string; readonly id: string; readonly order_id: string },
+  intent: {
+    readonly company_id: string;
+    readonly id: string;
+    readonly order_id: string;
+    readonly reference: string;
+  },
   failureReason: string | null,
   at: Date,
 ): Promise<void> {
   await db.query(
-    `INSERT INTO voids (company_id, id, order_id, approved, failure_reason, recorded_at)
-     VALUES ($1, $2, $3, $4::text IS NULL, $4, $5)`,
-    [intent.company_id, intent.id, intent.order_id, failureReason, at],
+    `INSERT INTO voids (company_id, id, order_id, approved, failure_reason, recorded_at, reference)
+     VALUES ($1, $2, $3, $4::text IS NULL, $4, $5, $6)`,
+    [intent.company_id, intent.id, intent.order_id, failureReason, at, intent.reference],
   );
+}
+
+export async function countVoids(db: Queryable, companyId: string, orderId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'SELECT count(*)::integer AS count FROM voids WHERE company_id = $1 AND order_id = $2',
+    [companyId, orderId],
+  );
+  return row?.count ?? 0;
 }
 
 export async function findVoid(

@@ -2,6 +2,7 @@ import { ApiError } from '../../errors.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { claimDue, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, checkDelaysMs, resendDelayMs } from './dependencies.ts';
+import { chargeReferenceOf } from './order.ts';
 import { findOrder } from './queries.ts';
 import { concludeRefund, settleRefund } from './refunds.ts';
 import { recordVoid } from './voids.ts';
@@ -14,16 +15,17 @@ import { resendOrGiveUp } from './waiting.ts';
 export async function lookAt(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
-  const { order, transactions, card, livemode, clockOffsetMs } = state;
+  const { transactions, card, livemode, clockOffsetMs } = state;
+  const chargeReference = open.type === 'sale' ? undefined : chargeReferenceOf(state);
   // It ended while we came to look.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return;
   const finding = await charging.vault.lookup({
     companyId: open.company_id,
     mode: livemode ? 'live' : 'sandbox',
-    reference: open.id,
-    ageMs: open.age_ms,
+    reference: open.reference,
+    validUntilMs: open.valid_until_ms,
     ...(open.type === 'sale' && card && { card }),
-    ...(open.type !== 'sale' && order.sale_id && { chargeReference: order.sale_id }),
+    ...(chargeReference && { chargeReference }),
   });
   failpoint('recovery.after_lookup');
   if (finding.outcome === 'unknown') return;

@@ -1,4 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { KeyedRequest } from '../../http/idempotency.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
@@ -10,11 +11,17 @@ import { type EventType, newEvent } from '../events/service.ts';
 import {
   acceptOpen,
   closeOpen,
+  deriveReference,
   discardOpen,
   findOpenOf,
+  firstUnused,
   insertOpen,
   markInDoubt,
+  nextFree,
+  type Numbered,
+  type Opened,
   type OpenTransaction,
+  subjects,
 } from '../transactions/service.ts';
 import {
   type Charging,
@@ -25,7 +32,7 @@ import {
   notSentError,
   vaultUnavailable,
 } from './dependencies.ts';
-import { type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
+import { chargeReferenceOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { decide } from './sales.ts';
 import type { Order, OrderRefund } from './schemas.ts';
@@ -35,6 +42,7 @@ export interface Refund {
   readonly company_id: string;
   readonly order_id: string;
   readonly id: string;
+  readonly reference: string;
   readonly amount: number;
   /** The request that asked for it. */
   readonly request_id: string | null;
@@ -59,7 +67,8 @@ export async function refundOrder(
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
         await refuseUndecided(transaction, order);
-        return { state, refund: await openRefund(transaction, context, order, id, amountOf(order, input)) };
+        const amount = amountOf(order, input);
+        return { state, refund: await openRefund(transaction, context, state, id, amount, phased.key) };
       });
       return begun && refund(charging, begun.state, begun.refund);
     },
@@ -99,11 +108,16 @@ function amountOf(order: OrderRow, { amount }: OrderRefund): number {
 export async function openRefund(
   transaction: Database,
   { nowMs, company, requestId }: RequestContext,
-  order: OrderRow,
+  state: OrderState,
   id: string,
   amount: number,
-): Promise<Refund> {
-  const intent = { company_id: order.company_id, order_id: order.id, id, amount, request_id: requestId };
+  key: KeyedRequest | undefined,
+): Promise<Refund & Opened> {
+  const { order } = state;
+  const { company_id, id: order_id } = order;
+  const numbered = key ? await firstUnused(transaction, company_id, subjects.keyedRefund(key.key)) : nextRefund(state);
+  const reference = deriveReference(company_id, numbered);
+  const intent = { company_id, order_id, id, reference, amount, request_id: requestId };
   const opened = await insertOpen(
     transaction,
     {
@@ -119,18 +133,28 @@ export async function openRefund(
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
-  return intent;
+  return { ...intent, ...opened };
+}
+
+/** Without a key, a refund is the order's first, second and so on. */
+function nextRefund({ order, transactions }: OrderState): Numbered {
+  const refunds = transactions.filter(({ type }) => type === 'refund');
+  const taken = new Set(refunds.map(({ reference }) => reference));
+  return nextFree(order.company_id, { subject: subjects.refund(order.id), number: refunds.length }, taken);
 }
 
 /** Hands a refund to the processor. The intent is already recorded. */
-export async function refund(charging: Charging, { order, livemode }: OrderState, intent: Refund): Promise<Order> {
+export async function refund(charging: Charging, state: OrderState, intent: Refund & Opened): Promise<Order> {
+  const { order, livemode } = state;
+  const chargeReference = chargeReferenceOf(state);
   failpoint('refund.after_intent');
-  const outcome: VaultOutcome = order.sale_id
+  const outcome: VaultOutcome = chargeReference
     ? await charging.vault.refund({
         companyId: order.company_id,
         mode: livemode ? 'live' : 'sandbox',
-        reference: intent.id,
-        chargeReference: order.sale_id,
+        reference: intent.reference,
+        validUntilMs: intent.validUntilMs,
+        chargeReference,
         amount: intent.amount,
         currency: order.currency,
       })
@@ -233,6 +257,7 @@ async function endRefund(
     if (!closed) return;
     const transactions = withTransaction(state.transactions, {
       id: intent.id,
+      reference: intent.reference,
       type: 'refund',
       status: succeeded ? 'succeeded' : 'failed',
       amount: intent.amount,

@@ -1,11 +1,12 @@
 import { ApiError, notFound } from '../../errors.ts';
+import type { KeyedRequest } from '../../http/idempotency.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
-import { insertOpen } from '../transactions/service.ts';
+import { insertOpen, nextFree, type Numbered, type Opened, subjects } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
@@ -18,9 +19,9 @@ type Begun =
   | {
       readonly kind: 'sale';
       readonly state: OrderState;
-      readonly sale: Sale;
+      readonly sale: Sale & Opened;
     }
-  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: Refund };
+  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: Refund & Opened };
 
 /** Tries again what failed last: the charge of an order, or the refund that the processor rejected. */
 export async function retryOrder(
@@ -43,7 +44,7 @@ export async function retryOrder(
           await refuseUndecided(transaction, state.order);
           return state.order.status === 'failed'
             ? openSale(charging, transaction, context, state, id)
-            : openRefundAgain(transaction, context, state, id);
+            : openRefundAgain(transaction, context, state, id, phased.key);
         }),
       );
       if (!begun) return undefined;
@@ -58,6 +59,17 @@ export async function retryOrder(
 function notRetryable({ order }: OrderState): ApiError {
   const message = `This order is ${order.status}. Only orders that are failed or refund_failed can be retried.`;
   return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+/**
+ * The next attempt at the charge of an order. A cycle of a subscription counts all of them together, those that fell due
+ * and those by hand: whichever a restored database has forgotten, the next one finds it.
+ */
+export function nextAttempt({ order, transactions }: Pick<OrderState, 'order' | 'transactions'>): Numbered {
+  const { company_id, id, subscription_id, subscription_cycle, attempt_count } = order;
+  const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
+  const taken = new Set(transactions.map(({ reference }) => reference));
+  return nextFree(company_id, { subject, number: attempt_count }, taken);
 }
 
 async function openSale(
@@ -79,7 +91,7 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
-  const sale = saleOf(order, id, requestId);
+  const sale = saleOf(order, id, requestId, nextAttempt(state));
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
@@ -91,6 +103,7 @@ async function openSale(
       company_id,
       order_id: order.id,
       id,
+      reference: sale.reference,
       type: 'sale',
       customer_id,
       payment_method_id,
@@ -104,7 +117,7 @@ async function openSale(
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
-  return { kind: 'sale', state, sale };
+  return { kind: 'sale', state, sale: { ...sale, ...opened } };
 }
 
 async function openRefundAgain(
@@ -112,12 +125,13 @@ async function openRefundAgain(
   context: RequestContext,
   state: OrderState,
   id: string,
+  key: KeyedRequest | undefined,
 ): Promise<Begun> {
   const { order, transactions } = state;
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
   const amount = Math.min(rejected.amount, order.total - order.refunded_amount);
-  return { kind: 'refund', state, refund: await openRefund(transaction, context, order, id, amount) };
+  return { kind: 'refund', state, refund: await openRefund(transaction, context, state, id, amount, key) };
 }
 
 async function resumeRetry(

@@ -5,7 +5,16 @@ import { type Finding, failureReasons, type Outcome } from '../../vault/processo
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
-import { discardOpen, findOpenOf, markInDoubt, markWaiting, type OpenTransaction } from '../transactions/service.ts';
+import {
+  deriveReference,
+  discardOpen,
+  findOpenOf,
+  markInDoubt,
+  markWaiting,
+  type Numbered,
+  type Opened,
+  type OpenTransaction,
+} from '../transactions/service.ts';
 import {
   type Charging,
   firstCheckMs,
@@ -26,22 +35,29 @@ import { nextOrderStatus } from './transitions.ts';
 
 export interface Sale {
   readonly id: string;
+  /** What the processor knows it by. */
+  readonly reference: string;
   readonly amount: number;
   /** The request that asked for it; none where it fell due. */
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: string;
   readonly card_last4: string;
-  /** When it is sent, where that is later than it was opened. */
-  readonly madeAtMs?: number;
+}
+
+/** A sale that is about to be recorded, and what it stands for. */
+export interface NewSale extends Sale {
+  readonly numbered: Numbered;
 }
 
 export function saleOf(
-  { total, payment_method_id, card_brand, card_last4 }: OrderRow,
+  { company_id, total, payment_method_id, card_brand, card_last4 }: OrderRow,
   id: string,
   requestId: string | null,
-): Sale {
-  return { id, amount: total, request_id: requestId, payment_method_id, card_brand, card_last4 };
+  numbered: Numbered,
+): NewSale {
+  const reference = deriveReference(company_id, numbered);
+  return { id, reference, numbered, amount: total, request_id: requestId, payment_method_id, card_brand, card_last4 };
 }
 
 export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' }>;
@@ -125,6 +141,7 @@ function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<O
   const response = 'response' in decided ? decided.response : null;
   const transaction: TransactionSummary = {
     id: sale.id,
+    reference: sale.reference,
     type: 'sale',
     status: approved ? 'succeeded' : 'failed',
     amount: sale.amount,
@@ -175,7 +192,7 @@ export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): {
 export async function charge(
   charging: Charging,
   state: OrderState,
-  sale: Sale,
+  sale: Sale & Opened,
   path: 'charge' | 'retry' | 'renewal',
   /** When it happens by the clock of the company, where that is not now. */
   atMs?: number,
@@ -186,11 +203,11 @@ export async function charge(
     ? await charging.vault.charge({
         companyId: order.company_id,
         mode: livemode ? 'live' : 'sandbox',
-        reference: sale.id,
+        reference: sale.reference,
+        validUntilMs: sale.validUntilMs,
         card,
         amount: sale.amount,
         currency: order.currency,
-        ...(sale.madeAtMs !== undefined && { madeAtMs: sale.madeAtMs }),
       })
     : { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' };
   failpoint(`${path}.after_processor`);

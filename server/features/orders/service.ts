@@ -4,7 +4,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { createLane } from '../../platform/lane.ts';
 import { customersById } from '../customers/service.ts';
-import { findOpenOf } from '../transactions/service.ts';
+import { findOpenOf, type Opened } from '../transactions/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
 import { planCharges, type PlannedCharge, readFacts, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
 import { createOrder } from './create-order.ts';
@@ -22,7 +22,7 @@ import {
 } from './queries.ts';
 import { checkOpenTransactions, lookAt } from './recovery.ts';
 import { refundOrder } from './refunds.ts';
-import { retryOrder } from './retry.ts';
+import { nextAttempt, retryOrder } from './retry.ts';
 import {
   charge,
   decide,
@@ -31,6 +31,7 @@ import {
   endPlainCharges,
   endsAlone,
   failureOf,
+  type NewSale,
   type Sale,
   saleOf,
 } from './sales.ts';
@@ -50,6 +51,8 @@ export {
   forgetRetry,
   lockMs,
   type NewOrder,
+  type NewSale,
+  nextAttempt,
   type OrderRow,
   type OrderState,
   type PlacedOrder,
@@ -82,7 +85,7 @@ export interface Orders {
   /** Asks about what is open, without waiting for its time. */
   look(companyId: string, id: string): Promise<void>;
   /** Has an order charged whose intent is recorded. */
-  charge(state: OrderState, sale: Sale, atMs?: number): Promise<Order>;
+  charge(state: OrderState, sale: Sale & Opened, atMs?: number): Promise<Order>;
   /** Asks about the charge of an order, and fails as long as nothing is known about it. */
   decideSale(companyId: string, id: string): Promise<void>;
   /** Jobs: one batch, and how much it did. */

@@ -81,7 +81,7 @@ before(async () => {
   const { live } = await service.createMerchant();
   const connection = { url: acquirer.url, secret: new Secret(acquirer.secret), timeoutMs: 500, requestLifeMs };
   await connectProcessor(base.vaultDb, base.keys, live.id, connection);
-  await updateProcessor(service.db, live.id, 'acquirer');
+  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
   liveKey = await service.createKey({ ...live, processor: 'acquirer' });
   shop = await openShop(service, undefined, { key: liveKey });
 });

@@ -6,7 +6,15 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Finding, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
-import { discardOpen, insertOpen, markInDoubt, reclassify } from '../transactions/service.ts';
+import {
+  deriveReference,
+  discardOpen,
+  insertOpen,
+  markInDoubt,
+  type Opened,
+  reclassify,
+  subjects,
+} from '../transactions/service.ts';
 import {
   type Charging,
   firstCheckMs,
@@ -16,8 +24,8 @@ import {
   notSentError,
   vaultUnavailable,
 } from './dependencies.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
+import { chargeReferenceOf, type OrderRow, type OrderState, toWire } from './order.ts';
+import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { inUse, refuseUndecided } from './refunds.ts';
 import { decide } from './sales.ts';
 import type { Order } from './schemas.ts';
@@ -27,6 +35,7 @@ interface VoidIntent {
   readonly company_id: string;
   readonly order_id: string;
   readonly id: string;
+  readonly reference: string;
   /** The request that asked for it. */
   readonly request_id: string | null;
 }
@@ -68,9 +77,12 @@ async function openVoid(
   { nowMs, company, requestId, tellFirst }: RequestContext,
   order: OrderRow,
   id: string,
-): Promise<VoidIntent> {
+): Promise<VoidIntent & Opened> {
   const { company_id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = order;
-  const intent = { company_id, order_id: order.id, id, request_id: requestId };
+  // Those that were declined count: what stood in their way may be gone.
+  const numbered = { subject: subjects.void(order.id), number: await countVoids(transaction, company_id, order.id) };
+  const reference = deriveReference(company_id, numbered);
+  const intent = { company_id, order_id: order.id, id, reference, request_id: requestId };
   const opened = await insertOpen(
     transaction,
     {
@@ -88,17 +100,19 @@ async function openVoid(
   );
   if (!opened) throw inUse();
   await tellFirst?.(transaction);
-  return intent;
+  return { ...intent, ...opened };
 }
 
 /** Sends a void to the processor. The intent is already recorded. */
-async function sendVoid(charging: Charging, { order, livemode }: OrderState, intent: VoidIntent): Promise<Order> {
+async function sendVoid(charging: Charging, state: OrderState, intent: VoidIntent & Opened): Promise<Order> {
+  const { order, livemode } = state;
   failpoint('void.after_intent');
   const outcome = await charging.vault.void({
     companyId: order.company_id,
     mode: livemode ? 'live' : 'sandbox',
-    reference: intent.id,
-    chargeReference: order.sale_id ?? '',
+    reference: intent.reference,
+    validUntilMs: intent.validUntilMs,
+    chargeReference: chargeReferenceOf(state) ?? '',
   });
   failpoint('void.after_processor');
   if (outcome.outcome === 'unknown') {

@@ -2,7 +2,7 @@ import { inProgress } from '../../http/idempotency.ts';
 import { claimWaiting, type OpenTransaction } from '../transactions/service.ts';
 import { type Charging, insist, lockMs } from './dependencies.ts';
 import { findOrder } from './queries.ts';
-import { charge, type Sale } from './sales.ts';
+import { charge } from './sales.ts';
 
 /**
  * Sales that wait for the vault. Their intent is recorded and nothing was sent, so they are sent later under the same
@@ -14,10 +14,9 @@ export async function resend(charging: Charging, open: OpenTransaction): Promise
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
   const mode = state.livemode ? 'live' : 'sandbox';
-  if (!(await claimWaiting(charging.db, open, lockMs[mode]))) throw inProgress();
-  const madeAtMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const sale: Sale = { ...open, madeAtMs };
-  await charge(charging, state, sale, open.request_id === null ? 'renewal' : 'charge');
+  const opened = await claimWaiting(charging.db, open, lockMs[mode]);
+  if (!opened) throw inProgress();
+  await charge(charging, state, { ...open, ...opened }, open.request_id === null ? 'renewal' : 'charge');
 }
 
 /** What the worker does with a waiting sale when its time has come. */

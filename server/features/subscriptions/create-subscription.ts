@@ -20,6 +20,7 @@ import { insertEvents } from '../events/service.ts';
 import { lockMs, type Orders, type PlacedOrder, planCharges, shippingOf } from '../orders/service.ts';
 import type { Shipping, ShippingInput } from '../orders/schemas.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
+import { firstUnused, type Opened, subjects } from '../transactions/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { changed } from './billing.ts';
 import { type BillingCycle, monthsLater } from './calendar.ts';
@@ -39,6 +40,7 @@ interface Begun {
   readonly row: SubscriptionRow;
   /** The charge that is to be made at once. */
   readonly charge: PlacedOrder | undefined;
+  readonly opened?: Opened | undefined;
 }
 
 /** Makes a subscription and has its first cycle charged, or waits with that for its start date. */
@@ -60,8 +62,8 @@ export async function createSubscription(
         db.transaction((transaction) => begin(transaction, context, input, phased)),
       );
       if (!begun) return undefined;
-      const { row, charge } = begun;
-      if (charge?.sale) await orders.charge(charge.state, charge.sale);
+      const { row, charge, opened } = begun;
+      if (charge?.sale && opened) await orders.charge(charge.state, { ...charge.sale, ...opened });
       return shown(row.id);
     },
     resume: async (operationId) => {
@@ -91,7 +93,9 @@ async function begin(
   const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
   const livemode = company.mode === 'live';
   const startsLater = row.start_at.getTime() > nowMs;
-  const charge = startsLater ? undefined : orderFor(row, null, { company, card, nowMs, requestId });
+  const numbered = key && !startsLater ? await firstUnused(transaction, company.id, subjects.key(key.key)) : undefined;
+  const surroundings = { company, card, nowMs, requestId, ...(numbered && { numbered }) };
+  const charge = startsLater ? undefined : orderFor(row, null, surroundings);
 
   if (!(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
   if (use) {
@@ -111,8 +115,8 @@ async function begin(
   const pending: SubscriptionRow = { ...row, status: 'pending', latest_order_id: charge.state.order.id };
   if (charge.sale) {
     await insertSubscription(transaction, pending);
-    await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
-    return { row: pending, charge };
+    const planned = await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+    return { row: pending, charge, opened: planned.get(charge.sale.id) };
   }
   // Nothing to charge: the first cycle is paid as it begins.
   const policy = { days: [], afterwards: 'failed' } as const;

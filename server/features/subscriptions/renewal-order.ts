@@ -1,7 +1,7 @@
 import type { Company } from '../companies/service.ts';
-import { type PlacedOrder, placeOrder } from '../orders/service.ts';
-import type { PlannedCharge } from '../orders/service.ts';
+import { type NewSale, type OrderRow, type PlacedOrder, placeOrder, type PlannedCharge } from '../orders/service.ts';
 import { coversCycle, termsOf } from '../coupons/service.ts';
+import { type Numbered, subjects } from '../transactions/service.ts';
 import { amountsOf } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
@@ -10,6 +10,8 @@ interface Surroundings {
   readonly card: { readonly card_id: string | null; readonly exp_month: number; readonly exp_year: number };
   readonly nowMs: number;
   readonly requestId: string | null;
+  /** What the charge stands for, where that is not the cycle. */
+  readonly numbered?: Numbered;
 }
 
 /** The order of one cycle. That of the first charge has no cycle before it has succeeded. */
@@ -43,6 +45,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       livemode: company.mode === 'live',
       clockOffsetMs: company.clockOffsetMs,
       card: card.card_id === null ? null : { cardId: card.card_id, expMonth: card.exp_month, expYear: card.exp_year },
+      numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
     },
     nowMs,
   );
@@ -50,10 +53,30 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
 
 /** How the charge of a new order is written down before it is made. */
 export function plannedSale({ state: { order }, sale, events }: PlacedOrder, lockMs: number): PlannedCharge {
-  const { company_id, id: order_id, customer_id, currency, updated_at } = order;
+  return { placed: order, sale: sale && openSale(order, sale, order.updated_at, lockMs), events };
+}
+
+export function openSale(
+  { company_id, id: order_id, customer_id, currency }: OrderRow,
+  sale: NewSale,
+  updated_at: Date,
+  lockMs: number,
+): NonNullable<PlannedCharge['sale']> {
+  const { id, reference, amount, request_id, payment_method_id, card_brand, card_last4 } = sale;
   return {
-    placed: order,
-    sale: sale && { ...sale, company_id, order_id, customer_id, currency, updated_at, type: 'sale', lockMs },
-    events,
+    company_id,
+    order_id,
+    id,
+    reference,
+    customer_id,
+    payment_method_id,
+    type: 'sale',
+    amount,
+    currency,
+    card_brand,
+    card_last4,
+    request_id,
+    updated_at,
+    lockMs,
   };
 }

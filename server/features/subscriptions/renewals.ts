@@ -7,17 +7,20 @@ import type { Logger } from '../../platform/log.ts';
 import {
   findOrder,
   lockMs,
+  type NewSale,
+  nextAttempt,
   type Orders,
   type OrderState,
   planCharges,
   type PlannedCharge,
-  type Sale,
+  saleOf,
 } from '../orders/service.ts';
 import { concludeRedemptions } from '../coupons/service.ts';
 import { afterCharge, completed, freeOfCharge, givenUp } from './after-charge.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
-import { orderFor, plannedSale } from './renewal-order.ts';
+import type { Opened } from '../transactions/service.ts';
+import { openSale, orderFor, plannedSale } from './renewal-order.ts';
 import { nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
@@ -38,8 +41,13 @@ export interface RenewalDependencies {
 
 interface Charge {
   readonly state: OrderState;
-  readonly sale: Sale;
+  readonly sale: NewSale;
   readonly atMs: number;
+}
+
+/** One whose intent is recorded. */
+interface OpenedCharge extends Charge {
+  readonly sale: NewSale & Opened;
 }
 
 interface Step {
@@ -85,7 +93,7 @@ export async function billDueOf(
 /** Whether it is known how the charge ended. */
 async function attempt(
   { orders, log }: RenewalDependencies,
-  { state, sale, atMs }: Omit<Charge, 'atMs'> & { atMs?: number },
+  { state, sale, atMs }: Omit<OpenedCharge, 'atMs'> & { atMs?: number },
 ): Promise<boolean> {
   try {
     await orders.charge(state, sale, atMs);
@@ -103,7 +111,7 @@ async function begin(
   transaction: Database,
   due: readonly DueSubscription[],
   at: (subscription: DueSubscription) => number,
-): Promise<Charge[]> {
+): Promise<OpenedCharge[]> {
   const steps = await Promise.all(due.map((subscription) => stepOf(transaction, subscription, at(subscription))));
   await recordChanges(
     transaction,
@@ -118,7 +126,10 @@ async function begin(
   const planned = steps.flatMap((step) => step.planned ?? []);
   if (planned.length === 0) return [];
   const opened = await planCharges(transaction, planned);
-  return steps.flatMap(({ charge }) => (charge && opened.has(charge.sale.id) ? charge : []));
+  return steps.flatMap(({ charge }) => {
+    const open = charge && opened.get(charge.sale.id);
+    return open ? { ...charge, sale: { ...charge.sale, ...open } } : [];
+  });
 }
 
 async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
@@ -164,22 +175,14 @@ async function retryOf(
   const { company_id, payment_method_id, card_brand, card_last4 } = row;
   const state = await findOrder(transaction, company_id, row.latest_order_id ?? '');
   if (!state) throw new Error('a subscription is past due without an order');
-  const { id: order_id, total: amount, customer_id, currency } = state.order;
-  const sale: Sale = { id: newId(nowMs), amount, request_id: null, payment_method_id, card_brand, card_last4 };
-  const open = {
-    ...sale,
-    company_id,
-    order_id,
-    customer_id,
-    currency,
-    type: 'sale',
-    updated_at: new Date(nowMs),
-  } as const;
+  const withCard = { ...state.order, payment_method_id, card_brand, card_last4 };
+  const sale = saleOf(withCard, newId(nowMs), null, nextAttempt(state));
+  const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
   const card = due.card_id === null ? null : { cardId: due.card_id, expMonth: due.exp_month, expYear: due.exp_year };
   return {
     // Should somebody be at it by hand just now, the end of that says when it is due again.
     change: { row: { ...row, due_at: null }, events: [] },
-    planned: { placed: undefined, sale: { ...open, lockMs: lockMs[due.mode] }, events: [] },
+    planned: { placed: undefined, sale: open, events: [] },
     charge: { state: { ...state, card }, sale, atMs: nowMs },
   };
 }

@@ -9,6 +9,17 @@ import type { ProcessorResponse } from '../../vault/processors/processor.ts';
 /** The slot of an operation of which nothing is known yet: an order has one, so it has one such operation at most. */
 export const undecided = '00000000-0000-0000-0000-000000000000';
 
+/** Which of these references the books have. */
+export async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ reference: string }>(
+    `SELECT reference FROM transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])
+     UNION ALL
+     SELECT reference FROM open_transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])`,
+    [companyId, references],
+  );
+  return new Set(rows.map(({ reference }) => reference));
+}
+
 export type OpenType = 'sale' | 'refund' | 'void';
 
 export interface NewOpenTransaction {
@@ -17,6 +28,7 @@ export interface NewOpenTransaction {
   readonly id: string;
   readonly customer_id: string;
   readonly payment_method_id: string;
+  readonly reference: string;
   readonly type: OpenType;
   readonly amount: number;
   readonly currency: string;
@@ -26,14 +38,26 @@ export interface NewOpenTransaction {
   readonly updated_at: Date;
 }
 
-/** False when another operation of the order is undecided. */
-export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<boolean> {
-  const rows = await db.query(
+/** Until when a request that is recorded now is valid; `company` is SQL for the id of its company. */
+export const validUntil = (company: string): string => `date_trunc('milliseconds', now())
+  + (SELECT c.request_life_ms FROM companies c WHERE c.id = ${company}) * interval '1 ms'`;
+
+export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
+
+/** An operation that is recorded and may be sent. */
+export interface Opened {
+  /** From then on the processor refuses it. By the clock of the database. */
+  readonly validUntilMs: number;
+}
+
+/** Undefined when another operation of the order is undecided. */
+export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
+  const rows = await db.query<{ valid_until_ms: number }>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
-       currency, card_brand, card_last4, updated_at, request_id, locked_until, next_check_at)
-     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13,
+       currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at)
+     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms')
-     ON CONFLICT DO NOTHING RETURNING 1`,
+     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${milliseconds('valid_until')} AS valid_until_ms`,
     [
       open.company_id,
       open.order_id,
@@ -48,15 +72,19 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
       open.updated_at,
       lockMs,
       open.request_id,
+      open.reference,
     ],
   );
-  return rows.length === 1;
+  return rows[0] && { validUntilMs: rows[0].valid_until_ms };
 }
 
 export interface OpenTransaction {
   readonly company_id: string;
   readonly order_id: string;
   readonly id: string;
+  readonly reference: string;
+  /** The validity that was sent. Only a processor whose clock is past it can say that the operation never happened. */
+  readonly valid_until_ms: number;
   readonly type: OpenType;
   readonly amount: number;
   readonly currency: string;
@@ -67,16 +95,15 @@ export interface OpenTransaction {
   readonly waiting: boolean;
   /** Whether the process that opened it is taken to be at work on it. */
   readonly locked: boolean;
-  readonly age_ms: number;
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: string;
   readonly card_last4: string;
 }
 
-const openColumns = `company_id, order_id, id, type, amount, currency, request_id, payment_method_id, card_brand,
-  card_last4, slot = id AS accepted, in_doubt, waiting,
-  locked_until > now() AS locked, (extract(epoch FROM now() - opened_at) * 1000)::bigint AS age_ms`;
+const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
+  payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, waiting, locked_until > now() AS locked,
+  ${milliseconds('valid_until')} AS valid_until_ms`;
 
 export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
@@ -85,17 +112,14 @@ export async function findOpenOf(db: Queryable, companyId: string, orderId: stri
   );
 }
 
-/**
- * Nobody knows whether it happened: it is asked about from now on. It may have been sent much later than it was opened,
- * but not later than now, so the time in which it can still arrive is counted from here.
- */
+/** The outcome is unknown: recovery asks the processor from now on. */
 export async function markInDoubt(
   db: Queryable,
   open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
   firstCheckMs: number,
 ): Promise<void> {
   await db.query(
-    `UPDATE open_transactions SET in_doubt = true, opened_at = now(), locked_until = now(),
+    `UPDATE open_transactions SET in_doubt = true, locked_until = now(),
        next_check_at = now() + $4 * interval '1 ms'
      WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3`,
     [open.company_id, open.order_id, open.id, firstCheckMs],
@@ -115,19 +139,20 @@ export async function markWaiting(
   );
 }
 
-/** Takes a waiting sale over. From here on it may have been sent. False when another process was faster. */
+/** Takes a waiting sale over. From here on it may have been sent. Undefined when another process was faster. */
 export async function claimWaiting(
   db: Queryable,
   open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
   lockMs: number,
-): Promise<boolean> {
-  const rows = await db.query(
-    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(),
+): Promise<Opened | undefined> {
+  const rows = await db.query<{ valid_until_ms: number }>(
+    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil('$1')},
        locked_until = now() + $4 * interval '1 ms', next_check_at = now() + $4 * interval '1 ms'
-     WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3 AND waiting RETURNING 1`,
+     WHERE company_id = $1 AND order_id = $2 AND slot = '${undecided}' AND id = $3 AND waiting
+     RETURNING ${milliseconds('valid_until')} AS valid_until_ms`,
     [open.company_id, open.order_id, open.id, lockMs],
   );
-  return rows.length === 1;
+  return rows[0] && { validUntilMs: rows[0].valid_until_ms };
 }
 
 /** A refund was taken on: it leaves the slot to others, and is due to be asked about. */
@@ -168,9 +193,9 @@ export async function closeOpen(
        RETURNING *
      )
      INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
-       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at)
+       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
      SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
-       $4, coalesce($5::json, processor_response), $6, $7, $8 FROM closed RETURNING 1`,
+       $4, coalesce($5::json, processor_response), $6, $7, $8, reference FROM closed RETURNING 1`,
     [
       open.company_id,
       open.order_id,

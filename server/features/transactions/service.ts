@@ -1,10 +1,18 @@
 import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import { findTransaction, listTransactions, type TransactionFilters, type TransactionRow } from './queries.ts';
+import {
+  findTaken,
+  findTransaction,
+  listTransactions,
+  type TransactionFilters,
+  type TransactionRow,
+} from './queries.ts';
+import { deriveReference, nextFree, type Numbered } from './reference.ts';
 import type { Transaction } from './schemas.ts';
 
 /** Single operations at the processor. Orders write them; everybody else reads them. */
@@ -21,12 +29,29 @@ export {
   insertOpen,
   markInDoubt,
   markWaiting,
+  milliseconds,
   type NewOpenTransaction,
+  type Opened,
   openStatistics,
   type OpenTransaction,
   reclassify,
   undecided,
+  validUntil,
 } from './queries.ts';
+export { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
+
+/** Nearly always the first is unused: a key is used again after it has expired, if ever. */
+const numbersAtOnce = 32;
+
+/** The first number of a subject that the books do not have. */
+export async function firstUnused(db: Queryable, companyId: string, subject: readonly string[]): Promise<Numbered> {
+  for (let first = 0; ; first += numbersAtOnce) {
+    const numbered = Array.from({ length: numbersAtOnce }, (_, index) => ({ subject, number: first + index }));
+    const references = numbered.map((one) => deriveReference(companyId, one));
+    const taken = await findTaken(db, companyId, references);
+    if (taken.size < numbersAtOnce) return nextFree(companyId, { subject, number: first }, taken);
+  }
+}
 
 /** Gives the orders that transactions are expanded with. */
 export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
+import { systemClock } from '../../platform/clock.ts';
 import { CardNumber } from '../card-number.ts';
 import {
   type ChargeRequest,
@@ -35,6 +36,8 @@ export interface ConformanceOptions {
   readonly unreachable?: () => Promise<Processor>;
 }
 
+const inAMinute = (): number => systemClock.nowMs() + 60_000;
+
 type Approved = Extract<Outcome, { outcome: 'approved' }>;
 
 function assertApproved(outcome: Outcome | Finding): asserts outcome is Approved {
@@ -56,7 +59,6 @@ function watched(processor: Processor, numbers: readonly CardNumber[]): Processo
     return outcome;
   }
   return {
-    requestLifeMs: processor.requestLifeMs,
     charge: (request) => check(processor.charge(request)),
     refund: (request) => check(processor.refund(request)),
     void: (request) => check(processor.void(request)),
@@ -78,6 +80,7 @@ export function processorConformance(
     const newCharge = (): ChargeRequest => ({
       companyId,
       reference: randomUUID(),
+      validUntilMs: inAMinute(),
       card,
       amount: 4900,
       currency: 'usd',
@@ -88,9 +91,16 @@ export function processorConformance(
       return request;
     };
     const refund = (charge: ChargeRequest, amount: number, reference: string = randomUUID()): Promise<Outcome> =>
-      processor.refund({ companyId, reference, chargeReference: charge.reference, amount, currency: 'usd' });
+      processor.refund({
+        companyId,
+        reference,
+        validUntilMs: inAMinute(),
+        chargeReference: charge.reference,
+        amount,
+        currency: 'usd',
+      });
     const takeBack = (charge: ChargeRequest, reference: string = randomUUID()): Promise<Outcome> =>
-      processor.void({ companyId, reference, chargeReference: charge.reference });
+      processor.void({ companyId, reference, validUntilMs: inAMinute(), chargeReference: charge.reference });
     return { subject, processor, companyId, numbers, newCharge, charged, refund, takeBack };
   }
 
@@ -133,7 +143,10 @@ export function processorConformance(
 
     it('does not find what was never sent', async (t) => {
       const { processor, companyId } = await begin(t);
-      assert.deepEqual(await processor.lookup({ companyId, reference: randomUUID() }), { outcome: 'not_found' });
+      const askedAtMs = systemClock.nowMs();
+      const found = await processor.lookup({ companyId, reference: randomUUID() });
+      assert.ok(found.outcome === 'not_found', inspect(found));
+      assert.ok(found.atMs !== undefined && Math.abs(found.atMs - askedAtMs) < 30_000, 'and says when it looked');
     });
 
     it('finds a charge as it was answered', async (t) => {
@@ -199,7 +212,7 @@ export function processorConformance(
         const processor = watched(await unreachable(), numbers);
         const charge = newCharge();
         const reference = randomUUID();
-        const about = { companyId, reference, chargeReference: charge.reference };
+        const about = { companyId, reference, validUntilMs: inAMinute(), chargeReference: charge.reference };
         const outcomes = [
           await processor.charge(charge),
           await processor.refund({ ...about, amount: 1, currency: 'usd' }),

@@ -27,10 +27,9 @@ export function connectedProcessors(
     const connection = await findConnection(db, companyId);
     if (!connection) return undefined;
     const secret = open(await keys.ring('live'), companyId, sealedPart, connection.credential);
-    const { url, timeoutMs, requestLifeMs } = connection;
-    const identity = `${url} ${timeoutMs} ${requestLifeMs} ${secret}`;
-    const adapter =
-      adapters.get(identity) ?? acquirerProcessor({ url, secret: new Secret(secret), timeoutMs, requestLifeMs });
+    const { url, timeoutMs } = connection;
+    const identity = `${url} ${timeoutMs} ${secret}`;
+    const adapter = adapters.get(identity) ?? acquirerProcessor({ url, secret: new Secret(secret), timeoutMs });
     adapters.set(identity, adapter);
     return adapter;
   }

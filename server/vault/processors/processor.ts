@@ -14,8 +14,6 @@ export interface Processor {
   void(request: VoidRequest): Promise<Outcome>;
   /** What became of a reference. Asking changes nothing. */
   lookup(request: LookupRequest): Promise<Finding>;
-  /** How long after it was sent a request may still arrive: only then does "not found" mean "never happened". */
-  readonly requestLifeMs: number;
 }
 
 export interface Money {
@@ -32,9 +30,10 @@ export interface ProcessorCard {
 
 interface Sending {
   readonly companyId: string;
+  /** At most 64 characters of `A-Z a-z 0-9 -`, which is what every processor allows. */
   readonly reference: string;
-  /** When the reference was recorded, where that is known: the life of the request counts from there. */
-  readonly madeAtMs?: number;
+  /** From then on it must not be executed: only after it does "not found" mean "never happened". */
+  readonly validUntilMs: number;
 }
 
 export interface ChargeRequest extends Money, Sending {
@@ -89,7 +88,10 @@ export type Outcome =
   /** It may have got it, and may have done it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
-export type Finding = Exclude<Outcome, { outcome: 'not_sent' }> | { readonly outcome: 'not_found' };
+export type Finding =
+  | Exclude<Outcome, { outcome: 'not_sent' }>
+  /** `atMs`: when the processor looked, by its own clock; nothing where it does not say. */
+  | { readonly outcome: 'not_found'; readonly atMs?: number };
 
 /** Every reason for a decline, with the words a person reads. */
 export const failureReasons = {

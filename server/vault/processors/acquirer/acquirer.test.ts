@@ -30,6 +30,7 @@ const companyId = randomUUID();
 const newCharge = (overrides: Partial<ChargeRequest> = {}): ChargeRequest => ({
   companyId,
   reference: randomUUID(),
+  validUntilMs: Date.now() + 60_000,
   card,
   amount: 4900,
   currency: 'usd',
@@ -69,6 +70,7 @@ async function charged(): Promise<ChargeRequest> {
 const refundOf = (charge: ChargeRequest, amount = charge.amount) => ({
   companyId,
   reference: randomUUID(),
+  validUntilMs: Date.now() + 60_000,
   chargeReference: charge.reference,
   amount,
   currency: charge.currency,
@@ -111,7 +113,7 @@ describe('an acquirer that lies', () => {
     },
     void: async () => {
       const { reference: chargeReference } = await charged();
-      const request = { companyId, reference: randomUUID(), chargeReference };
+      const request = { companyId, reference: randomUUID(), validUntilMs: Date.now() + 60_000, chargeReference };
       return { reference: request.reference, send: (by: Processor) => by.void(request) };
     },
   };
@@ -124,7 +126,7 @@ describe('an acquirer that lies', () => {
         const outcome = await send(fault === 'timeout' ? hasty : processor);
         assert.equal(outcome.outcome, 'unknown', inspect(outcome));
         assert.deepEqual(await taken(reference), []);
-        assert.deepEqual(await processor.lookup({ companyId, reference }), { outcome: 'not_found' });
+        assert.equal((await processor.lookup({ companyId, reference })).outcome, 'not_found');
       });
 
       it(`${fault}_after: a ${name} is in doubt and was taken, as a lookup says`, async () => {
@@ -146,7 +148,7 @@ describe('an acquirer that lies', () => {
       const outcome = await send(processor);
       const arrivedByMs = Date.now();
       assert.equal(outcome.outcome, 'unknown', inspect(outcome));
-      assert.deepEqual(await processor.lookup({ companyId, reference }), { outcome: 'not_found' });
+      assert.equal((await processor.lookup({ companyId, reference })).outcome, 'not_found');
       await waitUntil(async () => (await processor.lookup({ companyId, reference })).outcome === 'approved');
       const [operation, ...more] = await taken(reference);
       assert.deepEqual(more, []);
@@ -381,23 +383,22 @@ describe('an acquirer that is killed', () => {
     await acquirer.control({ next: ['late'] });
     assert.equal((await processor.charge(request)).outcome, 'unknown');
     await acquirer.restart();
-    assert.deepEqual(await processor.lookup(request), { outcome: 'not_found' });
+    assert.equal((await processor.lookup(request)).outcome, 'not_found');
   });
 });
 
 describe('an acquirer that stands still', () => {
   it('does not take a request that lay in a buffer longer than it lives', async () => {
-    const lives = { timeoutMs: hastyMs, requestLifeMs: hastyMs + 100 };
-    const impatient = acquirerProcessor({ url: acquirer.url, secret: new Secret(acquirer.secret), ...lives });
-    const request = newCharge();
+    const livesMs = hastyMs + 100;
+    const request = newCharge({ validUntilMs: Date.now() + livesMs });
     acquirer.freeze();
-    const outcome = await impatient.charge(request);
-    await sleep(lives.requestLifeMs - lives.timeoutMs);
+    const outcome = await hasty.charge(request);
+    await sleep(livesMs - hastyMs);
     acquirer.thaw();
     assert.equal(outcome.outcome, 'unknown', inspect(outcome));
-    assert.deepEqual(await processor.lookup(request), { outcome: 'not_found' });
+    assert.equal((await processor.lookup(request)).outcome, 'not_found');
     await charged();
-    assert.deepEqual(await processor.lookup(request), { outcome: 'not_found' });
+    assert.equal((await processor.lookup(request)).outcome, 'not_found');
   });
 });
 
@@ -437,11 +438,6 @@ describe('the adapter', () => {
       authorization_code: null,
       ...overrides,
     });
-
-  it('demands that the life of a request exceeds its own patience', () => {
-    const options = { url: acquirer.url, secret: new Secret('s'), timeoutMs: 1_000, requestLifeMs: 1_000 };
-    assert.throws(() => acquirerProcessor(options), RangeError);
-  });
 
   it('reads an approval', async (t) => {
     const request = newCharge();

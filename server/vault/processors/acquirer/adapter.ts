@@ -2,7 +2,6 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
-import { systemClock } from '../../../platform/clock.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import {
@@ -14,15 +13,13 @@ import {
   type Processor,
   type ProcessorResponse,
 } from '../processor.ts';
-import { type DeclineCode, defaultRequestLifeMs, type OperationKind, operationKinds } from './protocol.ts';
+import { type DeclineCode, type OperationKind, operationKinds } from './protocol.ts';
 import { choice } from '../../../platform/choice.ts';
 
 export interface AcquirerOptions {
   readonly url: string;
   readonly secret: Secret<string>;
   readonly timeoutMs?: number;
-  readonly requestLifeMs?: number;
-  readonly clock?: { nowMs(): number };
 }
 
 const answerBytesMax = 64 * 1024;
@@ -74,9 +71,20 @@ type ToldOperation = Type.Static<typeof toldOperation>;
 
 const operationAnswer = Compile(toldOperation);
 const conflictAnswer = Compile(Type.Object({ error: Type.Literal('reference_used'), operation: toldOperation }));
-const errorAnswer = Compile(Type.Object({ error: Type.String(), reference: Type.Optional(Type.String()) }));
+const errorAnswer = Compile(
+  Type.Object({
+    error: Type.String(),
+    reference: Type.Optional(Type.String()),
+    now_ms: Type.Optional(Type.Integer()),
+  }),
+);
 
-type Answer = { readonly status: number; readonly body: unknown };
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** By the Date header: what the clock of the acquirer showed when we asked, or a little less. */
+  readonly askedAtMs: number | undefined;
+}
 type Silence = { readonly mayHaveArrived: boolean; readonly reason: string };
 
 /** What an answer has to speak of to be an answer to us: a connection out of step can bring that of another. */
@@ -165,7 +173,10 @@ function findingOf(answer: Answer | Silence, { reference, chargeReference, card 
     return isOurs ? becameOf(body) : unknown('the reference is in use by another operation');
   }
   const isNotFound = status === 404 && errorAnswer.Check(body) && body.error === 'not_found';
-  if (isNotFound && body.reference === reference) return { outcome: 'not_found' };
+  if (isNotFound && body.reference === reference) {
+    const atMs = body.now_ms ?? answer.askedAtMs;
+    return { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
+  }
   return unknown(`the answer, of status ${status}, does not say what became of it`);
 }
 
@@ -177,14 +188,17 @@ function parse(text: string): unknown {
   }
 }
 
+function dateOf(header: string | undefined, elapsedMs: number): number | undefined {
+  const ms = header === undefined ? Number.NaN : Date.parse(header);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms - elapsedMs);
+}
+
 const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
 
 /** A processor that speaks the protocol of docs/acquirer.md. It sends each request once and never repeats one. */
 export function acquirerProcessor(options: AcquirerOptions): Processor {
-  const { secret, timeoutMs = 10_000, requestLifeMs = defaultRequestLifeMs, clock = systemClock } = options;
-  // Else a request that we have given up could arrive after "not found" was taken for "never happened".
-  if (requestLifeMs <= timeoutMs) throw new RangeError('requestLifeMs must be more than timeoutMs');
+  const { secret, timeoutMs = 10_000 } = options;
   const base = new URL(options.url);
   const isSecure = base.protocol === 'https:';
   const client = isSecure ? https : http;
@@ -193,10 +207,10 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
   function send(
     method: 'GET' | 'POST',
     path: readonly string[],
-    body: object | undefined,
-    madeAtMs: number,
+    sent?: { readonly body: object; readonly validUntilMs: number },
   ): Promise<Answer | Silence> {
-    const text = body && JSON.stringify(body);
+    const startedAtMs = performance.now();
+    const text = sent && JSON.stringify(sent.body);
     const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
     const request = client.request(new URL(pathname, base), {
       method,
@@ -206,8 +220,7 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         ...(text && {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),
-          // Else one that we held back ourselves could arrive after "not found" was taken for "never happened".
-          'x-valid-until-ms': Math.min(madeAtMs, clock.nowMs()) + requestLifeMs,
+          'x-valid-until-ms': sent.validUntilMs,
         }),
       },
     });
@@ -244,32 +257,31 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         });
         response.on('error', (error) => giveUp(`the answer broke off: ${errorCode(error)}`));
         response.on('end', () =>
-          end({ status: response.statusCode ?? 0, body: parse(Buffer.concat(chunks).toString('utf8')) }),
+          end({
+            status: response.statusCode ?? 0,
+            body: parse(Buffer.concat(chunks).toString('utf8')),
+            // It looked after we asked and before it dated its answer, so it is the earlier of the two that counts.
+            askedAtMs: dateOf(response.headers.date, performance.now() - startedAtMs),
+          }),
         );
       });
       request.end(text);
     });
   }
 
-  async function exchange(
-    method: 'GET' | 'POST',
-    path: readonly string[],
-    body?: object,
-    madeAtMs = clock.nowMs(),
-  ): Promise<Answer | Silence> {
+  async function exchange(...request: Parameters<typeof send>): Promise<Answer | Silence> {
     try {
-      return await send(method, path, body, madeAtMs);
+      return await send(...request);
     } catch (error) {
       return { mayHaveArrived: false, reason: `the request could not be made: ${errorCode(error)}` };
     }
   }
 
   return {
-    requestLifeMs,
-    async charge({ reference, amount, currency, card, madeAtMs }) {
+    async charge({ reference, amount, currency, card, validUntilMs }) {
       const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
       const body = { reference, amount, currency, card: sentCard };
-      const answer = await exchange('POST', ['charges'], body, madeAtMs);
+      const answer = await exchange('POST', ['charges'], { body, validUntilMs });
       const { last4 } = card.number;
       return outcomeOf(answer, {
         kind: 'charge',
@@ -279,9 +291,9 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         last4,
       });
     },
-    async refund({ reference, chargeReference, amount, currency, madeAtMs }) {
+    async refund({ reference, chargeReference, amount, currency, validUntilMs }) {
       const body = { reference, charge_reference: chargeReference, amount, currency };
-      const answer = await exchange('POST', ['refunds'], body, madeAtMs);
+      const answer = await exchange('POST', ['refunds'], { body, validUntilMs });
       return outcomeOf(answer, {
         kind: 'refund',
         reference,
@@ -290,8 +302,9 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         last4: null,
       });
     },
-    async void({ reference, chargeReference, madeAtMs }) {
-      const answer = await exchange('POST', ['voids'], { reference, charge_reference: chargeReference }, madeAtMs);
+    async void({ reference, chargeReference, validUntilMs }) {
+      const body = { reference, charge_reference: chargeReference };
+      const answer = await exchange('POST', ['voids'], { body, validUntilMs });
       return outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
     },
     async lookup(request) {

@@ -200,11 +200,13 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     const fault = faults.pick('lookup');
     if (fault === 'lookup_timeout') return;
     if (fault === 'lookup_error') return fail(response);
+    // The time of the look, not of the answer: what is taken in between was not seen.
+    const now_ms = clock.nowMs();
     const entry = books.find(reference);
     // What could still be lost in a crash is not told.
     await journal.durable();
     if (entry) answer(response, 200, show(entry));
-    else answer(response, 404, { error: 'not_found', reference });
+    else answer(response, 404, { error: 'not_found', reference, now_ms });
   }
 
   async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -18,6 +18,22 @@ export async function findOperation(
   return row;
 }
 
+/** What the books of the sandbox have, and when they were read: they are in the database, so its clock counts. */
+export async function lookUpOperation(
+  db: Queryable,
+  companyId: string,
+  reference: string,
+): Promise<{ readonly operation: Operation | undefined; readonly atMs: number }> {
+  const [row] = await db.query<Operation & { at_ms: number; found: boolean }>(
+    `SELECT o.approved, o.failure_code, o.reference IS NOT NULL AS found,
+       (extract(epoch FROM now()) * 1000)::bigint AS at_ms
+     FROM (SELECT $1::uuid AS company_id, $2::uuid AS reference) wanted
+     LEFT JOIN vault.sandbox_operations o USING (company_id, reference)`,
+    [companyId, reference],
+  );
+  return { operation: row?.found ? row : undefined, atMs: row?.at_ms ?? 0 };
+}
+
 export interface NewOperation {
   readonly companyId: string;
   readonly reference: string;

@@ -13,7 +13,7 @@ import {
   type ProcessorResponse,
 } from '../processor.ts';
 import { type Behaviour, behaviourOf } from './cards.ts';
-import { findCharge, findDeclines, findOperation, type Operation, recordOperation } from './queries.ts';
+import { findCharge, findDeclines, lookUpOperation, type Operation, recordOperation } from './queries.ts';
 
 /**
  * The processor of sandbox companies. Most cards always do the same, so the number alone says what became of a charge,
@@ -97,8 +97,6 @@ export function sandboxProcessor(db: Database, keys: KeyStore, clock: { nowMs():
   }
 
   return {
-    requestLifeMs: 2_000,
-
     async charge(request) {
       const { companyId, reference, card } = request;
       const kind = await behaviour(request);
@@ -128,13 +126,13 @@ export function sandboxProcessor(db: Database, keys: KeyStore, clock: { nowMs():
 
     async lookup(request: LookupRequest) {
       const { companyId, reference, card, chargeReference } = request;
-      const known = await findOperation(db, companyId, reference);
-      if (known) return fromRecord(reference, known);
+      const { operation, atMs } = await lookUpOperation(db, companyId, reference);
+      if (operation) return fromRecord(reference, operation);
       if (chargeReference) return approved(reference, { settled: true });
-      if (!card) return { outcome: 'not_found' };
+      if (!card) return { outcome: 'not_found', atMs };
       const kind = await behaviour({ companyId, card });
       return kind && (remembering.has(kind.kind) || kind.kind === 'never_arrives')
-        ? { outcome: 'not_found' }
+        ? { outcome: 'not_found', atMs }
         : always(reference, kind);
     },
   };

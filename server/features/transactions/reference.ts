@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+
+/**
+ * What an operation stands for. The processor executes a reference once, so a reference that is derived from its subject
+ * protects money also where the database has forgotten the operation: a restored database derives the same one again.
+ */
+export const subjects = {
+  /** An order, or the first charge of a subscription, by the idempotency key of its request. */
+  key: (key: string) => ['key', key],
+  /** A cycle of a subscription: its charge, dunning and every other retry of it. */
+  cycle: (subscriptionId: string, cycle: number) => ['cycle', subscriptionId, String(cycle)],
+  retry: (orderId: string) => ['retry', orderId],
+  keyedRefund: (key: string) => ['refund key', key],
+  refund: (orderId: string) => ['refund', orderId],
+  void: (orderId: string) => ['void', orderId],
+} as const satisfies Record<string, (...parts: never[]) => readonly string[]>;
+
+export interface Numbered {
+  readonly subject: readonly string[];
+  /** Counts the operations of one subject: the generation of a key, the attempt at a cycle, the refund of an order. */
+  readonly number: number;
+}
+
+/**
+ * A hash in the form of a UUID: 36 characters, within what every processor allows (Adyen 64, Stripe 255). It has no key,
+ * so that it outlives every secret. The id of the company, which a processor does not know, keeps it from guessing
+ * idempotency keys.
+ */
+export function deriveReference(companyId: string, { subject, number }: Numbered): string {
+  // No part contains a line break.
+  const text = ['svc reference 1', companyId, ...subject, String(number)].join('\n');
+  const digits = hash('sha256', text, 'hex');
+  const variant = ((Number.parseInt(digits.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  const groups = [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(13, 16)}`,
+    variant + digits.slice(18, 20),
+    digits.slice(20, 32),
+  ];
+  return groups.join('-');
+}
+
+/** The first number, from this one on, whose reference is not taken. */
+export function nextFree(companyId: string, from: Numbered, taken: ReadonlySet<string>): Numbered {
+  for (let number = from.number; ; number += 1) {
+    const candidate = { subject: from.subject, number };
+    if (!taken.has(deriveReference(companyId, candidate))) return candidate;
+  }
+}
