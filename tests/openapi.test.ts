@@ -128,6 +128,29 @@ test('every enum has values, each of them once, and names their type', () => {
   assert.ok(count > 50);
 });
 
+// What generators and validators know by themselves.
+const usualFormats = new Set(['uuid', 'email', 'date', 'date-time', 'uri', 'binary']);
+
+test('a format of our own has a pattern beside it', () => {
+  const own = [...nodesOf(document)].filter(({ node }) => node.type === 'string' && typeof node.format === 'string');
+  const bare = own.filter(({ node }) => !usualFormats.has(String(node.format)) && typeof node.pattern !== 'string');
+  assert.deepEqual(
+    bare.map(({ path, node }) => `${path} ${String(node.format)}`),
+    [],
+  );
+});
+
+test('every pattern is a regular expression that all languages have', () => {
+  const patterns = [...nodesOf(document)].flatMap(({ node }) =>
+    typeof node.pattern === 'string' ? [node.pattern] : [],
+  );
+  assert.ok(patterns.length > 0);
+  for (const pattern of new Set(patterns)) {
+    assert.ok(new RegExp(pattern, 'u'));
+    assert.doesNotMatch(pattern, /\(\?(?!:)|\\[pPkbB1-9]/, pattern);
+  }
+});
+
 test('one title never stands for two different schemas', () => {
   const schemas = new Map<string, string>();
   for (const route of routes) {

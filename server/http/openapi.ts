@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox';
 import { type ApiErrorCode, errorCatalogue } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { documentedPattern } from './formats.ts';
 import { queryParametersOf } from './mount.ts';
 import { permissionNotes } from './permissions.ts';
 import type { RouteBase } from './route.ts';
@@ -69,11 +70,17 @@ function hoist(node: unknown, schemas: Json): unknown {
   if (Array.isArray(node)) return node.map((inner) => hoist(inner, schemas));
   if (typeof node !== 'object' || node === null) return node;
   const { title, examples, ...rest } = node as Json;
-  const inner = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
-  const written = { ...inner, ...(examples !== undefined && { examples }) };
+  const inner: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
+  const written = { ...inner, ...patternOf(rest), ...(examples !== undefined && { examples }) };
   if (typeof title !== 'string') return title === undefined ? written : { ...written, title: hoist(title, schemas) };
   schemas[title] = { title, ...written };
   return { $ref: `#/components/schemas/${title}` };
+}
+
+function patternOf({ type, format, pattern }: Json): Json {
+  if (type !== 'string' || typeof format !== 'string') return {};
+  const documented = documentedPattern(format, typeof pattern === 'string' ? pattern : undefined);
+  return documented === undefined ? {} : { pattern: documented };
 }
 
 function operation(route: RouteBase, schemas: Json): Json {

@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import type { FieldError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
-import { formatMessages } from './schemas.ts';
+import { formatMessages } from './formats.ts';
 import { choice } from '../platform/choice.ts';
 
 /** Query parameters as data: each knows its schema for the API reference and how to read its text. */

@@ -1,50 +1,10 @@
-import Format from 'typebox/format';
 import Type, { type Static, type TArrayOptions, type TSchema, type TString } from 'typebox';
 import { invalidField } from '../errors.ts';
-import { countries, currencies } from '../platform/iso.ts';
 import { limits } from '../limits.ts';
+import { visiblePattern } from './formats.ts';
 import { choice } from '../platform/choice.ts';
 
-/** Wire shapes that several features share, and the formats they use. */
-
-export const formatMessages: Readonly<Record<string, string>> = {
-  email: 'must be an e-mail address, such as ada@example.com',
-  uuid: 'must be a UUID',
-  'date-time': 'must be an ISO 8601 date and time, such as 2026-02-11T09:30:00Z',
-  date: 'must be a date, such as 2026-02-11',
-  'plain-text': 'must not contain HTML',
-  'not-blank': 'must not be blank',
-  phone: 'must be an international number: + and the country code, then 7 to 15 digits in all, such as +15551234567',
-  currency: 'must be a lowercase ISO 4217 currency code, such as usd',
-  country: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
-  tag: 'must not be blank, begin or end with a space, or have a comma',
-  'us-phone': 'must be a US number: +1 and exactly 10 digits, such as +15551234567',
-  'code-prefix': 'must have letters, digits, - and _ only',
-  sku: 'must have lowercase letters, digits, hyphens and underscores only',
-};
-
-const htmlPattern = /<[a-z/!]/i;
-
-// Quotes would let line breaks and spaces through, which have no place in an address that mails go to.
-Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
-// A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
-const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
-const momentLengthMax = 64;
-Format.Set('date-time', (value) => {
-  // Date.parse takes its time for a megabyte.
-  if (value.length > momentLengthMax) return false;
-  const ms = Date.parse(value);
-  return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
-});
-Format.Set('us-phone', (value) => /^\+1\d{10}$/.test(value));
-Format.Set('code-prefix', (value) => /^[A-Za-z0-9_-]*$/.test(value));
-Format.Set('tag', (value) => /^[^\s,]([^,]*[^\s,])?$/u.test(value));
-Format.Set('plain-text', (value) => !htmlPattern.test(value));
-Format.Set('not-blank', (value) => /\S/.test(value));
-Format.Set('phone', (value) => /^\+[1-9][\d ().-]*$/.test(value) && /^\d{7,15}$/.test(value.replace(/\D/g, '')));
-Format.Set('currency', (value) => currencies.has(value));
-Format.Set('country', (value) => countries.has(value));
-Format.Set('sku', (value) => /^[a-z0-9_-]+$/.test(value));
+/** Wire shapes that several features share; the formats they use are in formats.ts. */
 
 interface Options {
   readonly description?: string;
@@ -56,7 +16,7 @@ export const name = (options: Options = {}) =>
 
 /** HTML is looked for by the format; blank text by the pattern, since a schema has only one format. */
 export const plainText = (maxLength: number, options: Options = {}) =>
-  Type.String({ minLength: 1, maxLength, pattern: '\\S', format: 'plain-text', ...options });
+  Type.String({ minLength: 1, maxLength, pattern: visiblePattern, format: 'plain-text', ...options });
 
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 

@@ -4,8 +4,8 @@ import type { TLocalizedValidationError } from 'typebox/error';
 import type { Static, TSchema } from 'typebox';
 import { limits } from '../limits.ts';
 import { type ApiError, type FieldError, type FieldErrorCode, validationError } from '../errors.ts';
+import { formatMessages, visiblePattern } from './formats.ts';
 import { fieldWithin, knownPart, type UnknownFields } from './known-fields.ts';
-import { formatMessages } from './schemas.ts';
 
 // More than the known fields of any body can give: what is left out must be decided by us.
 System.Settings.Set({ maxErrors: 100 * limits.fieldErrors });
@@ -90,7 +90,11 @@ const describers: Readonly<Record<string, Describe>> = {
   minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
   maxItems: (error) => invalid(`must have at most ${limitOf(error)} entries`),
   minProperties: () => invalid('must name at least one field'),
-  pattern: () => ({ code: 'invalid_format', message: 'must not be blank' }),
+  pattern: (error) => {
+    const pattern = String(params<'pattern'>(error).pattern);
+    const message = pattern === visiblePattern ? 'must not be blank' : `must match ${pattern}`;
+    return { code: 'invalid_format', message };
+  },
   '~refine': (error) => invalid(error.message),
   format: (error) => {
     const format = String(params<'format'>(error).format);

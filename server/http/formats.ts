@@ -1,0 +1,96 @@
+import Format from 'typebox/format';
+import { countries, currencies } from '../platform/iso.ts';
+
+/** What a text must look like, and what a caller is answered whose text does not. */
+
+interface TextFormat {
+  readonly message: string;
+  /**
+   * For generators and validators, which know no formats but the usual ones. In the part of regular expressions that every
+   * language has: no lookaround, no Unicode classes.
+   */
+  readonly pattern: string;
+  /** Where the pattern lets too much pass, or takes long. */
+  readonly accepts?: (value: string) => boolean;
+}
+
+/** Text that is more than blanks. */
+export const visiblePattern = '\\S';
+
+const html = /<[a-z/!]/i;
+// The same without lookaround: no `<` stands before a letter, `/` or `!`.
+const plainCharacter = '(?:[^<]|<+[^<A-Za-z/!])';
+const plainText = `^${plainCharacter}*<*$`;
+const visiblePlainText = `^\\s*(?:[^<\\s]|<+[^<A-Za-z/!])${plainCharacter}*<*$|^\\s*<+$`;
+
+export const textFormats = {
+  'plain-text': { message: 'must not contain HTML', pattern: plainText, accepts: (value) => !html.test(value) },
+  'not-blank': { message: 'must not be blank', pattern: visiblePattern },
+  phone: {
+    message:
+      'must be an international number: + and the country code, then 7 to 15 digits in all, such as +15551234567',
+    pattern: '^\\+[1-9](?:[ ().-]*[0-9]){6,14}[ ().-]*$',
+  },
+  'us-phone': {
+    message: 'must be a US number: +1 and exactly 10 digits, such as +15551234567',
+    pattern: '^\\+1[0-9]{10}$',
+  },
+  currency: {
+    message: 'must be a lowercase ISO 4217 currency code, such as usd',
+    pattern: '^[a-z]{3}$',
+    accepts: (value) => currencies.has(value),
+  },
+  country: {
+    message: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
+    pattern: '^[A-Z]{2}$',
+    accepts: (value) => countries.has(value),
+  },
+  tag: {
+    message: 'must not be blank, begin or end with a space, or have a comma',
+    pattern: '^[^\\s,](?:[^,]*[^\\s,])?$',
+  },
+  'code-prefix': { message: 'must have letters, digits, - and _ only', pattern: '^[A-Za-z0-9_-]*$' },
+  sku: {
+    message: 'must have lowercase letters, digits, hyphens and underscores only',
+    pattern: '^[a-z0-9_-]+$',
+  },
+} as const satisfies Readonly<Record<string, TextFormat>>;
+
+export type TextFormatName = keyof typeof textFormats;
+
+for (const [name, { pattern, accepts }] of Object.entries<TextFormat>(textFormats)) {
+  const expression = new RegExp(pattern, 'u');
+  Format.Set(name, accepts ?? ((value) => expression.test(value)));
+}
+
+// Quotes would let line breaks and spaces through, which have no place in an address that mails go to.
+Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
+// A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
+const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+const momentLengthMax = 64;
+Format.Set('date-time', (value) => {
+  // Date.parse takes its time for a megabyte.
+  if (value.length > momentLengthMax) return false;
+  const ms = Date.parse(value);
+  return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
+});
+// Whoever takes a URL says what is wrong with it in an error of its own.
+Format.Set('uri', () => true);
+
+const usualMessages: Readonly<Record<string, string>> = {
+  email: 'must be an e-mail address, such as ada@example.com',
+  uuid: 'must be a UUID',
+  'date-time': 'must be an ISO 8601 date and time, such as 2026-02-11T09:30:00Z',
+  date: 'must be a date, such as 2026-02-11',
+};
+
+export const formatMessages: Readonly<Record<string, string>> = {
+  ...usualMessages,
+  ...Object.fromEntries(Object.entries(textFormats).map(([name, { message }]) => [name, message])),
+};
+
+/** The pattern that stands beside a format of ours in the document; `given` is the one the schema itself has. */
+export function documentedPattern(format: string, given: string | undefined): string | undefined {
+  if (format === 'plain-text' && given === visiblePattern) return visiblePlainText;
+  return given ?? (Object.hasOwn(textFormats, format) ? textFormats[format as TextFormatName].pattern : undefined);
+}
