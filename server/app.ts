@@ -29,6 +29,7 @@ import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
 import { requestRoutes } from './features/requests/routes.ts';
 import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
+import { documentedEvents } from './features/events/schemas.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
@@ -172,7 +173,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, db, vault, metrics);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
-  await mountReference(app, routes, dependencies.baseUrl);
+  await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
   mountMailbox(app, showsMailbox(config) ? () => findLatestMails(db, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {

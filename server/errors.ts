@@ -2,14 +2,16 @@ import { maskCardNumbers } from './platform/card-digits.ts';
 
 /** The error catalogue: every code the API can answer with, and the error that carries one. */
 
-export type ErrorType =
-  | 'invalid_request_error'
-  | 'authentication_error'
-  | 'authorization_error'
-  | 'rate_limit_error'
-  | 'idempotency_error'
-  | 'processing_error'
-  | 'webhook_error';
+export const errorTypes = [
+  'invalid_request_error',
+  'authentication_error',
+  'authorization_error',
+  'rate_limit_error',
+  'idempotency_error',
+  'processing_error',
+  'webhook_error',
+] as const;
+export type ErrorType = (typeof errorTypes)[number];
 
 interface CatalogueEntry {
   readonly type: ErrorType;
@@ -119,7 +121,10 @@ const everyError = { ...errorCatalogue, ...dashboardErrors };
 
 export type ApiErrorCode = keyof typeof errorCatalogue;
 export type ErrorCode = keyof typeof everyError;
-export type FieldErrorCode = 'required_field' | 'invalid_value' | 'invalid_format' | 'contains_html';
+export const apiErrorCodes = Object.keys(errorCatalogue) as ApiErrorCode[];
+
+export const fieldErrorCodes = ['required_field', 'invalid_value', 'invalid_format', 'contains_html'] as const;
+export type FieldErrorCode = (typeof fieldErrorCodes)[number];
 
 export interface FieldError {
   readonly field: string;

@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { operations, type Schema, schemaNamed, version } from './generator/document.ts';
+import { operations, schemaNamed, version } from './generator/document.ts';
 import { resourceFiles } from './generator/resources.ts';
 import { typeFiles } from './generator/types.ts';
 
@@ -23,15 +23,13 @@ function operationsFile(): string {
 }
 
 function errorsFile(): string {
-  const error = schemaNamed('Error').properties?.error?.properties ?? {};
   const union = (values: readonly (string | number)[] = []): string =>
     values.map((value) => `\n  | '${value}'`).join('');
-  const fieldErrorCode = (error.field_errors as Schema).items?.properties?.code?.enum;
-  const codes = [...new Set(operations.flatMap(({ errorCodes }) => errorCodes))].sort();
   return [
-    `export type ErrorType =${union(error.type?.enum)};\n`,
-    `/** Every code that an operation is documented to answer with. */\nexport type ErrorCode =${union(codes)};\n`,
-    `export interface FieldError {\n  readonly field: string;\n  readonly code:${union(fieldErrorCode)};\n  readonly message: string;\n}\n`,
+    ...['ErrorType', 'ErrorCode', 'FieldErrorCode'].map(
+      (name) => `export type ${name} =${union(schemaNamed(name).enum)};\n`,
+    ),
+    'export interface FieldError {\n  readonly field: string;\n  readonly code: FieldErrorCode;\n  readonly message: string;\n}\n',
   ].join('\n');
 }
 

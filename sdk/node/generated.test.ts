@@ -18,16 +18,10 @@ describe('the generated part of the SDK', () => {
     assert.deepEqual(withoutKey, ['validateCoupon']);
   });
 
-  it('knows every error code that an operation answers with', () => {
+  it('knows every error code', () => {
     const text = readFileSync(new URL('src/generated/errors.ts', import.meta.url), 'utf8');
     const [union = ''] = /export type ErrorCode =[^;]*/.exec(text) ?? [];
     const known = [...union.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');
-    assert.deepEqual(
-      known.filter((code) => !(code in errorCatalogue)),
-      [],
-    );
-    const missing = Object.keys(errorCatalogue).filter((code) => !known.includes(code));
-    // No operation is documented to answer with these; the last one is the SDK's own.
-    assert.deepEqual(missing, ['gateway_delete_failed', 'webhook_delivery_failed', 'webhook_signature_failed']);
+    assert.deepEqual(known, Object.keys(errorCatalogue));
   });
 });

@@ -50,9 +50,12 @@ export function createdAtConditions(filters: QueryValues<typeof createdAtFilters
   return conditions;
 }
 
+// Of any object, or of an event.
+const idPattern = '^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|evt_[0-9a-f]{32})$';
+
 function cursorParameter(description: string): QueryParameter<string> {
   return {
-    schema: Type.String(),
+    schema: Type.String({ pattern: idPattern, examples: ['019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60'] }),
     description,
     parse: ([text = '', ...more]): Parsed<string> => {
       const id = more.length === 0 ? readId(text) : undefined;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import Type, { type TSchema } from 'typebox';
+import Type from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { type AuditLog, recordEntries } from '../features/audit/service.ts';
@@ -13,14 +13,14 @@ import { auditEntry, concerning } from './audit-entry.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } from './caller.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
-import { listParameters, type Page, pageRequest } from './lists.ts';
-import { listParameter, oneOf, type QueryParameters, readQuery } from './query-parameters.ts';
+import { type Page, pageRequest } from './lists.ts';
+import { readQuery } from './query-parameters.ts';
 import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
 import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
+import { queryParametersOf } from './route-parameters.ts';
 import { receiveUpload } from './uploads.ts';
 import { validator } from './validate.ts';
 import { checkVersion, latestVersion, renderError, renderResponse } from './versions/versions.ts';
-import { choice } from '../platform/choice.ts';
 
 /** The common rules, applied to a route from what its declaration says. */
 
@@ -160,39 +160,10 @@ type Input = Omit<RouteRequest<unknown, unknown>, 'context' | 'prepared'> & {
   readonly fields: ReadonlySet<string> | undefined;
 };
 
-function propertiesOf(schema: TSchema): string[] {
-  return Object.keys((schema as { properties?: object }).properties ?? {});
-}
-
-/** Names the permission where it is another than that of the route. */
-function expansionsOf({ expand = {}, permission }: RouteBase): string[] {
-  return Object.entries(expand).map(([name, needed]) =>
-    needed === permission ? `\`${name}\`` : `\`${name}\` (needs \`${needed}\`)`,
-  );
-}
-
-/** Every query parameter of a route, its own and those the common rules give it. */
-export function queryParametersOf(route: RouteBase): QueryParameters {
-  const reads = route.method === 'GET';
-  const expand = Object.keys(route.expand ?? {});
-  return {
-    ...(route.list && listParameters(route.list)),
-    ...route.parameters,
-    ...(reads && {
-      expand: listParameter(
-        oneOf(expand),
-        `Adds related objects: ${expansionsOf(route).join(', ') || 'none here'}. Repeat it or separate names by commas.`,
-        choice(expand),
-      ),
-    }),
-    ...(reads &&
-      route.fields && {
-        [`fields[${route.fields.name}]`]: listParameter(
-          oneOf(propertiesOf(route.fields.schema)),
-          'Only these properties, separated by commas. `id` is always there.',
-        ),
-      }),
-  };
+/** `payment_methods/:pm_id` names a payment method. */
+function namedBy({ path }: RouteBase, name: string): string {
+  const [, collection = ''] = new RegExp(`(\\w+)/:${name}\\b`).exec(path) ?? [];
+  return collection.replace(/s$/, '').replaceAll('_', ' ');
 }
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
@@ -207,7 +178,7 @@ function inputReader(route: Route): (request: FastifyRequest, file: UploadedFile
     const params = request.params as Record<string, string>;
     for (const name of pathNames) {
       const id = (name === 'requestId' ? readRequestId : readId)(params[name] ?? '');
-      if (id === undefined) throw notFound(name === 'id' ? route.resource : name.replace(/Id$/, ''), name);
+      if (id === undefined) throw notFound(name === 'id' ? route.resource : namedBy(route, name), name);
       params[name] = id;
     }
     const { values, problems, unnamed } = readQuery(parameters, request.query as Record<string, unknown>);
@@ -337,6 +308,7 @@ async function execute(
   let given: unknown;
   const answerWith = (result: unknown, version = apiVersion): Answer => {
     given = result;
+    if (!route.success) throw new Error(`${route.operationId} has no answer but refusals`);
     return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
   };
   const tell = (result?: unknown): void => {

@@ -1,8 +1,8 @@
-import Type, { type TSchema } from 'typebox';
+import Type, { type TEnum, type TSchema } from 'typebox';
 import type { FieldError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { isUuid } from '../platform/ids.ts';
-import { formatMessages } from './formats.ts';
+import { formatMessages, visiblePattern } from './formats.ts';
 import { choice } from '../platform/choice.ts';
 
 /** Query parameters as data: each knows its schema for the API reference and how to read its text. */
@@ -78,7 +78,7 @@ export function booleanParameter(description: string) {
 
 export function textParameter(maxLength: number, description: string) {
   return {
-    schema: Type.String({ minLength: 1, maxLength }),
+    schema: Type.String({ minLength: 1, maxLength, pattern: visiblePattern }),
     description,
     parse: single((text): Parsed<string> => {
       if (text.trim() === '') return { problem: 'must not be empty' };
@@ -122,11 +122,12 @@ export function oneOf(allowed: readonly string[]): (text: string) => string | un
   };
 }
 
-export function choicesParameter(values: readonly string[], what: string) {
-  return listParameter(oneOf(values), `One or more ${what}, separated by commas.`, choice(values));
+export function choicesParameter(values: TEnum<string[]>, what: string) {
+  return listParameter(oneOf(values.enum), `One or more ${what}, separated by commas.`, values);
 }
 
-const dateOrTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const dateOrTime =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 
 /** Milliseconds since 1970, with a fraction when more digits were given; a plain date means its first moment, UTC. */
 export function parseMoment(text: string): number | undefined {
@@ -144,7 +145,7 @@ function daysInMonth(text: string): number {
 
 export function momentParameter(description: string) {
   return {
-    schema: Type.String({ examples: ['2026-02-11', '2026-02-11T09:30:00Z'] }),
+    schema: Type.String({ pattern: dateOrTime.source, examples: ['2026-02-11', '2026-02-11T09:30:00Z'] }),
     description,
     parse: single((text): Parsed<number> => {
       const ms = parseMoment(text);

@@ -1,24 +1,16 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import { openApiDocument } from './openapi.ts';
-import type { Route } from './route.ts';
+import { type Documented, openApiDocument } from './openapi/document.ts';
+import { latestVersion, supportedVersions } from './versions/versions.ts';
 
 // The page's own script is served from here; it writes inline styles and reads its document by fetch.
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export async function mountReference(app: FastifyInstance, routes: readonly Route[], baseUrl: string): Promise<void> {
-  // Made when somebody first asks for it, as the page is.
-  let document: string | undefined;
-  app.get('/openapi.json', (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument(routes, baseUrl));
-    return reply
-      .header('Content-Type', 'application/json; charset=utf-8')
-      .header('Access-Control-Allow-Origin', '*')
-      .header('Cache-Control', 'public, max-age=60')
-      .send(document);
-  });
+export async function mountReference(app: FastifyInstance, documented: Documented): Promise<void> {
+  mountDocument(app, '/openapi.json', documented, latestVersion);
+  for (const version of supportedVersions) mountDocument(app, `/openapi/${version}.json`, documented, version);
   let page: Promise<FastifyInstance> | undefined;
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     // The page makes an address of the Host it was asked by.
@@ -38,6 +30,19 @@ export async function mountReference(app: FastifyInstance, routes: readonly Rout
   };
   app.get('/docs/api', show);
   app.get('/docs/api/*', show);
+}
+
+/** Written when it is first asked for, as the page is. */
+function mountDocument(app: FastifyInstance, path: string, documented: Documented, version: string): void {
+  let document: string | undefined;
+  app.get(path, (_request, reply) => {
+    document ??= JSON.stringify(openApiDocument(documented, version));
+    return reply
+      .header('Content-Type', 'application/json; charset=utf-8')
+      .header('Access-Control-Allow-Origin', '*')
+      .header('Cache-Control', 'public, max-age=60')
+      .send(document);
+  });
 }
 
 /** It takes a fifth of a second and 25 MB, and most processes never show it. */

@@ -84,12 +84,14 @@ export interface RouteBase {
   readonly expand?: Readonly<Record<string, ReadPermission>>;
   /** Gives `fields[<name>]` on reads, with the property names of the schema. */
   readonly fields?: { readonly name: string; readonly schema: TSchema };
+  /** Null where the call is never carried out. */
   readonly success: {
     readonly status: 200 | 201;
     readonly schema: TSchema;
     readonly shape: 'resource' | 'list' | 'other';
-  };
-  readonly errors: readonly ApiErrorCode[];
+  } | null;
+  /** With a status where it is not the one the catalogue gives the code first. */
+  readonly errors: readonly (ApiErrorCode | { readonly code: ApiErrorCode; readonly status: number })[];
 }
 
 export interface Route extends RouteBase {

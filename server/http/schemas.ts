@@ -1,5 +1,5 @@
 import Type, { type Static, type TArrayOptions, type TSchema, type TString } from 'typebox';
-import { invalidField } from '../errors.ts';
+import { apiErrorCodes, errorTypes, fieldErrorCodes, invalidField } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { visiblePattern } from './formats.ts';
 import { choice } from '../platform/choice.ts';
@@ -103,23 +103,15 @@ export type Deletion = Static<ReturnType<typeof deletion>>;
 export const errorSchema = Type.Object(
   {
     error: Type.Object({
-      type: choice([
-        'invalid_request_error',
-        'authentication_error',
-        'authorization_error',
-        'rate_limit_error',
-        'idempotency_error',
-        'processing_error',
-        'webhook_error',
-      ]),
-      code: Type.String({ description: 'Stable and machine-readable.' }),
+      type: choice(errorTypes, { title: 'ErrorType' }),
+      code: choice(apiErrorCodes, { title: 'ErrorCode', description: 'Stable and machine-readable.' }),
       message: Type.String({ description: 'For people; may change.' }),
       param: nullable(Type.String({ description: 'The field most responsible.' })),
       request_id: Type.String({ description: 'Name it when you ask about this request.' }),
       field_errors: Type.Array(
         Type.Object({
           field: Type.String({ examples: ['items[0].quantity'] }),
-          code: choice(['required_field', 'invalid_value', 'invalid_format', 'contains_html']),
+          code: choice(fieldErrorCodes, { title: 'FieldErrorCode' }),
           message: Type.String(),
         }),
       ),

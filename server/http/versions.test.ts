@@ -174,9 +174,9 @@ describe('2025-11-04', () => {
   });
 
   for (const route of routes) {
-    test(`${route.operationId} is ${route.success.shape === 'resource' ? '' : 'not '}wrapped`, () => {
+    test(`${route.operationId} is ${route.success?.shape === 'resource' ? '' : 'not '}wrapped`, () => {
       const body = { id: 'x' };
-      const expected = route.success.shape === 'resource' ? { data: body } : body;
+      const expected = route.success?.shape === 'resource' ? { data: body } : body;
       assert.deepEqual(renderResponse(older, route, body), expected);
       assert.deepEqual(renderResponse(latest, route, body), body);
     });

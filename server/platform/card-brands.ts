@@ -1,7 +1,20 @@
 /** Card networks by the beginnings of their numbers, most specific first; lengths as the networks issue them. */
 
+export const brandNames = [
+  'amex',
+  'diners',
+  'jcb',
+  'discover',
+  'unionpay',
+  'mastercard',
+  'maestro',
+  'visa',
+  'unknown',
+] as const;
+export type BrandName = (typeof brandNames)[number];
+
 interface Brand {
-  readonly name: string;
+  readonly name: BrandName;
   readonly starts: RegExp;
   readonly lengths: readonly number[];
   readonly cvcLength: number;

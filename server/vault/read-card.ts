@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors.ts';
-import { brandOf, passesLuhn } from '../platform/card-brands.ts';
+import { type BrandName, brandOf, passesLuhn } from '../platform/card-brands.ts';
 import { CardNumber } from './card-number.ts';
 
 /** What a client typed. It lives for the length of one call. */
@@ -13,7 +13,7 @@ export interface RawCard {
 /** A card that can be stored. The CVC was looked at and is gone. */
 export interface Card {
   readonly number: CardNumber;
-  readonly brand: string;
+  readonly brand: BrandName;
   readonly last4: string;
   readonly expMonth: number;
   readonly expYear: number;

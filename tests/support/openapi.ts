@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { apiRoutes, usualReferences } from '../../server/app.ts';
-import { openApiDocument } from '../../server/http/openapi.ts';
+import { documentedEvents } from '../../server/features/events/schemas.ts';
+import { openApiDocument } from '../../server/http/openapi/document.ts';
+import { refusalsOf } from '../../server/http/openapi/errors.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
 
@@ -31,68 +33,107 @@ export const routes = apiRoutes(
   cards,
   {} as Parameters<typeof apiRoutes>[3],
 );
-export const document = openApiDocument(routes, 'http://service.test') as {
-  paths: Record<string, Record<string, { responses: Record<string, { content: Json }> }>>;
-  components: { schemas: Json };
-};
+const documented = { routes, events: documentedEvents, baseUrl: 'http://service.test' };
+
+interface Response {
+  readonly $ref?: string;
+  readonly content: { readonly 'application/json': { readonly schema: unknown } };
+}
+
+interface Document {
+  readonly info: { readonly version: string; readonly 'x-api-version': string };
+  readonly paths: Record<string, Record<string, { operationId: string; responses: Record<string, Response> }>>;
+  readonly webhooks: Json;
+  readonly components: { readonly schemas: Json; readonly responses: Json };
+}
+
+export const documentOf = (version: string): Document => openApiDocument(documented, version) as unknown as Document;
+export const document = documentOf(latestVersion);
+
+/** What a reference leads to, where there is one. */
+export function resolve<Node>(node: Node, { components }: Pick<Document, 'components'> = document): Node {
+  const { $ref } = node as { $ref?: string };
+  if ($ref === undefined) return node;
+  const [, , kind = '', name = ''] = $ref.split('/');
+  return (components as Record<string, Json>)[kind]?.[name] as Node;
+}
 
 /** A customer shows subscriptions, which show a customer: what is inside of itself is not looked into again. */
-function inline(node: unknown, inside: readonly string[] = []): unknown {
-  if (Array.isArray(node)) return node.map((entry) => inline(entry, inside));
+function inline(node: unknown, components: Document['components'], inside: readonly string[] = []): unknown {
+  if (Array.isArray(node)) return node.map((entry) => inline(entry, components, inside));
   if (typeof node !== 'object' || node === null) return node;
   const { $ref, ...rest } = node as Json;
   if (typeof $ref === 'string') {
-    const name = $ref.split('/').at(-1) ?? '';
-    return inside.includes(name) ? {} : inline(document.components.schemas[name], [...inside, name]);
+    return inside.includes($ref) ? {} : inline(resolve(node, { components }), components, [...inside, $ref]);
   }
-  const written: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, inline(value, inside)]));
+  const written: Json = Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [key, inline(value, components, inside)]),
+  );
   // What the document does not name must not be there.
   return written.properties && written.additionalProperties === undefined
     ? { ...written, additionalProperties: false }
     : written;
 }
 
-const validators = new Map<string, Validator>();
+type Answer = { readonly status: number; readonly text: string };
 
-// A fixed segment (images/reorder) wins over a parameter, as in the router.
-const patterns = Object.entries(document.paths)
-  .map(([pattern, operations]) => ({
-    pattern,
-    operations,
-    expression: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`),
-  }))
-  .sort((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
+/** Compares answers with the document of one version. */
+function checkerOf(version: string): (method: string, path: string, reply: Answer) => void {
+  const versioned = version === latestVersion ? document : documentOf(version);
+  const validators = new Map<string, Validator>();
+  // A fixed segment (images/reorder) wins over a parameter, as in the router.
+  const patterns = Object.keys(versioned.paths)
+    .map((pattern) => ({ pattern, expression: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`) }))
+    .sort((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
 
-function operationOf(method: string, path: string) {
-  const [plain = ''] = path.split('?', 1);
-  const found = patterns.find(({ expression }) => expression.test(plain));
-  return { pattern: found?.pattern, operation: found?.operations[method.toLowerCase()] };
+  const compile = (response: Response): Validator => {
+    const { schema } = resolve(response, versioned).content['application/json'];
+    return Compile(Type.Unsafe(inline(schema, versioned.components) as object));
+  };
+
+  const checkCode = (operationId: string, name: string, status: number, body: unknown): void => {
+    const route = routes.find((one) => one.operationId === operationId);
+    assert.ok(route);
+    const { code } = (body as { error: { code: string } }).error;
+    const listed = refusalsOf(route, version).filter((refusal) => refusal.status === status);
+    assert.ok(
+      listed.some((refusal) => refusal.code === code),
+      `${name}: ${code} is not among the errors of ${operationId}`,
+    );
+  };
+
+  return (method, path, reply) => {
+    const [plain = ''] = path.split('?', 1);
+    const { pattern = '' } = patterns.find(({ expression }) => expression.test(plain)) ?? {};
+    const operation = versioned.paths[pattern]?.[method.toLowerCase()];
+    if (!operation) return;
+    const name = `${method} ${pattern} ${reply.status} in ${version}`;
+    const response = operation.responses[String(reply.status)];
+    assert.ok(response, `${name}: its documentation does not name this status`);
+    const validator = validators.get(name) ?? compile(response);
+    validators.set(name, validator);
+    const body: unknown = JSON.parse(reply.text);
+    if (reply.status >= 400) checkCode(operation.operationId, name, reply.status, body);
+    if (validator.Check(body)) return;
+    const problems = validator.Errors(body).map((error) => `${error.instancePath} ${error.message}`);
+    // Sparse fields leave out what is required otherwise.
+    const relevant =
+      path.includes('fields[') || path.includes('fields%5B')
+        ? problems.filter((problem) => !problem.includes('must have required properties'))
+        : problems;
+    assert.deepEqual(relevant, [], `the answer of ${name} differs from its documentation`);
+  };
 }
+
+const checkers = new Map<string, ReturnType<typeof checkerOf>>();
 
 export function checkAgainstDocument(
   method: string,
   path: string,
-  reply: { status: number; headers: Headers; text: string },
+  reply: Answer & { readonly headers: Headers },
 ): void {
-  const { pattern, operation } = operationOf(method, path);
   const version = reply.headers.get('svc-version') ?? latestVersion;
-  if (!operation || version !== latestVersion) return;
-  const response = operation.responses[String(reply.status)];
-  assert.ok(response, `${method} ${pattern} answered ${reply.status}, which its documentation does not name`);
-  const name = `${method} ${pattern} ${reply.status}`;
-  let validator = validators.get(name);
-  if (!validator) {
-    const { schema } = response.content['application/json'] as { schema: unknown };
-    validator = Compile(Type.Unsafe(inline(schema) as object));
-    validators.set(name, validator);
-  }
-  const body: unknown = JSON.parse(reply.text);
-  if (validator.Check(body)) return;
-  const problems = validator.Errors(body).map((error) => `${error.instancePath} ${error.message}`);
-  // Sparse fields leave out what is required otherwise.
-  const relevant =
-    path.includes('fields[') || path.includes('fields%5B')
-      ? problems.filter((problem) => !problem.includes('must have required properties'))
-      : problems;
-  assert.deepEqual(relevant, [], `the answer of ${name} differs from its documentation`);
+  const check = checkers.get(version) ?? checkerOf(version);
+  checkers.set(version, check);
+  check(method, path, reply);
 }

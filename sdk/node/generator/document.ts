@@ -1,4 +1,4 @@
-import { document } from '../../../tests/support/openapi.ts';
+import { document, resolve } from '../../../tests/support/openapi.ts';
 
 /** The parts of the OpenAPI document that the SDK is made from. */
 
@@ -10,6 +10,7 @@ export interface Schema {
   readonly const?: string | number | boolean;
   readonly enum?: readonly (string | number)[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -34,7 +35,7 @@ interface WrittenOperation {
   readonly tags: readonly [string];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: Content;
-  readonly responses: Readonly<Record<string, Content & { readonly description: string }>>;
+  readonly responses: Readonly<Record<string, Content>>;
   readonly 'x-idempotency': 'required' | 'optional' | 'none';
 }
 
@@ -49,17 +50,17 @@ export interface ApiOperation {
   readonly query: readonly Parameter[];
   readonly upload: boolean;
   readonly body: Schema | undefined;
-  readonly answer: Schema;
+  /** Undefined where a call is never carried out. */
+  readonly answer: Schema | undefined;
   /** Of a list: what is listed. */
   readonly item: string | undefined;
   /** As in `fields[orders]`. */
   readonly fieldsOf: string | undefined;
   readonly expand: readonly string[];
-  readonly errorCodes: readonly string[];
 }
 
 export const schemas = document.components.schemas as Readonly<Record<string, Schema>>;
-export const version = (document as unknown as { info: { version: string } }).info.version;
+export const version = document.info['x-api-version'];
 
 export function schemaNamed(name: string): Schema {
   const schema = schemas[name];
@@ -76,10 +77,9 @@ export const operations: readonly ApiOperation[] = Object.entries(paths).flatMap
 );
 
 function operationOf(path: string, method: string, written: WrittenOperation): ApiOperation {
-  const query = written.parameters.filter((parameter) => parameter.in === 'query');
+  const query = written.parameters.map((one) => resolve(one)).filter((parameter) => parameter.in === 'query');
   const success = Object.entries(written.responses).find(([status]) => status.startsWith('2'))?.[1];
   const answer = success?.content['application/json']?.schema;
-  if (!answer) throw new Error(`${written.operationId} has no answer`);
   return {
     id: written.operationId,
     method,
@@ -95,14 +95,11 @@ function operationOf(path: string, method: string, written: WrittenOperation): A
     item: itemOf(answer),
     fieldsOf: query.map(({ name }) => /^fields\[(\w+)\]$/.exec(name)?.[1]).find((name) => name !== undefined),
     expand: (query.find(({ name }) => name === 'expand')?.schema.items?.enum ?? []).map(String),
-    errorCodes: Object.values(written.responses).flatMap(({ description }) =>
-      [...description.matchAll(/^- `(\w+)`: /gm)].map((match) => match[1] ?? ''),
-    ),
   };
 }
 
 /** A page of a list is known by its cursors. */
-function itemOf(answer: Schema): string | undefined {
+function itemOf(answer: Schema | undefined): string | undefined {
   const name = referenceOf(answer);
   const properties = name ? schemaNamed(name).properties : undefined;
   return properties?.cursors ? referenceOf(properties.data?.items) : undefined;

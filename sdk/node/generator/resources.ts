@@ -44,10 +44,9 @@ function useCore(uses: Uses, file: string, ...names: string[]): void {
   uses.core.set(file, known);
 }
 
-/** `{id}` is named after what it identifies: `/customers/{id}` takes a `customerId`. */
+/** Ids are named after what they identify: `/customers/{id}` takes a `customerId`. */
 function idNames({ path }: ApiOperation): string[] {
-  return [...path.matchAll(/(\w+)\/\{(\w+)\}/g)].map(([, resource = '', name = '']) => {
-    if (name !== 'id') return name;
+  return [...path.matchAll(/(\w+)\/\{\w+\}/g)].map(([, resource = '']) => {
     return `${resource.replace(/s$/, '').replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Id`;
   });
 }
@@ -108,12 +107,12 @@ function typingOf(operation: ApiOperation, uses: Uses): Typing {
 function methodText(name: string, operation: ApiOperation, uses: Uses): string {
   const ids = idNames(operation);
   const body = bodyParameter(operation, uses);
-  const plainAnswer = referenceOf(operation.answer) ?? '';
+  const plainAnswer = referenceOf(operation.answer);
   const hasEntries = operation.item !== undefined || operation.expand.length > 0 || operation.fieldsOf !== undefined;
   const { generics, choice, answer } = hasEntries
     ? typingOf(operation, uses)
-    : { generics: '', choice: [], answer: `Promise<${plainAnswer}>` };
-  if (!hasEntries) uses.types.add(plainAnswer);
+    : { generics: '', choice: [], answer: `Promise<${plainAnswer ?? 'never'}>` };
+  if (!hasEntries && plainAnswer) uses.types.add(plainAnswer);
   const asked = [...(operation.query.length > 0 ? [parametersName(operation)] : []), ...choice];
   if (operation.query.length > 0) uses.types.add(parametersName(operation));
   const query = asked.length > 0 ? `params: ${asked.join(' & ')} = {}` : undefined;

@@ -6,16 +6,22 @@ export const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ',
 export const parametersName = (operation: ApiOperation): string =>
   `${operation.id[0]?.toUpperCase()}${operation.id.slice(1)}Params`;
 
-/** Long lists of values that several schemas share, by the place where each is written. */
-const eventTypes = schemaNamed('Event').properties?.type?.enum ?? [];
-const eventPatterns = schemaNamed('WebhookEndpointCreate').properties?.enabled_events?.items?.enum ?? [];
-const sharedValues = [
-  { name: 'EventType', values: eventTypes },
-  { name: 'EventPattern', values: eventPatterns },
-] as const;
+const events = (schemaNamed('Event').oneOf ?? []).map((one) => referenceOf(one) ?? '');
+const eventTypes = events.map((name) => schemaNamed(name).properties?.type?.const ?? '');
+const eventData = events.map((name) => referenceOf(schemaNamed(name).properties?.data) ?? '');
 
 /** Pages and errors are written by hand; an event is a union over its types. */
-const isPrinted = (name: string): boolean => !name.endsWith('List') && name !== 'Error' && name !== 'Event';
+const writtenByHand = new Set([
+  'Error',
+  'ErrorType',
+  'ErrorCode',
+  'FieldErrorCode',
+  'Event',
+  'EventType',
+  ...events,
+  ...eventData,
+]);
+const isPrinted = (name: string): boolean => !name.endsWith('List') && !writtenByHand.has(name);
 
 function referencesIn(node: unknown): string[] {
   if (Array.isArray(node)) return node.flatMap(referencesIn);
@@ -45,14 +51,16 @@ function findHomes(): Map<string, string> {
     ['EventType', 'Events'],
     ['EventPattern', 'Events'],
   ]);
-  const settle = (name: string, tag: string): void => {
-    if (!found.has(name)) found.set(name, tag);
+  const settle = (names: readonly (string | undefined)[], tag: string): string[] => {
+    const homeless = names.filter((name) => name !== undefined).filter((name) => !found.has(name));
+    for (const name of homeless) found.set(name, tag);
+    return homeless;
   };
-  for (const { answer, item, body, tag } of operations) {
-    for (const name of [item ?? referenceOf(answer), referenceOf(body)]) if (name) settle(name, tag);
-  }
-  for (const [name, tag] of [...found].filter(([known]) => schemas[known])) {
-    for (const inner of reachableFrom([name])) settle(inner, tag);
+  for (const { answer, item, body, tag } of operations) settle([item ?? referenceOf(answer), referenceOf(body)], tag);
+  // Level by level: what several use is at home with the one that is nearest to it.
+  let level = [...found.keys()];
+  while (level.length > 0) {
+    level = level.flatMap((name) => settle(referencesIn(schemaNamed(name)), found.get(name) ?? ''));
   }
   return found;
 }
@@ -66,10 +74,7 @@ export function typeOf(schema: Schema, depth: number, used: Set<string>, isSent 
   const name = referenceOf(schema);
   if (name) return use(name);
   if (schema.const !== undefined) return literal(schema.const);
-  if (schema.enum) {
-    const shared = sharedValues.find(({ values }) => values.join() === schema.enum?.join());
-    return shared ? use(shared.name) : schema.enum.map(literal).join(' | ');
-  }
+  if (schema.enum) return schema.enum.map(literal).join(' | ');
   if (schema.anyOf) {
     return [...new Set(schema.anyOf.map((inner) => typeOf(inner, depth, used, isSent)))].join(' | ');
   }
@@ -144,37 +149,29 @@ function parameters(operation: ApiOperation, used: Set<string>): string {
       const type = typeOf(schema, 1, used);
       bounds.set(group, [...(bounds.get(group) ?? []), `${bound}?: ${type} | undefined`]);
     } else {
-      lines.push(`${comment(description, '  ')}  ${name}?: ${queryType(operation, name, schema, used)} | undefined;\n`);
+      lines.push(`${comment(description, '  ')}  ${name}?: ${queryType(schema, used)} | undefined;\n`);
     }
   }
   for (const [name, types] of bounds) lines.push(`  ${name}?: { ${types.join('; ')} } | undefined;\n`);
   return `export interface ${parametersName(operation)} {\n${lines.join('')}}\n`;
 }
 
-function queryType({ item }: ApiOperation, name: string, schema: Schema, used: Set<string>): string {
-  if (schema.type !== 'array') return typeOf(schema, 1, used);
-  // The document leaves the values open; they are those of the field of the same name.
-  const property = item ? schemaNamed(item).properties?.[name] : undefined;
-  if (!item || !property?.enum) return 'string | readonly string[]';
-  used.add(item);
-  return `${item}['${name}'] | readonly ${item}['${name}'][]`;
+function queryType(schema: Schema, used: Set<string>): string {
+  const list = typeOf(schema, 1, used, true);
+  return schema.items ? `${typeOf(schema.items, 1, used)} | ${list}` : list;
 }
 
 function eventDeclarations(used: Set<string>): string {
-  const { properties = {}, required = [] } = schemaNamed('Event');
+  // All of them have the same envelope.
+  const { properties = {}, required = [] } = schemaNamed(events[0] ?? '');
   const { type: _, data: __, ...common } = properties;
-  const objects = eventTypes.map((type) => {
-    const [resource = ''] = String(type).split('.', 1);
-    const name = resource.replace(/(^|_)(\w)/g, (_match, _start, letter: string) => letter.toUpperCase());
-    schemaNamed(name);
-    used.add(name);
-    return `  '${type}': ${name};\n`;
+  const objects = eventTypes.map((type, index) => {
+    const object = schemaNamed(eventData[index] ?? '').properties?.object ?? {};
+    return `  '${type}': ${typeOf(object, 1, used)};\n`;
   });
-  const patterns = eventPatterns.filter((pattern) => !eventTypes.includes(pattern)).map(literal);
   return [
     `/** What each event is about. */\nexport interface EventObjects {\n${objects.join('')}}\n`,
     'export type EventType = keyof EventObjects;\n',
-    `export type EventPattern = ${patterns.join(' | ')} | EventType;\n`,
     `export interface EventOf<Type extends EventType> {
 ${propertiesOf({ properties: common, required }, 1, used, false)}  type: Type;
   data: {

@@ -18,6 +18,7 @@ export const reasons = {
   max_redemptions_per_code_reached: 'the code is used up',
 } as const;
 export type Reason = keyof typeof reasons;
+export const reasonNames = Object.keys(reasons) as Reason[];
 
 /** One line of a cart. */
 export interface Line {

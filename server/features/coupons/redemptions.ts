@@ -80,7 +80,7 @@ export function termsOf(snapshot: CouponSnapshot): DiscountTerms & Duration {
     percentage_hundredths: snapshot.percentage === null ? null : Math.round(snapshot.percentage * 100),
     amount: snapshot.amount,
     max_discount_amount: snapshot.max_discount_amount,
-    duration: snapshot.duration as Duration['duration'],
+    duration: snapshot.duration,
     duration_in_cycles: snapshot.duration_in_cycles,
   };
 }

@@ -38,7 +38,7 @@ export function couponRoutes(): Route[] {
       body: couponCreate,
       bodyExample: { name: 'Tea week', percentage: 12.5, duration: 'once', codes: { count: 10, prefix: 'TEA-' } },
       success: { status: 201, schema: couponWithCodes, shape: 'resource' },
-      errors: ['resource_already_exists', 'resource_not_found', 'invalid_request'],
+      errors: ['resource_already_exists', 'resource_not_found', { code: 'invalid_request', status: 422 }],
       handle: ({ context, body }) => createCoupon(context, body),
     }),
     defineList({
@@ -143,7 +143,7 @@ export function couponRoutes(): Route[] {
       body: codeBatch,
       bodyExample: { count: 100, prefix: 'TEA-', length: 8 },
       success: { status: 201, schema: mintedCodes, shape: 'other' },
-      errors: ['invalid_request'],
+      errors: [{ code: 'invalid_request', status: 422 }],
       handle: ({ context, params, body }) => mintCodes(context, params.id ?? '', body),
     }),
     defineList({

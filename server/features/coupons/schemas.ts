@@ -2,11 +2,14 @@ import Type, { type Static } from 'typebox';
 import { name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
+import { reasonNames } from './eligibility.ts';
 
 const cents = (options: object = {}) => Type.Integer({ minimum: 1, maximum: limits.amountCentsMax, ...options });
 const times = (description: string) =>
   nullable(Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description: `${description} Null: no limit.` }));
-const scope = choice(['none', 'all', 'specific']);
+export const couponKind = choice(['generated', 'promo'], { title: 'CouponKind' });
+export const couponDuration = choice(['once', 'repeating', 'forever'], { title: 'CouponDuration' });
+const scope = choice(['none', 'all', 'specific'], { title: 'CouponScope' });
 const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
 const moment = nullable(timestamp());
 const prefix = Type.String({
@@ -25,7 +28,7 @@ const fields = {
   currency: nullable(
     Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
   ),
-  duration: choice(['once', 'repeating', 'forever']),
+  duration: couponDuration,
   duration_in_cycles: nullable(
     Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'With `repeating`.' }),
   ),
@@ -68,7 +71,7 @@ export type CodeBatch = Static<typeof codeBatch>;
 export const couponCreate = Type.Object(
   {
     ...optional,
-    kind: Type.Optional(choice(['generated', 'promo'])),
+    kind: Type.Optional(couponKind),
     name: fields.name,
     codes: Type.Optional(codeBatch),
   },
@@ -143,7 +146,7 @@ const example = {
 
 const shown = {
   id: uuid(),
-  kind: choice(['generated', 'promo']),
+  kind: couponKind,
   ...fields,
   archived_at: moment,
   total_redemptions: Type.Integer({ description: 'Redemptions whose charge succeeded.' }),
@@ -198,19 +201,19 @@ export const couponVerdict = Type.Union(
       code: Type.String(),
       coupon_id: uuid(),
       name: Type.String(),
-      kind: Type.String(),
+      kind: couponKind,
       percentage: nullable(Type.Number()),
       amount: nullable(Type.Integer()),
       currency: nullable(Type.String()),
       max_discount_amount: nullable(Type.Integer()),
-      duration: Type.String(),
+      duration: couponDuration,
       duration_in_cycles: nullable(Type.Integer()),
       discount_amount: Type.Integer(),
       total_after_discount: Type.Integer(),
     }),
     Type.Object({
       valid: Type.Literal(false),
-      reason: Type.String({ description: 'Such as `code_not_found` or `coupon_expired`.' }),
+      reason: choice(reasonNames, { title: 'CouponReason', description: 'Why the code cannot be used.' }),
       code: Type.String(),
     }),
   ],

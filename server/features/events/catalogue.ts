@@ -1,3 +1,5 @@
+import { choice } from '../../platform/choice.ts';
+
 /** Every event there is, and when it is sent. */
 export const eventCatalogue = {
   'customer.created': 'A customer was created.',
@@ -32,10 +34,15 @@ export const eventCatalogue = {
 
 export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[];
+export const eventType = choice(eventTypes, { title: 'EventType' });
 
 /** What `enabled_events` may name: an event, all of a resource, or all. */
 export const eventPatterns: readonly string[] = [
   '*',
-  ...new Set(eventTypes.map((type) => `${type.split('.')[0]}.*`)),
+  ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
   ...eventTypes,
 ];
+export const eventPattern = choice(eventPatterns, {
+  title: 'EventPattern',
+  description: 'An event, `<resource>.*` or `*`.',
+});

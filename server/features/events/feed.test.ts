@@ -6,6 +6,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { eventIdOf } from '../../platform/ids.ts';
 import { insertEvents } from './queries.ts';
+import { exampleObjectOf } from './schemas.ts';
 import { newEvent } from './service.ts';
 
 let service: TestService;
@@ -20,7 +21,14 @@ after(() => service.stop());
 /** Inserts events, the first of them made first; gives their ids. */
 async function happen(db: Queryable, count = 1, nowMs = Date.now()): Promise<string[]> {
   const events = Array.from({ length: count }, () =>
-    newEvent(company.id, nowMs, 'customer.created', { id: newId(nowMs) }, 1, null),
+    newEvent(
+      company.id,
+      nowMs,
+      'customer.created',
+      { ...exampleObjectOf('customer.created'), id: newId(nowMs) },
+      1,
+      null,
+    ),
   );
   await insertEvents(db, events);
   return events.map(({ id }) => eventIdOf(id));

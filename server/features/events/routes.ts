@@ -2,7 +2,7 @@ import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter, integerParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
-import { eventTypes } from './catalogue.ts';
+import { eventType } from './catalogue.ts';
 import { event, eventFeed } from './schemas.ts';
 import { getEvent, getEvents, getFeed } from './service.ts';
 
@@ -18,7 +18,7 @@ export function eventRoutes(): Route[] {
       description: 'What happened in the last 30 days.',
       sorts: [],
       filters: {
-        type: choicesParameter(eventTypes, 'types'),
+        type: choicesParameter(eventType, 'types'),
         object_id: uuidParameter('Those about this object.'),
         ...createdAtFilters,
       },

@@ -1,44 +1,109 @@
-import Type, { type Static } from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { nullable, timestamp } from '../../http/schemas.ts';
-import { eventTypes } from './catalogue.ts';
-import { choice } from '../../platform/choice.ts';
+import { customer } from '../customers/schemas.ts';
+import { order } from '../orders/schemas.ts';
+import { paymentMethod } from '../payment-methods/schemas.ts';
+import { subscription } from '../subscriptions/schemas.ts';
+import { teamMember } from '../team/schemas.ts';
+import { endpoint } from '../webhooks/schemas.ts';
+import { eventCatalogue, type EventType, eventTypes } from './catalogue.ts';
 
-const anyObject = (description: string) =>
-  Type.Unsafe<object>({ type: 'object', additionalProperties: true, description });
+export interface Event {
+  readonly id: string;
+  readonly type: EventType;
+  readonly created_at: string;
+  readonly api_version: string;
+  readonly livemode: boolean;
+  readonly sequence: number;
+  readonly request_id: string | null;
+  readonly data: { readonly object: object; readonly previous?: object };
+}
 
-export const event = Type.Object(
-  {
-    id: Type.String({ pattern: '^evt_[0-9a-f]{32}$', description: 'The same in every attempt to deliver it.' }),
-    type: choice(eventTypes),
-    created_at: timestamp(),
-    api_version: Type.String({ examples: ['2026-02-11'] }),
-    livemode: Type.Boolean(),
-    sequence: Type.Integer({
-      description: 'Counts the events of one object, so that a receiver can order what arrives out of order.',
-    }),
-    request_id: nullable(Type.String({ description: 'The request that caused it, where one did.' })),
-    data: Type.Object({
-      object: anyObject('The object as it was at that moment.'),
-      previous: Type.Optional(anyObject('What changed, with its values before.')),
-    }),
+type Documented = TSchema & { readonly title?: string; readonly examples?: unknown };
+
+/** What an event is about, by the first part of its type. */
+const objects: Readonly<Record<string, Documented>> = {
+  customer,
+  payment_method: paymentMethod,
+  order,
+  subscription,
+  team_member: teamMember,
+  webhook_endpoint: endpoint,
+};
+
+function objectOf(type: EventType): Documented {
+  const schema = objects[type.split('.', 1)[0] ?? ''];
+  if (!schema) throw new Error(`what is ${type} about?`);
+  return schema;
+}
+
+/** The object that the API reference shows as an example. */
+export function exampleObjectOf(type: EventType): object {
+  const { examples } = objectOf(type);
+  const [first] = Array.isArray(examples) ? (examples as readonly object[]) : [];
+  return first ?? {};
+}
+
+const envelope = {
+  id: Type.String({ pattern: '^evt_[0-9a-f]{32}$', description: 'The same in every attempt to deliver it.' }),
+  created_at: timestamp(),
+  api_version: Type.String({ examples: ['2026-02-11'] }),
+  livemode: Type.Boolean(),
+  sequence: Type.Integer({
+    description: 'Counts the events of one object, so that a receiver can order what arrives out of order.',
+  }),
+  request_id: nullable(Type.String({ description: 'The request that caused it, where one did.' })),
+};
+
+const titleOf = (type: EventType): string =>
+  `${type.replace(/(^|[._])(\w)/g, (_, __, letter: string) => letter.toUpperCase())}Event`;
+
+const previous = Type.Unsafe<object>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Of a change: the fields that were different before, with their values then.',
+});
+
+function eventOf(type: EventType): TSchema {
+  const object = objectOf(type);
+  const data = Type.Object(
+    { object, previous: Type.Optional(previous) },
+    { title: `${object.title}EventData`, description: 'The object as it was at that moment.' },
+  );
+  return Type.Object(
+    { ...envelope, type: Type.Literal(type), data },
+    { title: titleOf(type), description: eventCatalogue[type] },
+  );
+}
+
+/** Each event with what it means and what is sent. */
+export const documentedEvents = eventTypes.map((type) => ({
+  type,
+  meaning: eventCatalogue[type],
+  schema: eventOf(type),
+}));
+
+export const event = Type.Unsafe<Event>({
+  title: 'Event',
+  description: 'Any event; its `type` decides what `data.object` is.',
+  oneOf: documentedEvents.map(({ schema }) => schema),
+  discriminator: {
+    propertyName: 'type',
+    mapping: Object.fromEntries(eventTypes.map((type) => [type, `#/components/schemas/${titleOf(type)}`])),
   },
-  {
-    title: 'Event',
-    examples: [
-      {
-        id: 'evt_019c4c214a207e138d4e8f706b5c4d3e',
-        type: 'customer.created',
-        created_at: '2026-02-11T09:30:00.000Z',
-        api_version: '2026-02-11',
-        livemode: false,
-        sequence: 1,
-        request_id: 'req_3k7q2m5x9w4t6y8p2r5v7n3b',
-        data: { object: { id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', email: 'ada@example.com' } },
-      },
-    ],
-  },
-);
-export type Event = Static<typeof event>;
+  examples: [
+    {
+      id: 'evt_019c4c214a207e138d4e8f706b5c4d3e',
+      type: 'customer.created',
+      created_at: '2026-02-11T09:30:00.000Z',
+      api_version: '2026-02-11',
+      livemode: false,
+      sequence: 1,
+      request_id: 'req_3k7q2m5x9w4t6y8p2r5v7n3b',
+      data: { object: exampleObjectOf('customer.created') },
+    },
+  ],
+});
 
 export const eventFeed = Type.Object(
   {
@@ -48,4 +113,8 @@ export const eventFeed = Type.Object(
   },
   { title: 'EventFeed' },
 );
-export type EventFeed = Static<typeof eventFeed>;
+export interface EventFeed {
+  data: Event[];
+  cursor: string;
+  has_more: boolean;
+}

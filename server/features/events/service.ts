@@ -8,7 +8,7 @@ import { type EventFacts, envelopeOf } from './envelope.ts';
 import { type EventFilters, type EventRow, findEvent, listEvents } from './queries.ts';
 import type { Event } from './schemas.ts';
 
-export { eventCatalogue, eventPatterns, type EventType, eventTypes } from './catalogue.ts';
+export { eventCatalogue, eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
 export { eventColumns, eventRecord, type EventRow, insertEvents, latestEvents } from './queries.ts';

@@ -15,6 +15,7 @@ import { milliseconds, type NewOpenTransaction, type Opened, undecided, validUnt
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 import { orderColumns } from './queries.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /**
  * The statements of the money path. Those of a new charge take any number of orders at once: the cost of a statement and
@@ -56,7 +57,7 @@ export interface Facts {
     | {
         readonly id: string;
         readonly cardId: string;
-        readonly brand: string;
+        readonly brand: BrandName;
         readonly last4: string;
         readonly expMonth: number;
         readonly expYear: number;
@@ -75,7 +76,7 @@ interface FactsRow extends KeyRow {
   has_card: boolean;
   payment_method_id: string | null;
   card_id: string;
-  brand: string;
+  brand: BrandName;
   last4: string;
   exp_month: number;
   exp_year: number;

@@ -3,6 +3,8 @@ import { createdAt } from '../../platform/ids.ts';
 import type { ChargedCard } from '../../vault/vault.ts';
 import type { CouponSnapshot, Order, OrderItem, OrderTransaction, Shipping } from './schemas.ts';
 import type { OrderStatus, TransactionStatus } from './transitions.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
+import type { FailureCode } from '../../vault/processors/processor.ts';
 
 /** An order as the program holds it, with its transactions, and how the API shows it. */
 
@@ -12,7 +14,7 @@ export interface OrderRow {
   order_number: string;
   customer_id: string;
   payment_method_id: string;
-  card_brand: string;
+  card_brand: BrandName;
   card_last4: string;
   status: OrderStatus;
   items: readonly OrderItem[];
@@ -29,7 +31,7 @@ export interface OrderRow {
   subscription_cycle: number | null;
   attempt_count: number;
   next_retry_at: Date | null;
-  failure_code: string | null;
+  failure_code: FailureCode | null;
   failure_reason: string | null;
   request_id: string | null;
   sale_id: string | null;
@@ -46,7 +48,7 @@ export interface TransactionSummary {
   readonly amount: number;
   readonly currency: string;
   readonly processor_transaction_id: string | null;
-  readonly failure_code: string | null;
+  readonly failure_code: FailureCode | null;
   readonly failure_reason: string | null;
 }
 

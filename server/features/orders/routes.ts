@@ -1,7 +1,7 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
-import { order, orderCreate, orderRefund, orderStatuses } from './schemas.ts';
+import { order, orderCreate, orderRefund, orderStatus } from './schemas.ts';
 import type { Orders } from './service.ts';
 
 const common = { tag: 'Orders', resource: 'order' } as const;
@@ -48,7 +48,7 @@ export function orderRoutes(orders: Orders): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         subscription_id: uuidParameter('Those that charged this subscription.'),
-        status: choicesParameter(orderStatuses, 'statuses'),
+        status: choicesParameter(orderStatus, 'statuses'),
         ...centsFilters('total'),
         ...createdAtFilters,
       },
@@ -100,8 +100,7 @@ export function orderRoutes(orders: Orders): Route[] {
       idempotency: 'optional',
       success: { status: 200, schema: order, shape: 'resource' },
       errors: [
-        'invalid_state_transition',
-        'invalid_request',
+        { code: 'invalid_state_transition', status: 400 },
         'merchant_not_configured',
         'resource_in_use',
         'gateway_error',

@@ -1,7 +1,7 @@
 import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
-import { type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
+import { type FailureCode, type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
@@ -30,6 +30,7 @@ import { settle, type Settlement } from './charge-queries.ts';
 import { findAnswer, findOrder } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /** What becomes of an order when its sale is decided, by the processor's answer or by what it says later. */
 
@@ -41,7 +42,7 @@ export interface Sale {
   /** The request that asked for it; none where it fell due. */
   readonly request_id: string | null;
   readonly payment_method_id: string;
-  readonly card_brand: string;
+  readonly card_brand: BrandName;
   readonly card_last4: string;
 }
 
@@ -182,7 +183,7 @@ function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<O
 }
 
 /** A charge that never reached the processor failed for want of a bank to answer it. */
-export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: string; reason: string } {
+export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: FailureCode; reason: string } {
   if (decided.outcome === 'declined') return { code: decided.failureCode, reason: decided.failureReason };
   const code = (decided.outcome === 'not_sent' && decided.failureCode) || 'issuer_unavailable';
   return { code, reason: failureReasons[code] };

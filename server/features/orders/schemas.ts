@@ -1,11 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { couponDuration, couponKind } from '../coupons/schemas.ts';
 import { customer } from '../customers/schemas.ts';
+import { paymentMethodSummary } from '../payment-methods/schemas.ts';
 import { orderStatuses, transactionStatuses } from './transitions.ts';
 import { choice } from '../../platform/choice.ts';
+import { failureCodes } from '../../vault/processors/processor.ts';
 
-export { orderStatuses, transactionStatuses };
+export const orderStatus = choice(orderStatuses, { title: 'OrderStatus' });
+export const transactionType = choice(['sale', 'refund', 'auth'], { title: 'TransactionType' });
+export const transactionStatus = choice(transactionStatuses, { title: 'TransactionStatus' });
 
 const line = nullable(Type.String({ maxLength: limits.textLength }));
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
@@ -40,6 +45,11 @@ export const shipping = Type.Object(
   { title: 'Shipping' },
 );
 export type Shipping = Static<typeof shipping>;
+
+export const failureCode = choice(failureCodes, {
+  title: 'FailureCode',
+  description: 'Why the charge was declined.',
+});
 
 export const orderCreate = Type.Object(
   {
@@ -85,52 +95,61 @@ export const orderRefund = Type.Object(
 );
 export type OrderRefund = Static<typeof orderRefund>;
 
-const orderItem = Type.Object({
-  product_id: uuid(),
-  quantity: Type.Integer(),
-  name: Type.String(),
-  sku: Type.String(),
-  unit_price: nullable(Type.Integer({ description: 'Cents, as it was when it was bought.' })),
-  total: nullable(Type.Integer()),
-});
+const orderItem = Type.Object(
+  {
+    product_id: uuid(),
+    quantity: Type.Integer(),
+    name: Type.String(),
+    sku: Type.String(),
+    unit_price: nullable(Type.Integer({ description: 'Cents, as it was when it was bought.' })),
+    total: nullable(Type.Integer()),
+  },
+  { title: 'OrderItem' },
+);
 export type OrderItem = Static<typeof orderItem>;
 
-const orderTransaction = Type.Object({
-  id: uuid(),
-  type: choice(['sale', 'refund', 'auth']),
-  status: choice(transactionStatuses),
-  amount: Type.Integer(),
-  currency: Type.String(),
-  processor_transaction_id: nullable(Type.String({ description: 'For reconciliation with the processor.' })),
-  failure_code: nullable(Type.String()),
-  failure_reason: nullable(Type.String()),
-  created_at: timestamp(),
-});
+const orderTransaction = Type.Object(
+  {
+    id: uuid(),
+    type: transactionType,
+    status: transactionStatus,
+    amount: Type.Integer(),
+    currency: Type.String(),
+    processor_transaction_id: nullable(Type.String({ description: 'For reconciliation with the processor.' })),
+    failure_code: nullable(failureCode),
+    failure_reason: nullable(Type.String()),
+    created_at: timestamp(),
+  },
+  { title: 'OrderTransaction' },
+);
 export type OrderTransaction = Static<typeof orderTransaction>;
 
-export const couponSnapshot = Type.Object({
-  id: uuid(),
-  code: Type.String(),
-  name: nullable(Type.String()),
-  kind: Type.String(),
-  percentage: nullable(Type.Number()),
-  amount: nullable(Type.Integer()),
-  currency: nullable(Type.String()),
-  duration: Type.String(),
-  duration_in_cycles: nullable(Type.Integer()),
-  max_discount_amount: nullable(Type.Integer()),
-  discount_amount: Type.Integer(),
-});
+export const couponSnapshot = Type.Object(
+  {
+    id: uuid(),
+    code: Type.String(),
+    name: nullable(Type.String()),
+    kind: couponKind,
+    percentage: nullable(Type.Number()),
+    amount: nullable(Type.Integer()),
+    currency: nullable(Type.String()),
+    duration: couponDuration,
+    duration_in_cycles: nullable(Type.Integer()),
+    max_discount_amount: nullable(Type.Integer()),
+    discount_amount: Type.Integer(),
+  },
+  { title: 'CouponSnapshot' },
+);
 export type CouponSnapshot = Static<typeof couponSnapshot>;
 
 export const order = Type.Object(
   {
     id: uuid(),
     order_number: Type.String({ description: 'A short reference for people, unique per merchant.' }),
-    status: choice(orderStatuses),
+    status: orderStatus,
     customer_id: uuid(),
     customer: Type.Optional(customer),
-    payment_method: Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() }),
+    payment_method: paymentMethodSummary,
     items: Type.Array(orderItem),
     currency: Type.String(),
     subtotal: cents('Before the discount.'),
@@ -144,7 +163,7 @@ export const order = Type.Object(
     subscription_cycle: nullable(Type.Integer()),
     attempt_count: Type.Integer({ description: 'How many charges of this order were declined.' }),
     next_retry_at: nullable(timestamp()),
-    failure_code: nullable(Type.String({ description: 'Why the charge was declined; only while it is `failed`.' })),
+    failure_code: nullable(failureCode),
     failure_reason: nullable(Type.String()),
     description: nullable(Type.String()),
     shipping: nullable(shipping),

@@ -152,7 +152,7 @@ describe('a request', () => {
     assert.equal((await remove(at, own, kept)).status, 200);
     for (const card of [own, foreign, randomUUID(), 'nonsense']) {
       const reply = await patch(at, card, { set_as_default: true });
-      assertRefused(reply, 404, 'resource_not_found', 'paymentMethodId');
+      assertRefused(reply, 404, 'resource_not_found', 'pm_id');
     }
     await service.call('DELETE', `/v1/customers/${at.customer_id}`, { key: at.key });
     assertRefused(await patch(at, kept, { set_as_default: true }), 400, 'invalid_request', 'customer_id');

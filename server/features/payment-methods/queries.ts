@@ -4,10 +4,11 @@ import type { Queryable } from '../../platform/database.ts';
 import { sql } from '../../platform/sql.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
 import type { BillingDetails } from './schemas.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 export interface CardFacts {
   card_id: string;
-  brand: string;
+  brand: BrandName;
   last4: string;
   exp_month: number;
   exp_year: number;

@@ -109,7 +109,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
     defineRoute({
       ...common,
       method: 'GET',
-      path: `${path}/:paymentMethodId`,
+      path: `${path}/:pm_id`,
       operationId: 'getPaymentMethod',
       summary: 'Retrieve a card of a customer',
       permission: 'payment_methods:read',
@@ -117,13 +117,13 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       idempotency: 'none',
       success: { status: 200, schema: paymentMethod, shape: 'resource' },
       errors: [],
-      handle: ({ context, params }) => getPaymentMethod(context, params.id ?? '', params.paymentMethodId ?? ''),
+      handle: ({ context, params }) => getPaymentMethod(context, params.id ?? '', params.pm_id ?? ''),
     }),
     defineRoute({
       ...common,
       ...writes,
       method: 'PATCH',
-      path: `${path}/:paymentMethodId`,
+      path: `${path}/:pm_id`,
       operationId: 'updatePaymentMethod',
       summary: 'Make a card the default, or move subscriptions to it',
       description:
@@ -134,14 +134,13 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       bodyExample: { set_as_default: true, update_subscriptions: true },
       success: { status: 200, schema: paymentMethod, shape: 'resource' },
       errors: ['invalid_request'],
-      handle: ({ context, params, body }) =>
-        changeCard(context, references, params.id ?? '', params.paymentMethodId ?? '', body),
+      handle: ({ context, params, body }) => changeCard(context, references, params.id ?? '', params.pm_id ?? '', body),
     }),
     defineRoute({
       ...common,
       ...writes,
       method: 'DELETE',
-      path: `${path}/:paymentMethodId`,
+      path: `${path}/:pm_id`,
       operationId: 'deletePaymentMethod',
       summary: 'Delete a card of a customer',
       description:
@@ -157,7 +156,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
           context,
           references,
           params.id ?? '',
-          params.paymentMethodId ?? '',
+          params.pm_id ?? '',
           body.replacement_payment_method_id?.toLowerCase() ?? null,
         ),
     }),

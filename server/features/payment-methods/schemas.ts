@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
+import { brandNames } from '../../platform/card-brands.ts';
 
 const line = Type.Optional(nullable(Type.String({ maxLength: limits.textLength })));
 
@@ -49,7 +51,14 @@ export const cardTokenCreate = Type.Object(
 );
 export type CardTokenCreate = Static<typeof cardTokenCreate>;
 
-const cardSummary = { brand: Type.String(), last4: Type.String(), exp_month: Type.Integer(), exp_year: Type.Integer() };
+const cardBrand = choice(brandNames, { title: 'CardBrand' });
+
+export const paymentMethodSummary = Type.Object(
+  { id: uuid(), card_last_four: Type.String(), card_brand: cardBrand },
+  { title: 'PaymentMethodSummary' },
+);
+
+const cardSummary = { brand: cardBrand, last4: Type.String(), exp_month: Type.Integer(), exp_year: Type.Integer() };
 
 export const cardToken = Type.Object(
   {

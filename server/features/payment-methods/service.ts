@@ -25,6 +25,7 @@ import type {
   PaymentMethodAttach,
   PaymentMethodUpdate,
 } from './schemas.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 export { type CardDependencies, vaultCard };
 
@@ -36,7 +37,7 @@ export interface PaymentMethodReferences {
     context: RequestContext,
     db: Database,
     customerId: string,
-    to: { readonly id: string; readonly brand: string; readonly last4: string },
+    to: { readonly id: string; readonly brand: BrandName; readonly last4: string },
     from?: string,
   ): Promise<void>;
 }
@@ -150,7 +151,7 @@ export async function getPaymentMethod(
   id: string,
 ): Promise<PaymentMethod> {
   const row = await findPaymentMethod(db, company.id, customerId, id);
-  if (!row) throw notFound('payment method', 'paymentMethodId');
+  if (!row) throw notFound('payment method', 'pm_id');
   return toWire(row);
 }
 
@@ -185,7 +186,7 @@ export async function changeCard(
   return db.transaction(async (transaction) => {
     const customer = await lockActiveCustomer(transaction, company.id, customerId);
     const card = await findPaymentMethod(transaction, company.id, customer.id, id);
-    if (!card) throw notFound('payment method', 'paymentMethodId');
+    if (!card) throw notFound('payment method', 'pm_id');
     if (input.set_as_default === false && card.is_default) {
       throw invalidField(
         'set_as_default',
@@ -210,7 +211,7 @@ export async function detachCard(
     await lockActiveCustomer(transaction, company.id, customerId);
     const cards = await findPaymentMethodsOf(transaction, company.id, [customerId]);
     const card = cards.find((candidate) => candidate.id === id);
-    if (!card) throw notFound('payment method', 'paymentMethodId');
+    if (!card) throw notFound('payment method', 'pm_id');
     const replacement = cards.find((candidate) => candidate.id === replacementId);
     if (replacementId === id) throw invalidField('replacement_payment_method_id', 'must be another card');
     if (replacementId && !replacement) throw notFound('payment method', 'replacement_payment_method_id');

@@ -3,9 +3,11 @@ import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
+export const billingInterval = choice(['day', 'month'], { title: 'BillingInterval' });
+
 export const billingCycle = Type.Object(
   {
-    interval: choice(['day', 'month']),
+    interval: billingInterval,
     interval_count: Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax }),
     anchor_day: Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
       description:
@@ -19,7 +21,11 @@ export type BillingCycle = Static<typeof billingCycle>;
 
 const cents = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax });
 const currency = Type.String({ format: 'currency', examples: ['usd'] });
-const tier = Type.Object({ name: name(), amount: cents, kind: choice(['recurring', 'one_time']) });
+const tier = Type.Object({
+  name: name(),
+  amount: cents,
+  kind: choice(['recurring', 'one_time'], { title: 'PricingTierKind' }),
+});
 
 /** For the dashboard and the command line; there is no API call that makes plans. */
 export const planCreate = Type.Object(

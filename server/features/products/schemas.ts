@@ -29,7 +29,7 @@ const sku = Type.String({
   description: 'Unique per merchant: lowercase letters, digits, hyphens and underscores.',
   examples: ['tea-pot-6'],
 });
-const availability = choice(availabilities);
+const availability = choice(availabilities, { title: 'ProductAvailability' });
 const returnWindow = nullable(
   Type.Integer({ minimum: 0, maximum: limits.returnWindowDaysMax, description: 'Days in which it can be returned.' }),
 );
@@ -82,7 +82,7 @@ export type ProductUpdate = Static<typeof productUpdate>;
 const imageExample = {
   id: '019c4c1f-02c8-7b44-8c55-9f3d2c1b0a99',
   product_id: '019c4c1e-9a10-7d20-a1b2-c3d4e5f60718',
-  url: 'http://127.0.0.1:8080/files/…?expires=1770802800&signature=…',
+  url: 'http://127.0.0.1:8080/files/019c4c1f-02c8-7b44-8c55-9f3d2c1b0a99?expires=1770802800&signature=6e1Yb0',
   order: 0,
   created_at: '2026-02-11T09:31:00.000Z',
 };
@@ -91,7 +91,7 @@ export const productImage = Type.Object(
   {
     id: uuid(),
     product_id: uuid(),
-    url: Type.String({ description: 'Presigned link, valid 10 minutes from when it was returned.' }),
+    url: Type.String({ format: 'uri', description: 'Presigned link, valid 10 minutes from when it was returned.' }),
     order: Type.Integer({ minimum: 0, description: 'Display order, 0 is first.' }),
     created_at: timestamp(),
   },

@@ -10,7 +10,10 @@ const summary = {
   status: Type.Integer(),
   duration_ms: Type.Integer(),
   actor: Type.Object({
-    kind: choice(['key', 'member'], { description: 'An API key, or a member of the team in the dashboard.' }),
+    kind: choice(['key', 'member'], {
+      title: 'ActorKind',
+      description: 'An API key, or a member of the team in the dashboard.',
+    }),
     id: uuid(),
     name: Type.String(),
   }),

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts';
 import { defineEffect, defineRoute, type RequestContext, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
 import { event } from '../events/schemas.ts';
-import { eventTypes } from '../events/service.ts';
+import { eventType } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
 import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 import { choice } from '../../platform/choice.ts';
@@ -13,7 +13,7 @@ import { choice } from '../../platform/choice.ts';
 export type { ClockDependencies };
 
 const chargebackResolve = Type.Object(
-  { outcome: choice(['accepted', 'dismissed']) },
+  { outcome: choice(['accepted', 'dismissed'], { title: 'ChargebackOutcome' }) },
   { additionalProperties: false, title: 'ChargebackResolve' },
 );
 
@@ -30,7 +30,7 @@ const common = {
 
 const eventTrigger = Type.Object(
   {
-    type: choice(eventTypes),
+    type: eventType,
     overrides: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',

@@ -22,6 +22,7 @@ import { cycleOf, withCadence } from './schedule.ts';
 import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import { modifiable } from './transitions.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /** What people do to a subscription: change, cancel, pause, resume, put on another card. */
 
@@ -195,7 +196,7 @@ export async function repointSubscriptions(
   context: RequestContext,
   transaction: Database,
   customerId: string,
-  to: { readonly id: string; readonly brand: string; readonly last4: string },
+  to: { readonly id: string; readonly brand: BrandName; readonly last4: string },
   from?: string,
 ): Promise<void> {
   const { company, nowMs, requestId } = context;

@@ -6,6 +6,7 @@ import { type Sql, sql } from '../../platform/sql.ts';
 import type { Company } from '../companies/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import { usingCard } from './transitions.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /** Each column and its type, for statements that take rows as JSON. */
 const columnTypes = {
@@ -239,7 +240,7 @@ export async function isCardInUse(db: Queryable, companyId: string, paymentMetho
 export interface CardOfCustomer {
   readonly id: string;
   readonly card_id: string;
-  readonly brand: string;
+  readonly brand: BrandName;
   readonly last4: string;
   readonly exp_month: number;
   readonly exp_year: number;

@@ -7,6 +7,7 @@ import {
   canceledSubscription,
   subscription,
   subscriptionCreate,
+  subscriptionStatus,
   subscriptionUpdate,
   upcomingBills,
 } from './schemas.ts';
@@ -18,7 +19,6 @@ import {
   type Subscriptions,
   upcomingBillsOf,
 } from './service.ts';
-import { subscriptionStatuses } from './transitions.ts';
 
 const common = { tag: 'Subscriptions', resource: 'subscription' } as const;
 const reads = { permission: 'subscriptions:read', category: 'read', idempotency: 'none', method: 'GET' } as const;
@@ -36,7 +36,7 @@ function notThereYet(what: 'pause' | 'resume'): Route {
     operationId: `${what}Subscription`,
     summary: `${what === 'pause' ? 'Pause' : 'Resume'} a subscription`,
     description: 'Not available: always 501 `not_implemented`. An operator of the service can do it.',
-    success: one,
+    success: null,
     errors: ['not_implemented'],
     handle: async ({ context, params }) => {
       await getSubscription(context, params.id ?? '', new Set());
@@ -85,7 +85,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         plan_id: uuidParameter('Those of this plan.'),
-        status: choicesParameter(subscriptionStatuses, 'statuses'),
+        status: choicesParameter(subscriptionStatus, 'statuses'),
         ...createdAtFilters,
       },
       success: {

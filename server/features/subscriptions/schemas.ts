@@ -3,7 +3,8 @@ import { metadata, metadataInput, metadataPatch, nullable, timestamp, uuid } fro
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
-import { billingCycle, plan } from '../plans/schemas.ts';
+import { paymentMethodSummary } from '../payment-methods/schemas.ts';
+import { billingCycle, billingInterval, plan } from '../plans/schemas.ts';
 import { subscriptionStatuses } from './transitions.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -11,7 +12,7 @@ const date = (description: string) => Type.String({ format: 'date', description,
 
 const cadence = Type.Object(
   {
-    interval: Type.Optional(choice(['day', 'month'])),
+    interval: Type.Optional(billingInterval),
     interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
     anchor_day: Type.Optional(billingCycle.properties.anchor_day),
   },
@@ -70,12 +71,14 @@ export const subscriptionUpdate = Type.Object(
 );
 export type SubscriptionUpdate = Static<typeof subscriptionUpdate>;
 
+export const subscriptionStatus = choice(subscriptionStatuses, { title: 'SubscriptionStatus' });
+
 const moment = (description: string) => nullable(timestamp({ description }));
 
 export const subscription = Type.Object(
   {
     id: uuid(),
-    status: choice(subscriptionStatuses),
+    status: subscriptionStatus,
     customer_id: uuid(),
     customer: Type.Optional(customer),
     plan_id: uuid(),
@@ -86,7 +89,7 @@ export const subscription = Type.Object(
         { title: 'PlanSummary', description: 'As it was when the subscription was made.' },
       ),
     ]),
-    payment_method: Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() }),
+    payment_method: paymentMethodSummary,
     coupon: nullable(couponSnapshot),
     description: nullable(Type.String()),
     shipping: nullable(shipping),

@@ -4,6 +4,7 @@ import type { CouponSnapshot, OrderItem, Shipping } from '../orders/schemas.ts';
 import { cycleOf, nextCharge } from './schedule.ts';
 import type { Subscription } from './schemas.ts';
 import type { SubscriptionStatus } from './transitions.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /** A subscription as the program holds it, and how the API shows it. */
 export interface SubscriptionRow {
@@ -12,7 +13,7 @@ export interface SubscriptionRow {
   customer_id: string;
   plan_id: string;
   payment_method_id: string;
-  card_brand: string;
+  card_brand: BrandName;
   card_last4: string;
   status: SubscriptionStatus;
   plan_name: string;

@@ -1,7 +1,7 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
-import { memberStatuses, roleList, teamMember, teamMemberCreate } from './schemas.ts';
+import { memberStatus, roleList, teamMember, teamMemberCreate } from './schemas.ts';
 import { getRoles, getTeamMembers, inviteTeamMember, type TeamDependencies } from './service.ts';
 
 const common = { tag: 'Team', resource: 'team member' } as const;
@@ -57,7 +57,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       fields: { name: 'team_members', schema: teamMember },
       sorts: [],
       filters: {
-        status: choicesParameter(memberStatuses, 'statuses'),
+        status: choicesParameter(memberStatus, 'statuses'),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('TeamMemberList', teamMember, '/v1/team_members'), shape: 'list' },

@@ -18,7 +18,7 @@ export const teamMemberCreate = Type.Object(
 );
 export type TeamMemberCreate = Static<typeof teamMemberCreate>;
 
-export const memberStatuses = ['pending', 'active', 'blocked'] as const;
+export const memberStatus = choice(['pending', 'active', 'blocked'], { title: 'TeamMemberStatus' });
 
 export const teamMember = Type.Object(
   {
@@ -27,7 +27,7 @@ export const teamMember = Type.Object(
     first_name: Type.String(),
     last_name: Type.String(),
     phone_number: usPhone,
-    status: choice(memberStatuses),
+    status: memberStatus,
     role: Type.Object({ id: uuid(), name: Type.String() }),
     invited_at: timestamp(),
     accepted_at: nullable(timestamp()),

@@ -4,7 +4,8 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import type { ProcessorResponse } from '../../vault/processors/processor.ts';
+import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
 
 /** The slot of an operation of which nothing is known yet: an order has one, so it has one such operation at most. */
 export const undecided = '00000000-0000-0000-0000-000000000000';
@@ -32,7 +33,7 @@ export interface NewOpenTransaction {
   readonly type: OpenType;
   readonly amount: number;
   readonly currency: string;
-  readonly card_brand: string;
+  readonly card_brand: BrandName;
   readonly card_last4: string;
   readonly request_id: string | null;
   readonly updated_at: Date;
@@ -97,7 +98,7 @@ export interface OpenTransaction {
   readonly locked: boolean;
   readonly request_id: string | null;
   readonly payment_method_id: string;
-  readonly card_brand: string;
+  readonly card_brand: BrandName;
   readonly card_last4: string;
 }
 
@@ -176,7 +177,7 @@ export const dueChannel = 'transactions_due';
 export interface Closing {
   readonly status: 'succeeded' | 'failed';
   readonly response: ProcessorResponse | null;
-  readonly failureCode: string | null;
+  readonly failureCode: FailureCode | null;
   readonly failureReason: string | null;
   readonly at: Date;
 }
@@ -287,10 +288,10 @@ export interface TransactionRow {
   status: 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
   amount: number;
   currency: string;
-  card_brand: string;
+  card_brand: BrandName;
   card_last4: string;
   processor_response: ProcessorResponse | null;
-  failure_code: string | null;
+  failure_code: FailureCode | null;
   failure_reason: string | null;
   updated_at: Date;
   description: string | null;

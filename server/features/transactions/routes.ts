@@ -1,7 +1,7 @@
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
-import { transactionStatuses } from '../orders/schemas.ts';
+import { transactionStatus, transactionType } from '../orders/schemas.ts';
 import { transaction } from './schemas.ts';
 import { getTransaction, getTransactions, type OrdersById } from './service.ts';
 
@@ -22,8 +22,8 @@ export function transactionRoutes(ordersById: OrdersById): Route[] {
       filters: {
         customer_id: uuidParameter('Those of this customer.'),
         order_id: uuidParameter('Those of this order.'),
-        status: choicesParameter(transactionStatuses, 'statuses'),
-        type: choicesParameter(['sale', 'refund', 'auth'], 'types'),
+        status: choicesParameter(transactionStatus, 'statuses'),
+        type: choicesParameter(transactionType, 'types'),
         ...centsFilters('amount'),
         ...createdAtFilters,
       },

@@ -1,23 +1,23 @@
 import Type, { type Static } from 'typebox';
 import { metadata, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { customer } from '../customers/schemas.ts';
-import { order } from '../orders/schemas.ts';
-import { choice } from '../../platform/choice.ts';
+import { failureCode, order, transactionStatus, transactionType } from '../orders/schemas.ts';
+import { paymentMethodSummary } from '../payment-methods/schemas.ts';
 
 const text = nullable(Type.String());
 
 export const transaction = Type.Object(
   {
     id: uuid(),
-    type: choice(['sale', 'refund', 'auth']),
-    status: choice(['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback']),
+    type: transactionType,
+    status: transactionStatus,
     amount: Type.Integer({ description: 'Cents.' }),
     currency: Type.String(),
     customer_id: uuid(),
     customer: Type.Optional(customer),
     order_id: nullable(uuid()),
     order: Type.Optional(order),
-    payment_method: nullable(Type.Object({ id: uuid(), card_last_four: Type.String(), card_brand: Type.String() })),
+    payment_method: nullable(paymentMethodSummary),
     processor_response: nullable(
       Type.Object({
         transaction_id: text,
@@ -29,7 +29,7 @@ export const transaction = Type.Object(
       }),
     ),
     failure_reason: nullable(Type.String({ description: 'Only of a transaction that failed.' })),
-    failure_code: text,
+    failure_code: nullable(failureCode),
     description: nullable(Type.String({ description: 'That of the order.' })),
     metadata,
     created_at: timestamp(),

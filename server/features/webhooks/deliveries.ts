@@ -2,8 +2,8 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
+import { exampleObjectOf } from '../events/schemas.ts';
 import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
-import { exampleOf } from './examples.ts';
 import { replayDelivery } from './delivery-queries.ts';
 import { getEndpoint, previousSecrets, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
@@ -87,7 +87,7 @@ export async function testEndpoint(
     type,
     sequence: 1,
     request_id: requestId,
-    object: exampleOf(type),
+    object: exampleObjectOf(type),
     previous: null,
   };
   const previous = previousSecrets(row, dependencies.clock.nowMs());

@@ -2,6 +2,7 @@ import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
+import type { EventType } from '../events/service.ts';
 
 export interface EndpointRow {
   id: string;
@@ -149,7 +150,7 @@ export interface DeliveryRow {
   attempts: number;
   last_attempt_at: Date | null;
   next_attempt_at: Date | null;
-  type: string;
+  type: EventType;
   object: object;
   previous: object | null;
 }
@@ -178,7 +179,7 @@ export async function listDeliveries(
 export interface LogRow {
   id: string;
   event_id: string;
-  event_type: string;
+  event_type: EventType;
   attempt: number;
   status: 'success' | 'failed';
   http_status: number | null;

@@ -2,22 +2,25 @@ import Type, { type Static, type TString } from 'typebox';
 import { nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
-import { eventPatterns, eventTypes } from '../events/service.ts';
+import { eventPattern, eventType } from '../events/service.ts';
 import { choice } from '../../platform/choice.ts';
 
 const url = Type.String({
+  format: 'uri',
   minLength: 1,
   maxLength: limits.urlLength,
   description: 'HTTPS, at a public address.',
   examples: ['https://shop.example.com/webhooks'],
 });
 const description = nullable(Type.String({ maxLength: limits.descriptionLength }));
-const enabledEvents = uniqueStrings(
-  choice(eventPatterns, { description: 'An event, `<resource>.*` or `*`.' }) as unknown as TString,
-  { minItems: 1, maxItems: 100, examples: [['order.*', 'customer.created']] },
-);
-const apiVersion = choice(supportedVersions);
-const status = choice(['enabled', 'disabled']);
+const enabledEvents = uniqueStrings(eventPattern as unknown as TString, {
+  minItems: 1,
+  maxItems: 100,
+  examples: [['order.*', 'customer.created']],
+});
+const attemptStatus = choice(['success', 'failed'], { title: 'AttemptStatus' });
+const apiVersion = choice(supportedVersions, { title: 'EventVersion' });
+const status = choice(['enabled', 'disabled'], { title: 'WebhookEndpointStatus' });
 
 export const endpointCreate = Type.Object(
   {
@@ -82,7 +85,11 @@ export type CreatedEndpoint = Static<typeof createdEndpoint>;
 export const secretRotate = Type.Object(
   {
     grace_period_hours: Type.Optional(
-      choice([1, 24, 72], { default: 24, description: 'How long the old secret keeps signing too.' }),
+      choice([1, 24, 72], {
+        title: 'GracePeriodHours',
+        default: 24,
+        description: 'How long the old secret keeps signing too.',
+      }),
     ),
   },
   { additionalProperties: false, title: 'WebhookSecretRotate' },
@@ -111,7 +118,7 @@ export const rotatedSecret = Type.Object(
 export type RotatedSecret = Static<typeof rotatedSecret>;
 
 export const endpointTest = Type.Object(
-  { event_type: Type.Optional(choice(eventTypes)), api_version: Type.Optional(apiVersion) },
+  { event_type: Type.Optional(eventType), api_version: Type.Optional(apiVersion) },
   { additionalProperties: false, title: 'WebhookEndpointTest' },
 );
 export type EndpointTest = Static<typeof endpointTest>;
@@ -120,7 +127,7 @@ export const testResult = Type.Object(
   {
     id: Type.String(),
     webhook_endpoint_id: uuid(),
-    status: choice(['success', 'failed']),
+    status: attemptStatus,
     http_status: nullable(Type.Integer()),
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),
@@ -146,9 +153,9 @@ const anyObject = Type.Unsafe<object>({ type: 'object', additionalProperties: tr
 export const delivery = Type.Object(
   {
     id: Type.String({ description: 'Of the event.' }),
-    type: Type.String(),
+    type: eventType,
     created_at: timestamp(),
-    delivery_status: choice(['pending', 'delivered', 'failed']),
+    delivery_status: choice(['pending', 'delivered', 'failed'], { title: 'DeliveryStatus' }),
     attempts: Type.Integer(),
     last_attempt_at: nullable(timestamp()),
     next_attempt_at: nullable(timestamp()),
@@ -176,9 +183,9 @@ export const deliveryLog = Type.Object(
   {
     id: uuid(),
     event_id: Type.String(),
-    event_type: Type.String(),
+    event_type: eventType,
     attempt: Type.Integer(),
-    status: choice(['success', 'failed']),
+    status: attemptStatus,
     http_status: nullable(Type.Integer()),
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),

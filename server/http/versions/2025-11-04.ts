@@ -1,4 +1,7 @@
+import type { RouteBase } from '../route.ts';
 import type { VersionStep } from './versions.ts';
+
+const isResource = ({ success }: RouteBase): boolean => success?.shape === 'resource';
 
 export const version20251104: VersionStep = {
   version: '2025-11-04',
@@ -6,7 +9,9 @@ export const version20251104: VersionStep = {
     'A single resource is wrapped in `data`.',
     'Refunding an order that cannot be refunded is 400 instead of 422.',
   ],
-  response: (route, body) => (route.success.shape === 'resource' ? { data: body } : body),
+  response: (route, body) => (isResource(route) ? { data: body } : body),
+  schema: (route, schema) =>
+    isResource(route) ? { type: 'object', required: ['data'], properties: { data: schema } } : schema,
   errorStatus: (route, error) =>
     route.operationId === 'refundOrder' && error.code === 'invalid_state_transition' ? 400 : error.status,
 };

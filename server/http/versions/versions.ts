@@ -11,7 +11,9 @@ export interface VersionStep {
   readonly version: string;
   readonly differences: readonly string[];
   readonly response: (route: RouteBase, body: unknown) => unknown;
-  readonly errorStatus: (route: RouteBase, error: ApiError) => number;
+  /** What `response` makes of a schema: the document of the version says what its answers look like. */
+  readonly schema: (route: RouteBase, schema: object) => object;
+  readonly errorStatus: (route: RouteBase, error: Pick<ApiError, 'code' | 'status'>) => number;
   /** Rewrites an event, where events differ. */
   readonly event?: (event: object) => object;
 }
@@ -42,17 +44,26 @@ export function renderResponse(version: string, route: RouteBase, body: unknown)
     : stepsTo(version).reduce((rewritten, step) => step.response(route, rewritten), body);
 }
 
+export function renderSchema(version: string, route: RouteBase, schema: object): object {
+  return stepsTo(version).reduce((rewritten, step) => step.schema(route, rewritten), schema);
+}
+
+/** How a version differs from the latest. */
+export function differencesOf(version: string): readonly string[] {
+  return stepsTo(version).flatMap(({ differences }) => differences);
+}
+
 export function renderEvent(version: string, event: object): object {
   return stepsTo(version).reduce((rewritten, step) => step.event?.(rewritten) ?? rewritten, event);
 }
 
+export function errorStatusIn(version: string, route: RouteBase, error: Pick<ApiError, 'code' | 'status'>): number {
+  return stepsTo(version).reduce((status, step) => step.errorStatus(route, { code: error.code, status }), error.status);
+}
+
 export function renderError(version: string, route: RouteBase, error: ApiError): ApiError {
-  for (const step of stepsTo(version)) {
-    const status = step.errorStatus(route, error);
-    if (status !== error.status) {
-      const { code, message, param, fieldErrors, headers, stored } = error;
-      return new ApiError(code, message, { param, fieldErrors, headers, stored, status });
-    }
-  }
-  return error;
+  const status = errorStatusIn(version, route, error);
+  if (status === error.status) return error;
+  const { code, message, param, fieldErrors, headers, stored } = error;
+  return new ApiError(code, message, { param, fieldErrors, headers, stored, status });
 }

@@ -116,6 +116,7 @@ export const failureReasons = {
 } as const;
 
 export type FailureCode = keyof typeof failureReasons;
+export const failureCodes = Object.keys(failureReasons) as FailureCode[];
 
 /** What a later attempt with the same card can hope for. */
 export const failureGroups = {

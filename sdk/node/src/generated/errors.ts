@@ -9,55 +9,59 @@ export type ErrorType =
   | 'processing_error'
   | 'webhook_error';
 
-/** Every code that an operation is documented to answer with. */
 export type ErrorCode =
-  | 'already_canceled'
-  | 'api_version_sunset'
-  | 'customer_has_active_subscriptions'
-  | 'customer_not_configured'
-  | 'email_already_exists'
-  | 'environment_mismatch'
-  | 'expired_api_key'
-  | 'field_locked'
-  | 'gateway_error'
-  | 'global_rate_limit_exceeded'
-  | 'idempotency_key_conflict'
-  | 'insufficient_permissions'
-  | 'internal_error'
-  | 'invalid_api_key'
-  | 'invalid_api_key_format'
-  | 'invalid_api_version'
-  | 'invalid_idempotency_key'
+  | 'validation_error'
   | 'invalid_request'
-  | 'invalid_state_transition'
-  | 'ip_not_allowed'
-  | 'merchant_not_configured'
-  | 'missing_api_key'
+  | 'invalid_api_version'
+  | 'api_version_sunset'
+  | 'environment_mismatch'
   | 'missing_idempotency_key'
-  | 'not_implemented'
-  | 'phone_already_exists'
+  | 'invalid_idempotency_key'
+  | 'customer_has_active_subscriptions'
   | 'product_in_active_plans'
-  | 'rate_limit_exceeded'
-  | 'replacement_required'
-  | 'request_in_progress'
+  | 'subscription_not_modifiable'
+  | 'resource_not_found'
   | 'resource_already_exists'
   | 'resource_in_use'
-  | 'resource_not_found'
-  | 'revoked_api_key'
-  | 'service_unavailable'
+  | 'email_already_exists'
+  | 'phone_already_exists'
   | 'sku_already_exists'
+  | 'already_canceled'
   | 'subscription_completed'
-  | 'subscription_not_modifiable'
+  | 'invalid_state_transition'
+  | 'field_locked'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'invalid_api_key_format'
+  | 'expired_api_key'
+  | 'revoked_api_key'
+  | 'insufficient_permissions'
+  | 'ip_not_allowed'
+  | 'request_in_progress'
+  | 'idempotency_key_conflict'
+  | 'rate_limit_exceeded'
+  | 'global_rate_limit_exceeded'
   | 'too_many_requests'
-  | 'validation_error'
-  | 'webhook_endpoint_invalid';
+  | 'customer_not_configured'
+  | 'merchant_not_configured'
+  | 'replacement_required'
+  | 'gateway_error'
+  | 'gateway_delete_failed'
+  | 'internal_error'
+  | 'not_implemented'
+  | 'service_unavailable'
+  | 'webhook_endpoint_invalid'
+  | 'webhook_delivery_failed'
+  | 'webhook_signature_failed';
 
-export interface FieldError {
-  readonly field: string;
-  readonly code:
+export type FieldErrorCode =
   | 'required_field'
   | 'invalid_value'
   | 'invalid_format'
   | 'contains_html';
+
+export interface FieldError {
+  readonly field: string;
+  readonly code: FieldErrorCode;
   readonly message: string;
 }

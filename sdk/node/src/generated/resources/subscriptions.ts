@@ -44,12 +44,12 @@ export class Subscriptions {
   }
 
   /** Pause a subscription. */
-  pause(subscriptionId: string, options?: RequestOptions): Promise<Subscription> {
+  pause(subscriptionId: string, options?: RequestOptions): Promise<never> {
     return this.#call(operations.pauseSubscription, [subscriptionId], {}, options);
   }
 
   /** Resume a subscription. */
-  resume(subscriptionId: string, options?: RequestOptions): Promise<Subscription> {
+  resume(subscriptionId: string, options?: RequestOptions): Promise<never> {
     return this.#call(operations.resumeSubscription, [subscriptionId], {}, options);
   }
 }

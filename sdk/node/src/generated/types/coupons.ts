@@ -1,5 +1,11 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+export type CouponKind = 'generated' | 'promo';
+
+export type CouponDuration = 'once' | 'repeating' | 'forever';
+
+export type CouponScope = 'none' | 'all' | 'specific';
+
 export interface CodeBatch {
   count: number;
   /** Letters, digits, - and _. */
@@ -16,7 +22,7 @@ export interface CouponCreate {
   amount?: number | null | undefined;
   max_discount_amount?: number | null | undefined;
   currency?: string | null | undefined;
-  duration?: 'once' | 'repeating' | 'forever' | undefined;
+  duration?: CouponDuration | undefined;
   duration_in_cycles?: number | null | undefined;
   minimum_amount?: number | undefined;
   max_redemptions?: number | null | undefined;
@@ -27,12 +33,12 @@ export interface CouponCreate {
   starts_at?: string | null | undefined;
   expires_at?: string | null | undefined;
   active?: boolean | undefined;
-  product_scope?: 'none' | 'all' | 'specific' | undefined;
-  plan_scope?: 'none' | 'all' | 'specific' | undefined;
+  product_scope?: CouponScope | undefined;
+  plan_scope?: CouponScope | undefined;
   product_ids?: readonly string[] | undefined;
   plan_ids?: readonly string[] | undefined;
   code_prefix?: string | null | undefined;
-  kind?: 'generated' | 'promo' | undefined;
+  kind?: CouponKind | undefined;
   codes?: CodeBatch | undefined;
 }
 
@@ -49,7 +55,7 @@ export interface CouponCode {
 
 export interface CouponWithCodes {
   id: string;
-  kind: 'generated' | 'promo';
+  kind: CouponKind;
   /** Of a promo coupon: its code, in upper case. */
   name: string;
   description: string | null;
@@ -57,7 +63,7 @@ export interface CouponWithCodes {
   amount: number | null;
   max_discount_amount: number | null;
   currency: string | null;
-  duration: 'once' | 'repeating' | 'forever';
+  duration: CouponDuration;
   duration_in_cycles: number | null;
   minimum_amount: number;
   max_redemptions: number | null;
@@ -68,8 +74,8 @@ export interface CouponWithCodes {
   starts_at: string | null;
   expires_at: string | null;
   active: boolean;
-  product_scope: 'none' | 'all' | 'specific';
-  plan_scope: 'none' | 'all' | 'specific';
+  product_scope: CouponScope;
+  plan_scope: CouponScope;
   product_ids: string[];
   plan_ids: string[];
   code_prefix: string | null;
@@ -84,7 +90,7 @@ export interface CouponWithCodes {
 
 export interface Coupon {
   id: string;
-  kind: 'generated' | 'promo';
+  kind: CouponKind;
   /** Of a promo coupon: its code, in upper case. */
   name: string;
   description: string | null;
@@ -92,7 +98,7 @@ export interface Coupon {
   amount: number | null;
   max_discount_amount: number | null;
   currency: string | null;
-  duration: 'once' | 'repeating' | 'forever';
+  duration: CouponDuration;
   duration_in_cycles: number | null;
   minimum_amount: number;
   max_redemptions: number | null;
@@ -103,8 +109,8 @@ export interface Coupon {
   starts_at: string | null;
   expires_at: string | null;
   active: boolean;
-  product_scope: 'none' | 'all' | 'specific';
-  plan_scope: 'none' | 'all' | 'specific';
+  product_scope: CouponScope;
+  plan_scope: CouponScope;
   product_ids: string[];
   plan_ids: string[];
   code_prefix: string | null;
@@ -129,24 +135,26 @@ export interface CouponValidate {
   }[] | undefined;
 }
 
+/** Why the code cannot be used. */
+export type CouponReason = 'code_not_found' | 'coupon_archived' | 'coupon_inactive' | 'coupon_not_started' | 'coupon_expired' | 'currency_mismatch' | 'product_not_eligible' | 'plan_not_eligible' | 'minimum_amount_not_met' | 'not_first_time_customer' | 'max_redemptions_reached' | 'max_redemptions_per_customer_reached' | 'max_redemptions_per_code_reached';
+
 export type CouponVerdict = {
   valid: true;
   code: string;
   coupon_id: string;
   name: string;
-  kind: string;
+  kind: CouponKind;
   percentage: number | null;
   amount: number | null;
   currency: string | null;
   max_discount_amount: number | null;
-  duration: string;
+  duration: CouponDuration;
   duration_in_cycles: number | null;
   discount_amount: number;
   total_after_discount: number;
 } | {
   valid: false;
-  /** Such as `code_not_found` or `coupon_expired`. */
-  reason: string;
+  reason: CouponReason;
   code: string;
 };
 
@@ -158,7 +166,7 @@ export interface CouponUpdate {
   amount?: number | null | undefined;
   max_discount_amount?: number | null | undefined;
   currency?: string | null | undefined;
-  duration?: 'once' | 'repeating' | 'forever' | undefined;
+  duration?: CouponDuration | undefined;
   duration_in_cycles?: number | null | undefined;
   minimum_amount?: number | undefined;
   max_redemptions?: number | null | undefined;
@@ -169,8 +177,8 @@ export interface CouponUpdate {
   starts_at?: string | null | undefined;
   expires_at?: string | null | undefined;
   active?: boolean | undefined;
-  product_scope?: 'none' | 'all' | 'specific' | undefined;
-  plan_scope?: 'none' | 'all' | 'specific' | undefined;
+  product_scope?: CouponScope | undefined;
+  plan_scope?: CouponScope | undefined;
   product_ids?: readonly string[] | undefined;
   plan_ids?: readonly string[] | undefined;
   code_prefix?: string | null | undefined;

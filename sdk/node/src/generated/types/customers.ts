@@ -39,21 +39,6 @@ export interface ShippingAddress {
   phone: string | null;
 }
 
-/** Required by the processor for some cards. */
-export interface BillingDetails {
-  name?: string | null;
-  email?: string | null;
-  phone?: string | null;
-  address?: {
-    line1?: string | null;
-    line2?: string | null;
-    city?: string | null;
-    state?: string | null;
-    postal_code?: string | null;
-    country?: string | null;
-  } | null;
-}
-
 export interface Customer {
   id: string;
   email: string;
@@ -105,32 +90,6 @@ export interface DeletedCustomer {
   id: string;
   deleted: true;
   message: string;
-}
-
-export interface Shipping {
-  name: string | null;
-  line1: string | null;
-  line2: string | null;
-  city: string | null;
-  state: string | null;
-  postal_code: string | null;
-  country: string | null;
-  phone: string | null;
-}
-
-export interface BillingCycle {
-  interval: 'day' | 'month';
-  interval_count: number;
-  /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
-  anchor_day: number | 'signup_date';
-}
-
-/** As it was when the subscription was made. */
-export interface PlanSummary {
-  id: string;
-  name: string;
-  amount: number;
-  currency: string;
 }
 
 export interface CustomerExpansions {

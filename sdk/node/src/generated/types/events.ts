@@ -15,6 +15,9 @@ export interface EventFeed {
   has_more: boolean;
 }
 
+/** An event, `<resource>.*` or `*`. */
+export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'team_member.invited' | 'webhook_endpoint.disabled';
+
 /** What each event is about. */
 export interface EventObjects {
   'customer.created': Customer;
@@ -49,8 +52,6 @@ export interface EventObjects {
 
 export type EventType = keyof EventObjects;
 
-export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'team_member.*' | 'webhook_endpoint.*' | EventType;
-
 export interface EventOf<Type extends EventType> {
   /** The same in every attempt to deliver it. */
   id: string;
@@ -81,7 +82,7 @@ export interface ListEventsParams {
   /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
   /** One or more types, separated by commas. */
-  type?: Event['type'] | readonly Event['type'][] | undefined;
+  type?: EventType | readonly EventType[] | undefined;
   /** Those about this object. */
   object_id?: string | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;

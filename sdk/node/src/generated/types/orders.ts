@@ -1,6 +1,9 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { Customer, Shipping } from './customers.ts';
+import type { CardBrand } from './payment-methods.ts';
+import type { CouponDuration, CouponKind } from './coupons.ts';
+import type { Customer } from './customers.ts';
+import type { TransactionStatus, TransactionType } from './transactions.ts';
 
 export interface OrderCreate {
   customer_id: string;
@@ -27,26 +30,72 @@ export interface OrderCreate {
   metadata?: Record<string, unknown> | undefined;
 }
 
+export type OrderStatus = 'pending' | 'succeeded' | 'failed' | 'voided' | 'partially_refunded' | 'refunded' | 'refund_failed' | 'chargeback' | 'chargeback_accepted' | 'chargeback_dismissed';
+
+export interface PaymentMethodSummary {
+  id: string;
+  card_last_four: string;
+  card_brand: CardBrand;
+}
+
+export interface OrderItem {
+  product_id: string;
+  quantity: number;
+  name: string;
+  sku: string;
+  unit_price: number | null;
+  total: number | null;
+}
+
+export interface CouponSnapshot {
+  id: string;
+  code: string;
+  name: string | null;
+  kind: CouponKind;
+  percentage: number | null;
+  amount: number | null;
+  currency: string | null;
+  duration: CouponDuration;
+  duration_in_cycles: number | null;
+  max_discount_amount: number | null;
+  discount_amount: number;
+}
+
+/** Why the charge was declined. */
+export type FailureCode = 'insufficient_funds' | 'do_not_honor' | 'card_limit_exceeded' | 'processor_declined' | 'issuer_unavailable' | 'unknown' | 'expired_card' | 'incorrect_cvv' | 'invalid_account' | 'blocked_card' | 'closed_card' | 'contact_bank' | 'transaction_not_allowed' | 'lost_stolen_card' | 'fraud_suspected' | 'duplicate_transaction' | 'invalid_merchant_configuration' | 'validation_error';
+
+export interface OrderTransaction {
+  id: string;
+  type: TransactionType;
+  status: TransactionStatus;
+  amount: number;
+  currency: string;
+  processor_transaction_id: string | null;
+  failure_code: FailureCode | null;
+  failure_reason: string | null;
+  created_at: string;
+}
+
+export interface Shipping {
+  name: string | null;
+  line1: string | null;
+  line2: string | null;
+  city: string | null;
+  state: string | null;
+  postal_code: string | null;
+  country: string | null;
+  phone: string | null;
+}
+
 export interface Order {
   id: string;
   /** A short reference for people, unique per merchant. */
   order_number: string;
-  status: 'pending' | 'succeeded' | 'failed' | 'voided' | 'partially_refunded' | 'refunded' | 'refund_failed' | 'chargeback' | 'chargeback_accepted' | 'chargeback_dismissed';
+  status: OrderStatus;
   customer_id: string;
   customer?: Customer;
-  payment_method: {
-    id: string;
-    card_last_four: string;
-    card_brand: string;
-  };
-  items: {
-    product_id: string;
-    quantity: number;
-    name: string;
-    sku: string;
-    unit_price: number | null;
-    total: number | null;
-  }[];
+  payment_method: PaymentMethodSummary;
+  items: OrderItem[];
   currency: string;
   /** Before the discount. */
   subtotal: number;
@@ -58,36 +107,14 @@ export interface Order {
   amount: number;
   /** What was given back, refunds that still settle included. */
   refunded_amount: number;
-  coupon: {
-    id: string;
-    code: string;
-    name: string | null;
-    kind: string;
-    percentage: number | null;
-    amount: number | null;
-    currency: string | null;
-    duration: string;
-    duration_in_cycles: number | null;
-    max_discount_amount: number | null;
-    discount_amount: number;
-  } | null;
-  transactions: {
-    id: string;
-    type: 'sale' | 'refund' | 'auth';
-    status: 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
-    amount: number;
-    currency: string;
-    processor_transaction_id: string | null;
-    failure_code: string | null;
-    failure_reason: string | null;
-    created_at: string;
-  }[];
+  coupon: CouponSnapshot | null;
+  transactions: OrderTransaction[];
   subscription_id: string | null;
   subscription_cycle: number | null;
   /** How many charges of this order were declined. */
   attempt_count: number;
   next_retry_at: string | null;
-  failure_code: string | null;
+  failure_code: FailureCode | null;
   failure_reason: string | null;
   description: string | null;
   shipping: Shipping | null;
@@ -121,7 +148,7 @@ export interface ListOrdersParams {
   /** Those that charged this subscription. */
   subscription_id?: string | undefined;
   /** One or more statuses, separated by commas. */
-  status?: Order['status'] | readonly Order['status'][] | undefined;
+  status?: OrderStatus | readonly OrderStatus[] | undefined;
   total?: { gt?: number | undefined; gte?: number | undefined; lt?: number | undefined; lte?: number | undefined } | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }

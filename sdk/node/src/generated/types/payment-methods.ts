@@ -1,6 +1,21 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { BillingDetails } from './customers.ts';
+export type CardBrand = 'amex' | 'diners' | 'jcb' | 'discover' | 'unionpay' | 'mastercard' | 'maestro' | 'visa' | 'unknown';
+
+/** Required by the processor for some cards. */
+export interface BillingDetails {
+  name?: string | null;
+  email?: string | null;
+  phone?: string | null;
+  address?: {
+    line1?: string | null;
+    line2?: string | null;
+    city?: string | null;
+    state?: string | null;
+    postal_code?: string | null;
+    country?: string | null;
+  } | null;
+}
 
 export interface PaymentMethod {
   id: string;
@@ -9,7 +24,7 @@ export interface PaymentMethod {
   /** Used for new orders and subscriptions when none is given. */
   is_default: boolean;
   card: {
-    brand: string;
+    brand: CardBrand;
     last4: string;
     exp_month: number;
     exp_year: number;
@@ -38,7 +53,7 @@ export interface CardToken {
   /** Single use, valid 15 minutes. */
   id: string;
   card: {
-    brand: string;
+    brand: CardBrand;
     last4: string;
     exp_month: number;
     exp_year: number;

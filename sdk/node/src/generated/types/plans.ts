@@ -1,6 +1,15 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { BillingCycle } from './customers.ts';
+import type { BillingInterval } from './subscriptions.ts';
+
+export interface BillingCycle {
+  interval: BillingInterval;
+  interval_count: number;
+  /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
+  anchor_day: number | 'signup_date';
+}
+
+export type PricingTierKind = 'recurring' | 'one_time';
 
 export interface Plan {
   /** The `plan_id` of subscriptions. */
@@ -26,7 +35,7 @@ export interface Plan {
   pricing_tiers: {
     name: string;
     amount: number;
-    kind: 'recurring' | 'one_time';
+    kind: PricingTierKind;
   }[];
   /** `false` means archived: its subscriptions go on, new ones are refused. */
   active: boolean;

@@ -1,5 +1,7 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+export type ProductAvailability = 'in_stock' | 'out_of_stock' | 'preorder';
+
 export interface ProductCreate {
   /** HTML is not allowed. */
   name: string;
@@ -13,7 +15,7 @@ export interface ProductCreate {
   requires_shipping: boolean;
   /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
   sku: string;
-  availability?: 'in_stock' | 'out_of_stock' | 'preorder' | undefined;
+  availability?: ProductAvailability | undefined;
   category?: string | null | undefined;
   brand?: string | null | undefined;
   material?: string | null | undefined;
@@ -46,7 +48,7 @@ export interface Product {
   };
   requires_shipping: boolean;
   sku: string;
-  availability: 'in_stock' | 'out_of_stock' | 'preorder';
+  availability: ProductAvailability;
   category: string | null;
   brand: string | null;
   material: string | null;
@@ -76,7 +78,7 @@ export interface ProductUpdate {
   requires_shipping?: boolean | undefined;
   /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
   sku?: string | undefined;
-  availability?: 'in_stock' | 'out_of_stock' | 'preorder' | undefined;
+  availability?: ProductAvailability | undefined;
   category?: string | null | undefined;
   brand?: string | null | undefined;
   material?: string | null | undefined;

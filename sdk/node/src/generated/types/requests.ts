@@ -1,5 +1,8 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+/** An API key, or a member of the team in the dashboard. */
+export type ActorKind = 'key' | 'member';
+
 export interface LoggedRequest {
   /** Its place in the list. */
   id: string;
@@ -10,8 +13,7 @@ export interface LoggedRequest {
   status: number;
   duration_ms: number;
   actor: {
-    /** An API key, or a member of the team in the dashboard. */
-    kind: 'key' | 'member';
+    kind: ActorKind;
     id: string;
     name: string;
   };
@@ -30,8 +32,7 @@ export interface LoggedRequestDetails {
   status: number;
   duration_ms: number;
   actor: {
-    /** An API key, or a member of the team in the dashboard. */
-    kind: 'key' | 'member';
+    kind: ActorKind;
     id: string;
     name: string;
   };

@@ -41,6 +41,8 @@ export interface EventTrigger {
   overrides?: Record<string, unknown> | undefined;
 }
 
+export type ChargebackOutcome = 'accepted' | 'dismissed';
+
 export interface ChargebackResolve {
-  outcome: 'accepted' | 'dismissed';
+  outcome: ChargebackOutcome;
 }

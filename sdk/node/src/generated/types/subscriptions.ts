@@ -1,7 +1,10 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { BillingCycle, Customer, PlanSummary, Shipping } from './customers.ts';
-import type { Plan } from './plans.ts';
+import type { BillingCycle, Plan } from './plans.ts';
+import type { CouponSnapshot, PaymentMethodSummary, Shipping } from './orders.ts';
+import type { Customer } from './customers.ts';
+
+export type BillingInterval = 'day' | 'month';
 
 export interface SubscriptionCreate {
   customer_id: string;
@@ -9,7 +12,7 @@ export interface SubscriptionCreate {
   payment_method_id?: string | null | undefined;
   /** At most 60 months or 365 days. */
   billing_cycle?: {
-    interval?: 'day' | 'month' | undefined;
+    interval?: BillingInterval | undefined;
     interval_count?: number | undefined;
     /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
     anchor_day?: number | 'signup_date' | undefined;
@@ -34,31 +37,25 @@ export interface SubscriptionCreate {
   metadata?: Record<string, unknown> | undefined;
 }
 
+export type SubscriptionStatus = 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
+
+/** As it was when the subscription was made. */
+export interface PlanSummary {
+  id: string;
+  name: string;
+  amount: number;
+  currency: string;
+}
+
 export interface Subscription {
   id: string;
-  status: 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
+  status: SubscriptionStatus;
   customer_id: string;
   customer?: Customer;
   plan_id: string;
   plan: Plan | PlanSummary;
-  payment_method: {
-    id: string;
-    card_last_four: string;
-    card_brand: string;
-  };
-  coupon: {
-    id: string;
-    code: string;
-    name: string | null;
-    kind: string;
-    percentage: number | null;
-    amount: number | null;
-    currency: string | null;
-    duration: string;
-    duration_in_cycles: number | null;
-    max_discount_amount: number | null;
-    discount_amount: number;
-  } | null;
+  payment_method: PaymentMethodSummary;
+  coupon: CouponSnapshot | null;
   description: string | null;
   shipping: Shipping | null;
   shipping_address_id: string | null;
@@ -107,7 +104,7 @@ export interface SubscriptionUpdate {
   payment_method_id?: string | undefined;
   /** At most 60 months or 365 days. */
   billing_cycle?: {
-    interval?: 'day' | 'month' | undefined;
+    interval?: BillingInterval | undefined;
     interval_count?: number | undefined;
     /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
     anchor_day?: number | 'signup_date' | undefined;
@@ -152,7 +149,7 @@ export interface ListSubscriptionsParams {
   /** Those of this plan. */
   plan_id?: string | undefined;
   /** One or more statuses, separated by commas. */
-  status?: Subscription['status'] | readonly Subscription['status'][] | undefined;
+  status?: SubscriptionStatus | readonly SubscriptionStatus[] | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }
 

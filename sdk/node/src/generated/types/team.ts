@@ -1,5 +1,25 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+export type TeamMemberStatus = 'pending' | 'active' | 'blocked';
+
+export interface TeamMember {
+  id: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  /** A US number: `+1` and 10 digits. */
+  phone_number: string;
+  status: TeamMemberStatus;
+  role: {
+    id: string;
+    name: string;
+  };
+  invited_at: string;
+  accepted_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
 export interface Role {
   id: string;
   name: string;
@@ -21,24 +41,6 @@ export interface TeamMemberCreate {
   role_id: string;
 }
 
-export interface TeamMember {
-  id: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  /** A US number: `+1` and 10 digits. */
-  phone_number: string;
-  status: 'pending' | 'active' | 'blocked';
-  role: {
-    id: string;
-    name: string;
-  };
-  invited_at: string;
-  accepted_at: string | null;
-  created_at: string;
-  updated_at: string;
-}
-
 export interface RoleExpansions {
   permissions: string[];
 }
@@ -53,6 +55,6 @@ export interface ListTeamMembersParams {
   /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
   /** One or more statuses, separated by commas. */
-  status?: TeamMember['status'] | readonly TeamMember['status'][] | undefined;
+  status?: TeamMemberStatus | readonly TeamMemberStatus[] | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }

@@ -1,12 +1,16 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
 import type { Customer } from './customers.ts';
-import type { Order } from './orders.ts';
+import type { FailureCode, Order, PaymentMethodSummary } from './orders.ts';
+
+export type TransactionType = 'sale' | 'refund' | 'auth';
+
+export type TransactionStatus = 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
 
 export interface Transaction {
   id: string;
-  type: 'sale' | 'refund' | 'auth';
-  status: 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
+  type: TransactionType;
+  status: TransactionStatus;
   /** Cents. */
   amount: number;
   currency: string;
@@ -14,11 +18,7 @@ export interface Transaction {
   customer?: Customer;
   order_id: string | null;
   order?: Order;
-  payment_method: {
-    id: string;
-    card_last_four: string;
-    card_brand: string;
-  } | null;
+  payment_method: PaymentMethodSummary | null;
   processor_response: {
     transaction_id: string | null;
     authorization_code: string | null;
@@ -28,7 +28,7 @@ export interface Transaction {
     response_text: string | null;
   } | null;
   failure_reason: string | null;
-  failure_code: string | null;
+  failure_code: FailureCode | null;
   description: string | null;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
   metadata: Record<string, unknown>;
@@ -55,9 +55,9 @@ export interface ListTransactionsParams {
   /** Those of this order. */
   order_id?: string | undefined;
   /** One or more statuses, separated by commas. */
-  status?: Transaction['status'] | readonly Transaction['status'][] | undefined;
+  status?: TransactionStatus | readonly TransactionStatus[] | undefined;
   /** One or more types, separated by commas. */
-  type?: Transaction['type'] | readonly Transaction['type'][] | undefined;
+  type?: TransactionType | readonly TransactionType[] | undefined;
   amount?: { gt?: number | undefined; gte?: number | undefined; lt?: number | undefined; lte?: number | undefined } | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }

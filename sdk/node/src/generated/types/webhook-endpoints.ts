@@ -2,12 +2,30 @@
 
 import type { EventPattern, EventType } from './events.ts';
 
+export type WebhookEndpointStatus = 'enabled' | 'disabled';
+
+export interface WebhookEndpoint {
+  id: string;
+  /** HTTPS, at a public address. */
+  url: string;
+  description: string | null;
+  enabled_events: string[];
+  status: WebhookEndpointStatus;
+  disabled_reason: string | null;
+  /** The version its events are rendered in. */
+  api_version: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export type EventVersion = '2026-02-11' | '2025-11-04';
+
 export interface WebhookEndpointCreate {
   /** HTTPS, at a public address. */
   url: string;
   description?: string | null | undefined;
   enabled_events: readonly EventPattern[];
-  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+  api_version?: EventVersion | undefined;
 }
 
 export interface CreatedWebhookEndpoint {
@@ -16,7 +34,7 @@ export interface CreatedWebhookEndpoint {
   url: string;
   description: string | null;
   enabled_events: string[];
-  status: 'enabled' | 'disabled';
+  status: WebhookEndpointStatus;
   disabled_reason: string | null;
   /** The version its events are rendered in. */
   api_version: string;
@@ -26,27 +44,13 @@ export interface CreatedWebhookEndpoint {
   signing_secret: string;
 }
 
-export interface WebhookEndpoint {
-  id: string;
-  /** HTTPS, at a public address. */
-  url: string;
-  description: string | null;
-  enabled_events: string[];
-  status: 'enabled' | 'disabled';
-  disabled_reason: string | null;
-  /** The version its events are rendered in. */
-  api_version: string;
-  created_at: string;
-  updated_at: string;
-}
-
 export interface WebhookEndpointUpdate {
   /** HTTPS, at a public address. */
   url?: string | undefined;
   description?: string | null | undefined;
   enabled_events?: readonly EventPattern[] | undefined;
-  status?: 'enabled' | 'disabled' | undefined;
-  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+  status?: WebhookEndpointStatus | undefined;
+  api_version?: EventVersion | undefined;
 }
 
 export interface DeletedWebhookEndpoint {
@@ -55,9 +59,11 @@ export interface DeletedWebhookEndpoint {
   message: string;
 }
 
+/** How long the old secret keeps signing too. */
+export type GracePeriodHours = 1 | 24 | 72;
+
 export interface WebhookSecretRotate {
-  /** How long the old secret keeps signing too. */
-  grace_period_hours?: 1 | 24 | 72 | undefined;
+  grace_period_hours?: GracePeriodHours | undefined;
 }
 
 export interface RotatedWebhookSecret {
@@ -69,24 +75,28 @@ export interface RotatedWebhookSecret {
 
 export interface WebhookEndpointTest {
   event_type?: EventType | undefined;
-  api_version?: '2026-02-11' | '2025-11-04' | undefined;
+  api_version?: EventVersion | undefined;
 }
+
+export type AttemptStatus = 'success' | 'failed';
 
 export interface WebhookTestResult {
   id: string;
   webhook_endpoint_id: string;
-  status: 'success' | 'failed';
+  status: AttemptStatus;
   http_status: number | null;
   duration_ms: number;
   error: string | null;
 }
 
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
+
 export interface WebhookDelivery {
   /** Of the event. */
   id: string;
-  type: string;
+  type: EventType;
   created_at: string;
-  delivery_status: 'pending' | 'delivered' | 'failed';
+  delivery_status: DeliveryStatus;
   attempts: number;
   last_attempt_at: string | null;
   next_attempt_at: string | null;
@@ -99,9 +109,9 @@ export interface WebhookDelivery {
 export interface WebhookDeliveryLog {
   id: string;
   event_id: string;
-  event_type: string;
+  event_type: EventType;
   attempt: number;
-  status: 'success' | 'failed';
+  status: AttemptStatus;
   http_status: number | null;
   duration_ms: number;
   error: string | null;
@@ -111,7 +121,7 @@ export interface WebhookDeliveryLog {
 }
 
 export interface WebhookVersionMove {
-  api_version: '2026-02-11' | '2025-11-04';
+  api_version: EventVersion;
   dry_run?: boolean | undefined;
 }
 

@@ -1,0 +1,39 @@
+import type { TSchema } from 'typebox';
+import { documentedPattern } from '../formats.ts';
+
+/** What the operations of a document share, collected while they are written. */
+
+export type Json = Record<string, unknown>;
+
+export interface Components {
+  readonly schemas: Json;
+  readonly responses: Json;
+  readonly parameters: Json;
+}
+
+export const componentReference = (kind: keyof Components | 'headers', name: string): Json => ({
+  $ref: `#/components/${kind}/${name}`,
+});
+
+/** A titled schema becomes a component and is referred to by its name. One title stands for one schema. */
+export function schemaReference(schema: TSchema, { schemas }: Components): Json {
+  return hoist(schema, schemas) as Json;
+}
+
+function hoist(node: unknown, schemas: Json): unknown {
+  if (Array.isArray(node)) return node.map((inner) => hoist(inner, schemas));
+  if (typeof node !== 'object' || node === null) return node;
+  const { title, examples, ...rest } = node as Json;
+  if (typeof title === 'string' && schemas[title]) return componentReference('schemas', title);
+  const inner: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
+  const written = { ...inner, ...patternOf(rest), ...(examples !== undefined && { examples }) };
+  if (typeof title !== 'string') return title === undefined ? written : { ...written, title: hoist(title, schemas) };
+  schemas[title] = { title, ...written };
+  return componentReference('schemas', title);
+}
+
+function patternOf({ type, format, pattern }: Json): Json {
+  if (type !== 'string' || typeof format !== 'string') return {};
+  const documented = documentedPattern(format, typeof pattern === 'string' ? pattern : undefined);
+  return documented === undefined ? {} : { pattern: documented };
+}

@@ -1,0 +1,71 @@
+import type { TSchema } from 'typebox';
+import type { RouteBase } from '../route.ts';
+import { differencesOf, latestVersion } from '../versions/versions.ts';
+import type { Components, Json } from './components.ts';
+import { responseHeaders } from './headers.ts';
+import { operation } from './operation.ts';
+import { tagDescriptions } from './tags.ts';
+import { webhook } from './webhooks.ts';
+
+/**
+ * The OpenAPI 3.1 document of one version, made from the same declarations that validate, permit and limit. A document
+ * speaks of its own version only, so that a client generated from it gets the answers it was generated for.
+ */
+
+export interface DocumentedEvent {
+  readonly type: string;
+  readonly meaning: string;
+  readonly schema: TSchema;
+}
+
+export interface Documented {
+  readonly routes: readonly RouteBase[];
+  readonly events: readonly DocumentedEvent[];
+  readonly baseUrl: string;
+}
+
+export function openApiDocument({ routes, events, baseUrl }: Documented, version = latestVersion): Json {
+  const components: Components = { schemas: {}, responses: {}, parameters: {} };
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, version, components) };
+  }
+  const webhooks = Object.fromEntries(events.map((event) => [event.type, webhook(event, components)]));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Payments API',
+      // A form that package managers take for a version; Python's is the strictest.
+      version: version.split('-').map(Number).join('.'),
+      'x-api-version': version,
+      description: introduction(version),
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ secretKey: [] }],
+    tags: [...new Set(routes.map((route) => route.tag))].map((name) => ({ name, description: tagDescriptions[name] })),
+    paths,
+    webhooks,
+    components: { securitySchemes, headers: responseHeaders, ...components },
+  };
+}
+
+const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description });
+
+const securitySchemes: Json = {
+  secretKey: bearer('A secret key, such as `svc_test_sk_…`. It stays on your server.'),
+  publishableKey: bearer('A publishable key, such as `svc_test_pk_…`. It may be in a page and captures cards only.'),
+};
+
+function introduction(version: string): string {
+  const differences = differencesOf(version);
+  return [
+    'Customers, vaulted cards, catalog, orders that charge, refunds, subscriptions, coupons, team and webhooks. ' +
+      'Amounts are integers in cents. A declined card is not an error: the order comes back as `failed`.',
+    `This is version \`${version}\`. Each version has a document of its own, at \`/openapi/<version>.json\`.`,
+    ...(differences.length === 0
+      ? []
+      : [`Different from \`${latestVersion}\`:\n\n${differences.map((text) => `- ${text}`).join('\n')}`]),
+  ].join('\n\n');
+}

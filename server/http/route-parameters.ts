@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox';
+import { choice } from '../platform/choice.ts';
+import { listParameters } from './lists.ts';
+import { listParameter, oneOf, type QueryParameters } from './query-parameters.ts';
+import type { RouteBase } from './route.ts';
+
+function propertiesOf(schema: TSchema): string[] {
+  return Object.keys((schema as { properties?: object }).properties ?? {});
+}
+
+/** Names the permission where it is another than that of the route. */
+function expansionsOf({ expand = {}, permission }: RouteBase): string[] {
+  return Object.entries(expand).map(([name, needed]) =>
+    needed === permission ? `\`${name}\`` : `\`${name}\` (needs \`${needed}\`)`,
+  );
+}
+
+const titleOf = (schema: TSchema): string => (schema as { title?: string }).title ?? '';
+
+/** Every query parameter of a route, its own and those the common rules give it. */
+export function queryParametersOf(route: RouteBase): QueryParameters {
+  const reads = route.method === 'GET';
+  const expand = Object.keys(route.expand ?? {});
+  return {
+    ...(route.list && listParameters(route.list)),
+    ...route.parameters,
+    ...(reads && {
+      expand: listParameter(
+        oneOf(expand),
+        `Adds related objects: ${expansionsOf(route).join(', ') || 'none here'}. Repeat it or separate names by commas.`,
+        choice(expand),
+      ),
+    }),
+    ...(reads &&
+      route.fields && {
+        [`fields[${route.fields.name}]`]: listParameter(
+          oneOf(propertiesOf(route.fields.schema)),
+          'Only these properties, separated by commas. `id` is always there.',
+          choice(propertiesOf(route.fields.schema), { title: `${titleOf(route.fields.schema)}Field` }),
+        ),
+      }),
+  };
+}
