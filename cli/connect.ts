@@ -13,6 +13,8 @@ import { CommandError } from './command-error.ts';
 export interface Connected {
   readonly db: DatabasePool;
   readonly pepper: Buffer;
+  /** Opens the links in mails that are not sent. */
+  readonly mailKey: Buffer;
   readonly config: Config;
 }
 
@@ -24,7 +26,8 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
     const masterSecret = await loadMasterSecret(config);
     return withPool(connectionString, async (db) => {
       await checkMasterSecret(db, masterSecret);
-      return work({ db, pepper: deriveKey(masterSecret, 'api-keys'), config });
+      const [pepper, mailKey] = [deriveKey(masterSecret, 'api-keys'), deriveKey(masterSecret, 'mails')];
+      return work({ db, pepper, mailKey, config });
     });
   });
 }

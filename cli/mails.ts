@@ -1,4 +1,4 @@
-import { findLatestMails } from '../server/features/mails/service.ts';
+import { latestMails } from '../server/features/mails/service.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 
@@ -6,8 +6,8 @@ const usualCount = 20;
 
 /** `mails`: the latest that were written, sent or not; the newest last, where a terminal shows it. */
 export async function mailsCommand(_words: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db }) => {
-    const mails = await findLatestMails(db, usualCount);
+  return withDatabase(async ({ db, mailKey }) => {
+    const mails = await latestMails(db, mailKey, usualCount);
     if (flags.json) return `${JSON.stringify(mails)}\n`;
     if (mails.length === 0) return 'No mail was written yet.\n';
     const shown = mails

@@ -35,7 +35,7 @@ import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { openStatistics } from './features/transactions/service.ts';
-import { findLatestMails } from './features/mails/service.ts';
+import { latestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
 import type { TeamDependencies } from './features/team/service.ts';
@@ -113,7 +113,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const pepper = deriveKey(masterSecret, 'api-keys');
   const directory = await openApiKeyDirectory(db, pepper, clock);
   const forgetAccess = (): void => directory.forget();
-  const team = { baseUrl: dependencies.baseUrl, invitationKey: deriveKey(masterSecret, 'invitations') };
+  const mailKey = deriveKey(masterSecret, 'mails');
+  const team = { baseUrl: dependencies.baseUrl, invitationKey: deriveKey(masterSecret, 'invitations'), mailKey };
   const routes = apiRoutes(references, links, cards, {
     orders,
     subscriptions,
@@ -175,7 +176,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountGuides(app);
   await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
-  mountMailbox(app, showsMailbox(config) ? () => findLatestMails(db, mailboxSize) : undefined);
+  mountMailbox(app, showsMailbox(config) ? () => latestMails(db, mailKey, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,

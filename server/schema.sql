@@ -265,11 +265,18 @@ CREATE TABLE mails (
   next_attempt_at timestamp with time zone DEFAULT now(),
   sent_at timestamp with time zone,
   last_error text,
+  sealed_body bytea,
+  link_for uuid,
+  link_expires_at timestamp with time zone,
   CONSTRAINT mails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT mails_link_unsent CHECK (((sent_at IS NULL) OR (sealed_body IS NULL))),
+  CONSTRAINT mails_link_whole CHECK ((num_nulls(sealed_body, link_for, link_expires_at) = ANY (ARRAY[0, 3]))),
   CONSTRAINT mails_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX mails_due ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 CREATE INDEX mails_inserted_at ON public.mails USING btree (inserted_at);
+CREATE INDEX mails_link_expiry ON public.mails USING btree (link_expires_at) WHERE (link_expires_at IS NOT NULL);
+CREATE INDEX mails_link_for ON public.mails USING btree (link_for) WHERE (link_for IS NOT NULL);
 
 CREATE TABLE memberships (
   user_id uuid NOT NULL,

@@ -167,6 +167,7 @@ async function start(
       orders,
       subscriptions,
       mailer,
+      mailKey: deriveKey(masterSecret, 'mails'),
       outbound,
       webhookSecretKey,
       log,

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { ApiError } from '../server/errors.ts';
 import { limits } from '../server/limits.ts';
 import { svc } from './support/command.ts';
-import { colleague, companyOf, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
+import { colleague, companyOf, lastMail, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
 import { assertRefused, startFaultyService } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 
@@ -197,10 +197,7 @@ describe('the audit log', () => {
   it('tells of a password that was chosen by a link', async () => {
     const person = await signUp(service);
     await newPerson(service).call('POST', '/dashboard/password_resets', { body: { email: person.email } });
-    const [mail] = await service.db.query<{ body: string }>('SELECT body FROM mails WHERE recipient = $1', [
-      person.email,
-    ]);
-    const token = /token=(\S+)/.exec(mail?.body ?? '')?.[1];
+    const token = /token=(\S+)/.exec(await lastMail(service, person.email))?.[1];
     const body = { token, password: 'another horse battery' };
     assert.equal((await newPerson(service).call('POST', '/dashboard/password_resets/complete', { body })).status, 200);
     assert.equal((await signIn(person, { password: body.password })).status, 200);

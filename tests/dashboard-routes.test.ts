@@ -72,7 +72,7 @@ describe('every route of the dashboard', () => {
       });
     }
 
-    if (route.stepUp || route.secretAnswer) {
+    if (route.stepUp) {
       it(`${route.operationId} asks for the password again after a while`, async () => {
         const person = await signUp(service);
         await service.db.query(

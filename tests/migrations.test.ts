@@ -97,6 +97,45 @@ describe('migrations', () => {
     assert.equal(await describeCatalog(url), fresh);
   });
 
+  it('remove the links and card tokens that 0.1.0 kept in plain, and leave everything else', async () => {
+    const url = await released('0.1.0');
+    const links = ['https://pay.example/invitations/AZxMHw', 'http://127.0.0.1:8080/reset-password?token=q8Zx-_1'];
+    const [company, other] = ['019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', 'See https://pay.example/docs/webhooks.'];
+    const mails = await withClient(url, async (client) => {
+      await client.query(
+        `INSERT INTO companies (id, account_id, name, mode, api_version) VALUES ($1, $1, 'Tea', 'live', '2026-02-11')`,
+        [company],
+      );
+      for (const [index, body] of [...links.map((link) => `Open\n\n${link}\n\nBye`), other].entries()) {
+        for (const sent of [true, false]) {
+          await client.query(
+            `INSERT INTO mails (company_id, id, recipient, subject, body, sent_at, next_attempt_at)
+             VALUES ($1, gen_random_uuid(), $2, 'Hello', $3, CASE WHEN $4 THEN now() END, CASE WHEN $4 THEN NULL ELSE now() END)`,
+            [company, `${index}-${sent}`, body, sent],
+          );
+        }
+      }
+      await client.query(
+        `INSERT INTO idempotency_keys (company_id, key, method, path, field_hashes, request_id, api_version, status, body, expires_at)
+         SELECT $1, path, 'POST', path, '{}', 'req', '2026-02-11', 201, '{}', now() FROM unnest($2::text[]) path`,
+        [company, ['/v1/card_tokens', '/v1/orders']],
+      );
+      await migrate(url);
+      assert.deepEqual((await client.query('SELECT path FROM idempotency_keys')).rows, [{ path: '/v1/orders' }]);
+      return (await client.query('SELECT recipient, body, next_attempt_at IS NULL AS ended FROM mails ORDER BY 1'))
+        .rows;
+    });
+    const removed = 'Open\n\n[link removed]\n\nBye';
+    assert.deepEqual(mails, [
+      { recipient: '0-false', body: removed, ended: true },
+      { recipient: '0-true', body: removed, ended: true },
+      { recipient: '1-false', body: removed, ended: true },
+      { recipient: '1-true', body: removed, ended: true },
+      { recipient: '2-false', body: other, ended: false },
+      { recipient: '2-true', body: other, ended: true },
+    ]);
+  });
+
   it('are recorded with their hashes, and run once when several processes start together', async () => {
     const url = await database(emptyDatabase);
     await Promise.all([migrate(url), migrate(url), migrate(url)]);

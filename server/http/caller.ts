@@ -67,7 +67,7 @@ export function checkExpansions(
   }
 }
 
-type Asked = Pick<RouteBase, 'path' | 'permission' | 'publishable' | 'stepUp' | 'secretAnswer'>;
+type Asked = Pick<RouteBase, 'path' | 'permission' | 'publishable' | 'stepUp'>;
 
 export function checkPermission(caller: Caller, route: Asked, nowMs: number): void {
   const { kind, publishable } = caller;
@@ -80,5 +80,5 @@ export function checkPermission(caller: Caller, route: Asked, nowMs: number): vo
   }
   if (kind === 'key' && isDashboardRoute(route)) refuse('This is done in the dashboard, not with an API key.');
   if (route.permission) requirePermissions(caller, [route.permission]);
-  if (route.stepUp || route.secretAnswer) requireStepUp(caller, nowMs);
+  if (route.stepUp) requireStepUp(caller, nowMs);
 }

@@ -283,9 +283,9 @@ async function execute(
   };
   const fieldsToHash = async (): Promise<unknown> => {
     if (file) return { file: file.sha256 };
+    const fields = route.fieldsToHash ? await route.fieldsToHash(outside) : input.body;
     // A secret is shown again only to the member it was shown to: others may see the key, and the rest, in the log.
-    if (route.secretAnswer && caller.kind === 'member') return { ...(input.body as object), caller: caller.id };
-    return route.fieldsToHash ? route.fieldsToHash(outside) : input.body;
+    return route.secretAnswer && caller.kind === 'member' ? { ...(fields as object), caller: caller.id } : fields;
   };
 
   const key = idempotencyKey !== undefined && {

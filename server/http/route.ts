@@ -58,7 +58,7 @@ export interface RouteBase {
   readonly permission: MemberPermission | null;
   readonly category: RateCategory;
   readonly idempotency: 'required' | 'optional' | 'none';
-  /** Changes secrets or who may do what; as for `secretAnswer`, a member of the team gives the password once more. */
+  /** Shows or changes secrets, or who may do what: a member of the team gives the password once more. */
   readonly stepUp?: boolean;
   /** Changes nothing, although it is not a GET. */
   readonly changesNothing?: boolean;

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
-import { forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
+import { dropExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import type { Orders } from '../features/orders/service.ts';
@@ -28,6 +28,8 @@ export interface WorkerDependencies {
   readonly subscriptions: Subscriptions;
   /** Undefined where mails are kept instead. */
   readonly mailer: Mailer | undefined;
+  /** Opens the links in mails. */
+  readonly mailKey: Buffer;
   readonly lanesDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
@@ -65,7 +67,12 @@ export const jobs: readonly Job[] = [
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
   { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
   { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
-  { name: 'due mails', everyMs: 2_000, run: ({ db, mailer, log }) => sendDueMails(db, mailer, log, 20) },
+  {
+    name: 'due mails',
+    everyMs: 2_000,
+    run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, 20),
+  },
+  { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => dropExpiredLinks(db) },
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
   { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },

@@ -36,6 +36,7 @@ export type KeyPurpose =
   | 'database-role-api'
   | 'database-role-vault'
   | 'invitations'
+  | 'mails'
   | 'sessions'
   | 'totp'
   | 'account-recovery'

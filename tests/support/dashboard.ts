@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { latestMails } from '../../server/features/mails/service.ts';
 import type { Reply, TestService } from './service.ts';
 
 /** A person in front of the dashboard: keeps its cookie as a browser does, and says which page asks. */
@@ -73,36 +74,34 @@ export async function signUp(service: TestService, email?: string): Promise<Pers
 export const companyOf = (person: Person, mode: 'sandbox' | 'live'): string =>
   person.companies.find((company) => company.mode === mode)?.id ?? '';
 
-/** Somebody of another role in the sandbox of the person, who came by an invitation. */
-export async function colleague(service: TestService, owner: Person, roleName: string): Promise<Person> {
+/** The token of an invitation into the sandbox of the owner, in a role by its name. */
+export async function inviteAs(service: TestService, owner: Person, email: string, roleName: string): Promise<string> {
   const roles = await owner.in('GET', '/v1/roles');
   const role = roles.body.data.find(({ name }: { name: string }) => name === roleName);
-  const member = newPerson(service);
   const invited = await owner.in('POST', '/v1/team_members', {
-    email: member.email,
+    email,
     first_name: 'Grace',
     last_name: 'Hopper',
     phone_number: '+15551234567',
     role_id: role?.id,
   });
   if (invited.status !== 201) throw new Error(`the invitation was answered ${invited.status}: ${invited.text}`);
-  const accepted = await member.call(
-    'POST',
-    `/dashboard/invitations/${await invitationOf(service, member.email)}/accept`,
-    {
-      body: { password: member.password },
-    },
-  );
+  return invitationOf(service, email);
+}
+
+/** A member with another role in the sandbox of the owner, who came by an invitation. */
+export async function colleague(service: TestService, owner: Person, roleName: string): Promise<Person> {
+  const member = newPerson(service);
+  const token = await inviteAs(service, owner, member.email, roleName);
+  const body = { password: member.password };
+  const accepted = await member.call('POST', `/dashboard/invitations/${token}/accept`, { body });
   if (accepted.status !== 200) throw new Error(`accepting was answered ${accepted.status}: ${accepted.text}`);
   return member;
 }
 
 export async function lastMail(service: TestService, recipient: string): Promise<string> {
-  const [mail] = await service.db.query<{ body: string }>(
-    'SELECT body FROM mails WHERE recipient = $1 ORDER BY id DESC LIMIT 1',
-    [recipient],
-  );
-  return mail?.body ?? '';
+  const mails = await latestMails(service.db, service.mailKey, 1_000);
+  return mails.find((mail) => mail.recipient === recipient)?.body ?? '';
 }
 
 export async function invitationOf(service: TestService, recipient: string): Promise<string> {

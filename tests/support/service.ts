@@ -67,6 +67,7 @@ export interface TestService {
   readonly webhookSecretKey: Buffer;
   readonly keys: KeyStore;
   readonly pepper: Buffer;
+  readonly mailKey: Buffer;
   /** A secret key of the service's own sandbox company, used when a call names no other. */
   readonly key: string;
   readonly company: Company;
@@ -180,6 +181,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     webhookSecretKey,
     keys,
     pepper,
+    mailKey: deriveKey(masterSecret, 'mails'),
     key: merchant.key,
     company: merchant.sandbox,
     createKey,

@@ -2,7 +2,10 @@ import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
-import { claimDueMails, deleteOldMails, markFailed, markSent } from './queries.ts';
+import { claimDueMails, deleteOldMails, dropExpiredLinks, markFailed, markSent } from './queries.ts';
+import { bodyOf } from './service.ts';
+
+export { dropExpiredLinks };
 
 /** Seconds until the next attempt; after the last of them the mail is given up, and stays to be seen. */
 const retryDelays = [60, 300, 1_800, 7_200, 28_800, 86_400];
@@ -11,19 +14,21 @@ const retryDelays = [60, 300, 1_800, 7_200, 28_800, 86_400];
 export async function sendDueMails(
   db: Queryable,
   mailer: Mailer | undefined,
+  key: Buffer,
   log: Logger,
   batch: number,
 ): Promise<number> {
   if (!mailer) return 0;
   const due = await claimDueMails(db, batch, retryDelays);
-  for (const { company_id, id, attempts, ...mail } of due) {
-    const key = { company_id, id };
+  for (const mail of due) {
+    const { id, recipient, subject, attempts } = mail;
     try {
-      await mailer.send({ ...mail, id });
-      await markSent(db, key);
+      await mailer.send({ id, recipient, subject, body: bodyOf(key, mail) });
+      await markSent(db, mail);
     } catch (error) {
       log.warn({ err: error, mail_id: id }, 'a mail could not be sent; it will be tried again');
-      await markFailed(db, key, error instanceof Error ? error.message : String(error), attempts >= retryDelays.length);
+      const message = error instanceof Error ? error.message : String(error);
+      await markFailed(db, mail, message, attempts >= retryDelays.length);
     }
   }
   return due.length;

@@ -5,20 +5,61 @@ export interface MailKey {
   readonly id: string;
 }
 
-export interface MailRow {
+export interface MailText {
   readonly id: string;
   readonly recipient: string;
   readonly subject: string;
   readonly body: string;
 }
 
-export async function insertMails(db: Queryable, companyId: string, mails: readonly MailRow[]): Promise<void> {
+/** As it is kept: while a mail has a link that opens an account, its whole text is sealed beside the one without. */
+export interface MailRow extends MailText, MailKey {
+  readonly sealed_body: Buffer | null;
+}
+
+const columns = 'company_id, id, recipient, subject, body, sealed_body';
+
+export async function insertMails(db: Queryable, companyId: string, mails: readonly MailText[]): Promise<void> {
   await db.query(
     `INSERT INTO mails (id, company_id, recipient, subject, body)
      SELECT id, $1, recipient, subject, body FROM json_to_recordset($2::json)
        AS m (id uuid, recipient text, subject text, body text)`,
     [companyId, JSON.stringify(mails)],
   );
+}
+
+export async function insertLinkMail(
+  db: Queryable,
+  mail: MailRow & { readonly link_for: string; readonly link_expires_at: Date },
+): Promise<void> {
+  await db.query(
+    `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      mail.company_id,
+      mail.id,
+      mail.recipient,
+      mail.subject,
+      mail.body,
+      mail.sealed_body,
+      mail.link_for,
+      mail.link_expires_at,
+    ],
+  );
+}
+
+const noLink = 'sealed_body = NULL, link_for = NULL, link_expires_at = NULL';
+
+/** A mail without its link is not worth sending. */
+const dropLink = `${noLink}, next_attempt_at = NULL, last_error = COALESCE(last_error, 'the link opens nothing any more')`;
+
+export async function dropLinksFor(db: Queryable, id: string): Promise<void> {
+  await db.query(`UPDATE mails SET ${dropLink} WHERE link_for = $1`, [id]);
+}
+
+export async function dropExpiredLinks(db: Queryable): Promise<number> {
+  const rows = await db.query(`UPDATE mails SET ${dropLink} WHERE link_expires_at <= now() RETURNING 1`);
+  return rows.length;
 }
 
 export async function countMailsOfDay(db: Queryable, companyId: string): Promise<number> {
@@ -34,20 +75,22 @@ export async function claimDueMails(
   db: Queryable,
   batch: number,
   delaysSeconds: readonly number[],
-): Promise<(MailRow & MailKey & { readonly attempts: number })[]> {
+): Promise<(MailRow & { readonly attempts: number })[]> {
   return db.query(
     `UPDATE mails SET attempts = attempts + 1,
        next_attempt_at = now() + ($2::integer[])[least(attempts + 1, array_length($2::integer[], 1))] * interval '1 s'
      WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now()
+       AND (link_expires_at IS NULL OR link_expires_at > now())
        ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-     RETURNING company_id, id, recipient, subject, body, attempts`,
+     RETURNING ${columns}, attempts`,
     [batch, delaysSeconds],
   );
 }
 
 export async function markSent(db: Queryable, { company_id, id }: MailKey): Promise<void> {
   await db.query(
-    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL WHERE company_id = $1 AND id = $2`,
+    `UPDATE mails SET sent_at = now(), next_attempt_at = NULL, last_error = NULL, ${noLink}
+     WHERE company_id = $1 AND id = $2`,
     [company_id, id],
   );
 }
@@ -75,13 +118,9 @@ export async function deleteOldMails(db: Queryable, batch: number, keptDays: num
   return rows.length;
 }
 
-export interface KeptMail extends MailRow {
-  readonly inserted_at: Date;
-}
-
-export async function findLatestMails(db: Queryable, count: number): Promise<KeptMail[]> {
-  return db.query<KeptMail>(
-    'SELECT id, recipient, subject, body, inserted_at FROM mails ORDER BY inserted_at DESC, id DESC LIMIT $1',
-    [count],
-  );
+export async function findLatestMails(
+  db: Queryable,
+  count: number,
+): Promise<(MailRow & { readonly inserted_at: Date })[]> {
+  return db.query(`SELECT ${columns}, inserted_at FROM mails ORDER BY inserted_at DESC, id DESC LIMIT $1`, [count]);
 }

@@ -1,14 +1,28 @@
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { insertMails } from './queries.ts';
+import { openBytes, sealBytes } from '../../platform/sealing.ts';
+import { dropLinksFor, findLatestMails, insertLinkMail, insertMails, type MailKey, type MailRow } from './queries.ts';
 
-export { countMailsOfDay, findLatestMails, type KeptMail } from './queries.ts';
+export { countMailsOfDay, dropLinksFor } from './queries.ts';
 
 export interface NewMail {
   readonly recipient: string;
   readonly subject: string;
   /** Plain text. */
   readonly body: string;
+}
+
+/** A link that opens an account to its reader. */
+export interface AccountLink {
+  readonly url: string;
+  /** The member or person whom it lets in. */
+  readonly for: string;
+  readonly expiresAt: Date;
+}
+
+export interface NewLinkMail extends Omit<NewMail, 'body'> {
+  readonly link: AccountLink;
+  readonly body: (link: string) => string;
 }
 
 /** A mail is a row of the transaction it speaks of; a worker sends it. */
@@ -23,4 +37,49 @@ export async function writeMails(
     companyId,
     mails.map((mail) => ({ ...mail, id: newId(nowMs) })),
   );
+}
+
+const removedLink = '[link removed]';
+const about = ({ company_id, id }: MailKey): string => `mail ${company_id} ${id}`;
+
+/**
+ * The link is kept sealed, and only until the mail is sent or the link opens nothing any more: who reads the database, or
+ * a dump of it, opens no account. A new link replaces the one before.
+ */
+export async function writeLinkMail(
+  db: Queryable,
+  key: Buffer,
+  companyId: string,
+  nowMs: number,
+  { recipient, subject, body, link }: NewLinkMail,
+): Promise<void> {
+  await dropLinksFor(db, link.for);
+  const mail = { company_id: companyId, id: newId(nowMs) };
+  await insertLinkMail(db, {
+    ...mail,
+    recipient,
+    subject,
+    body: body(removedLink),
+    sealed_body: sealBytes(key, Buffer.from(body(link.url)), about(mail)),
+    link_for: link.for,
+    link_expires_at: link.expiresAt,
+  });
+}
+
+/** The whole text, as it is sent. */
+export function bodyOf(key: Buffer, mail: MailRow): string {
+  return mail.sealed_body ? openBytes(key, mail.sealed_body, about(mail)).toString() : mail.body;
+}
+
+export interface KeptMail extends NewMail {
+  readonly id: string;
+  readonly inserted_at: Date;
+}
+
+export async function latestMails(db: Queryable, key: Buffer, count: number): Promise<KeptMail[]> {
+  const mails = await findLatestMails(db, count);
+  return mails.map((mail) => {
+    const { id, recipient, subject, inserted_at } = mail;
+    return { id, recipient, subject, body: bodyOf(key, mail), inserted_at };
+  });
 }

@@ -44,6 +44,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       capturesCards: true,
       publishable: true,
       bodyBytes: limits.publicBodyBytes,
+      secretAnswer: true,
       body: cardTokenCreate,
       bodyExample: { card: exampleCard },
       success: { status: 201, schema: cardToken, shape: 'resource' },

@@ -6,6 +6,7 @@ import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { dropLinksFor } from '../mails/service.ts';
 import {
   deleteMember,
   deleteRole,
@@ -20,7 +21,16 @@ import {
   updateMember,
 } from './queries.ts';
 import type { permissionList, Role, RoleCreate, RoleUpdate, TeamMember } from './schemas.ts';
-import { hashOf, mailInvitation, newToken, roleToGive, roleToWire, type TeamDependencies, toWire } from './service.ts';
+import {
+  hashOf,
+  invitationExpiry,
+  mailInvitation,
+  newToken,
+  roleToGive,
+  roleToWire,
+  type TeamDependencies,
+  toWire,
+} from './service.ts';
 
 /** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
 
@@ -80,23 +90,22 @@ export const unblockMember = (context: RequestContext, id: string): Promise<Team
     await updateMember(db, company.id, id, { status: 'active' }, new Date(nowMs));
   });
 
-const dayMs = 86_400_000;
-
 /** A new link; the one before is worth nothing any longer. */
 export const inviteAgain = (context: RequestContext, dependencies: TeamDependencies, id: string): Promise<TeamMember> =>
   change(context, id, async (inner, member) => {
     const { db, company, nowMs } = inner;
     expectStatus(member, ['pending'], 'invited again');
     const token = newToken(company.id);
-    const expiresAt = new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
+    const expiresAt = invitationExpiry(inner);
     await renewInvitation(db, company.id, id, hashOf(dependencies, token), expiresAt, new Date(nowMs));
-    await mailInvitation(dependencies, inner, toWire(member), token);
+    await mailInvitation(dependencies, inner, toWire(member), token, expiresAt);
   });
 
 export async function removeMember(context: RequestContext, id: string): Promise<{ id: string; deleted: true }> {
   await change(context, id, async ({ db, company, caller }) => {
     if (caller?.id === id) throw new ApiError('invalid_state_transition', 'You cannot remove yourself.');
     await deleteMember(db, company.id, id);
+    await dropLinksFor(db, id);
   });
   return { id, deleted: true };
 }

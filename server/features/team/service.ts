@@ -9,7 +9,7 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { insertEvents, newEvent } from '../events/service.ts';
-import { countMailsOfDay, type NewMail, writeMails } from '../mails/service.ts';
+import { countMailsOfDay, dropLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
 import {
   acceptInvitation,
   findActiveMembers,
@@ -35,6 +35,8 @@ export interface TeamDependencies {
   readonly baseUrl: string;
   /** Invitations are kept as keyed hashes. */
   readonly invitationKey: Buffer;
+  /** Links are sealed with it until their mails are sent. */
+  readonly mailKey: Buffer;
 }
 
 /** Those every company begins with. */
@@ -91,6 +93,11 @@ export async function getTeamMembers(
 }
 
 const dayMs = 86_400_000;
+
+/** Mails are read by people, in real time. */
+export const invitationExpiry = ({ nowMs, company }: RequestContext): Date =>
+  new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
+
 /** Says which company it is of, so that nothing has to be looked up across companies; the rest is random. */
 export const newToken = (companyId: string): string =>
   Buffer.concat([Buffer.from(companyId.replaceAll('-', ''), 'hex'), randomBytes(32)]).toString('base64url');
@@ -125,14 +132,13 @@ export async function inviteTeamMember(
       phone_number: input.phone_number,
       role_id: role.id,
       invitation_hash: hashOf(dependencies, token),
-      // Mails are read by people, in real time.
-      invitation_expires_at: new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs),
+      invitation_expires_at: invitationExpiry(context),
       invited_at: now,
       updated_at: now,
     };
     await refusingDuplicates(insertMember(transaction, company.id, member));
     const shown = toWire({ ...member, role_name: role.name, status: 'pending', accepted_at: null });
-    await mailInvitation(dependencies, { ...context, db: transaction }, shown, token);
+    await mailInvitation(dependencies, { ...context, db: transaction }, shown, token, member.invitation_expires_at);
     await insertEvents(transaction, [newEvent(company.id, nowMs, 'team_member.invited', shown, 1, requestId)]);
     return shown;
   });
@@ -163,35 +169,30 @@ export async function mailInvitation(
   context: RequestContext,
   member: TeamMember,
   token: string,
+  expiresAt: Date,
 ): Promise<void> {
   const { db, company, nowMs } = context;
   if ((await countMailsOfDay(db, company.id)) >= limits.mailsPerDay) {
     const message = `A company sends at most ${limits.mailsPerDay} mails a day. Invite again tomorrow.`;
     throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
   }
-  await writeMails(db, company.id, nowMs, [invitationMail(dependencies, context, member, token)]);
-}
-
-function invitationMail(
-  { baseUrl }: TeamDependencies,
-  { company }: RequestContext,
-  member: TeamMember,
-  token: string,
-): NewMail {
-  return {
+  const { baseUrl, mailKey } = dependencies;
+  await writeLinkMail(db, mailKey, company.id, nowMs, {
     recipient: member.email,
     subject: `You are invited to ${company.name}`,
-    body: [
-      `Hello ${member.first_name},`,
-      '',
-      `you are invited to the team of ${company.name}, as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
-      '',
-      `${baseUrl}/invitations/${token}`,
-      '',
-      'If you did not expect this, you can ignore it.',
-      '',
-    ].join('\n'),
-  };
+    link: { url: `${baseUrl}/invitations/${token}`, for: member.id, expiresAt },
+    body: (link) =>
+      [
+        `Hello ${member.first_name},`,
+        '',
+        `you are invited to the team of ${company.name}, as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
+        '',
+        link,
+        '',
+        'If you did not expect this, you can ignore it.',
+        '',
+      ].join('\n'),
+  });
 }
 
 export async function readInvitation(
@@ -217,6 +218,7 @@ export async function takeInvitation(
   const companyId = companyOf(token);
   const memberId = await acceptInvitation(transaction, companyId, hashOf(dependencies, token));
   if (!memberId) throw invitationOver();
+  await dropLinksFor(transaction, memberId);
   return { companyId, memberId };
 }
 

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import { assertRefused, contextOf, countOf } from '../../../tests/support/orders.ts';
-import { newPerson, somePassword } from '../../../tests/support/dashboard.ts';
+import { newPerson, signUp, somePassword } from '../../../tests/support/dashboard.ts';
 import { type CallOptions, type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { memberPermissions } from '../../http/permissions.ts';
 import { createLog } from '../../platform/log.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
-import { sendDueMails } from '../mails/jobs.ts';
+import { dropExpiredLinks, sendDueMails } from '../mails/jobs.ts';
+import { latestMails } from '../mails/service.ts';
 import { createEndpoint, disableEndpoint } from '../webhooks/service.ts';
 import { ensureRoles } from './service.ts';
 
@@ -36,8 +37,16 @@ const somebody = (overrides: Record<string, unknown> = {}): Record<string, unkno
 const invite = (body: Record<string, unknown>, options: CallOptions = {}): Promise<Reply> =>
   service.call('POST', '/v1/team_members', { body, ...options });
 
-const mailsTo = (recipient: string): Promise<{ id: string; subject: string; body: string; sent_at: Date | null }[]> =>
-  service.db.query('SELECT id, subject, body, sent_at FROM mails WHERE recipient = $1 ORDER BY id', [recipient]);
+const mailsTo = async (recipient: string): Promise<{ subject: string; body: string }[]> =>
+  (await latestMails(service.db, service.mailKey, 1_000)).filter((mail) => mail.recipient === recipient).toReversed();
+
+interface KeptRow {
+  readonly sent_at: Date | null;
+  readonly sealed_body: Buffer | null;
+  readonly next_attempt_at: Date | null;
+}
+const rowsTo = (recipient: string): Promise<KeptRow[]> =>
+  service.db.query<KeptRow>('SELECT * FROM mails WHERE recipient = $1 ORDER BY id', [recipient]);
 
 const linkIn = (body: string): string => new URL(/https?:\S+/.exec(body)?.[0] ?? '').pathname;
 
@@ -190,16 +199,26 @@ describe('the invitation', () => {
     assertRefused(await accept(path), 422, 'invalid_state_transition');
   });
 
-  it('is not in the database in a form that opens it', async () => {
-    const { body: member } = await invite(somebody());
-    const [mail] = await mailsTo(member.email);
-    const token =
-      linkIn(mail?.body ?? '')
-        .split('/')
-        .at(-1) ?? '';
-    assert.equal(token.length, 64);
-    const rows = await service.db.query<{ text: string }>('SELECT t::text AS text FROM team_members t');
-    assert.ok(rows.every(({ text }) => !text.includes(token)));
+  it('keeps its link sealed until it is accepted, sent again, removed or expired', async () => {
+    const links = async (): Promise<number> =>
+      (await rowsTo(member.email)).filter(({ sealed_body, next_attempt_at }) => sealed_body && next_attempt_at).length;
+    let { body: member } = await invite(somebody());
+    assert.equal(await links(), 1);
+    assert.equal((await accept(linkIn((await mailsTo(member.email))[0]?.body ?? ''))).status, 200);
+    assert.equal(await links(), 0);
+
+    const owner = await signUp(service);
+    const role_id = (await owner.in('GET', '/v1/roles')).body.data[0].id;
+    member = (await owner.in('POST', '/v1/team_members', somebody({ role_id }))).body;
+    assert.equal((await owner.in('POST', `/dashboard/team_members/${member.id}/resend`)).status, 200);
+    assert.equal(await links(), 1, 'of two mails, only the later one has a link');
+    assert.equal((await owner.in('DELETE', `/dashboard/team_members/${member.id}`)).status, 200);
+    assert.equal(await links(), 0);
+
+    member = (await invite(somebody())).body;
+    await service.db.query(`UPDATE mails SET link_expires_at = now() WHERE recipient = $1`, [member.email]);
+    assert.equal(await dropExpiredLinks(service.db), 1);
+    assert.equal(await links(), 0);
   });
 
   it('ends after seven days, and for one who is blocked', async () => {
@@ -269,21 +288,27 @@ describe('mails', () => {
     try {
       await service.db.query('DELETE FROM mails');
       const { body: member } = await invite(somebody());
-      assert.equal(await sendDueMails(service.db, undefined, log, 10), 0, 'without a server they are kept');
-      assert.equal(await sendDueMails(service.db, mailer, log, 10), 1);
+      assert.equal(
+        await sendDueMails(service.db, undefined, service.mailKey, log, 10),
+        0,
+        'without a server they are kept',
+      );
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 1);
       const [refused] = await service.db.query<{ last_error: string; sent_at: null }>('SELECT * FROM mails');
       assert.match(refused?.last_error ?? '', /try later/);
-      assert.equal(await sendDueMails(service.db, mailer, log, 10), 0, 'not before its time');
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 0, 'not before its time');
       refuse = false;
       await service.db.query('UPDATE mails SET next_attempt_at = now()');
-      assert.equal(await sendDueMails(service.db, mailer, log, 10), 1);
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 1);
       await service.db.query('UPDATE mails SET inserted_at = inserted_at');
-      assert.equal(await sendDueMails(service.db, mailer, log, 10), 0);
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 10), 0);
       assert.equal(received.length, 1);
       assert.match(received[0] ?? '', new RegExp(`To: ${member.email}`));
       assert.match(received[0] ?? '', /From: Payments <svc@example\.com>/);
       assert.match(received[0] ?? '', /invitations/);
-      assert.ok((await mailsTo(member.email))[0]?.sent_at);
+      assert.match((await mailsTo(member.email))[0]?.body ?? '', /\[link removed\]/);
+      const [sent] = await rowsTo(member.email);
+      assert.ok(sent?.sent_at && !sent.sealed_body, 'a mail that was sent has no link any more');
     } finally {
       await mailer.close();
       await new Promise<void>((resolve) => server.close(() => resolve()));

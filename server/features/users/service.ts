@@ -7,7 +7,7 @@ import { openBytes, sealBytes } from '../../platform/sealing.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { type Company, createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { writeMails } from '../mails/service.ts';
+import { dropLinksFor, writeLinkMail } from '../mails/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation, type TeamDependencies } from '../team/service.ts';
 import { guessPassword } from './guesses.ts';
 import { checkPassword, hashPassword, passwordMatches } from './passwords.ts';
@@ -166,7 +166,7 @@ export async function ensureOwner(
   await db.transaction(async (transaction) => {
     const known = await findUserByEmail(transaction, emailKeyOf(person.email));
     const userId = known?.id ?? (await newUser(transaction, nowMs, person, passwordHash, true));
-    if (known) await updatePassword(transaction, known.id, passwordHash);
+    if (known) await setPassword(transaction, known.id, passwordHash);
     await own(transaction, nowMs, userId, person, companies);
   });
 }
@@ -244,11 +244,17 @@ export async function changePassword(
   checkPassword(password, user.email);
   const hash = await hashPassword(password);
   return db.transaction(async (transaction) => {
-    await updatePassword(transaction, user.id, hash);
+    await setPassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
     await tell(transaction, user.id);
     return renewToken(transaction, dependencies, session);
   });
+}
+
+/** Links for a new password that were mailed before open nothing any more. */
+async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
+  await updatePassword(transaction, userId, hash);
+  await dropLinksFor(transaction, userId);
 }
 
 /** Says the same whether there is such an account or not. */
@@ -263,22 +269,22 @@ export async function requestReset(dependencies: UserDependencies, email: string
     const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
     const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
     if (!(await setReset(transaction, user.id, keyedHash(recoveryKey, token), new Date(expiresMs), notAfter))) return;
-    await writeMails(transaction, membership.company.id, nowMs, [
-      {
-        recipient: user.email,
-        subject: 'Choose a new password',
-        body: [
+    await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
+      recipient: user.email,
+      subject: 'Choose a new password',
+      link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
+      body: (link) =>
+        [
           `Hello ${user.first_name},`,
           '',
           `to choose a new password, open this link within ${limits.passwordResetMinutes} minutes:`,
           '',
-          `${team.baseUrl}/reset-password?token=${token}`,
+          link,
           '',
           'If you did not ask for it, you can ignore this mail; your password stays as it is.',
           '',
         ].join('\n'),
-      },
-    ]);
+    });
   });
 }
 
@@ -304,7 +310,7 @@ export async function completeReset(
 
 /** Whoever comes by a link from the mailbox: the password is theirs, and all sessions end. */
 async function takeOver(transaction: Database, user: UserRow, passwordHash: string): Promise<void> {
-  await updatePassword(transaction, user.id, passwordHash);
+  await setPassword(transaction, user.id, passwordHash);
   await deleteOtherSessions(transaction, user.id, null);
 }
 
