@@ -109,6 +109,7 @@ export function createAttempts(
         response_body: sent.body,
         at: new Date(nowMs),
         next_attempt_at: again ? nextAttemptAt(attempts, nowMs, askedMs, random()) : null,
+        clock_offset_ms: receiver.clock_offset_ms,
       },
     };
   };

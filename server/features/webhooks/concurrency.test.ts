@@ -131,7 +131,12 @@ describe('several workers', () => {
     const dead = newId(Date.now());
     await keepWatch(service.db, dead, 60_000, false);
     const id = await subscriber.happen();
-    await claimDeliveries(service.db, { workerId: dead, of: { allBut: [] }, perEndpoint: 10, count: 10 });
+    await claimDeliveries(service.db, {
+      workerId: dead,
+      of: { allBut: [], by: 'real time' },
+      perEndpoint: 10,
+      count: 10,
+    });
     running(t, dispatchFor(service, { silenceMs: 2_000 }));
     await sleep(200);
     assert.equal(receiver.received.length, 0, 'it may still live');
@@ -156,6 +161,7 @@ describe('several workers', () => {
     response_body: null,
     at: new Date(),
     next_attempt_at: succeeded ? null : new Date(Date.now() + 5_000),
+    clock_offset_ms: 0,
   });
 
   it('that lost a claim cannot undo what the next one achieved', async () => {
@@ -164,7 +170,7 @@ describe('several workers', () => {
     const id = await subscriber.happen();
     const [late, next] = [newId(Date.now()), newId(Date.now())];
     const claim = (workerId: string) =>
-      claimDeliveries(service.db, { workerId, of: { allBut: [] }, perEndpoint: 10, count: 10 });
+      claimDeliveries(service.db, { workerId, of: { allBut: [], by: 'real time' }, perEndpoint: 10, count: 10 });
     const [first] = await claim(late);
     assert.ok(first);
     await service.db.query('UPDATE webhook_deliveries SET claimed_by = NULL WHERE claimed_by = $1', [late]);
@@ -183,7 +189,12 @@ describe('several workers', () => {
     const workerId = newId(Date.now());
     for (const succeeded of [false, true, false]) {
       await insertSomeEvents(service, subscriber.company.id, 8);
-      const due = await claimDeliveries(service.db, { workerId, of: { allBut: [] }, perEndpoint: 20, count: 100 });
+      const due = await claimDeliveries(service.db, {
+        workerId,
+        of: { allBut: [], by: 'real time' },
+        perEndpoint: 20,
+        count: 100,
+      });
       assert.equal(due.length, 96);
       const shuffled = due.map((one) => attemptOf(one, succeeded)).sort(() => Math.random() - 0.5);
       const batches = Array.from({ length: 4 }, (_, index) => shuffled.slice(index * 24, index * 24 + 24));
@@ -289,6 +300,37 @@ describe('a worker', () => {
     assert.equal(receiver.received.length, 80);
     back.resolve();
     await receiver.count(ids.length);
+  });
+
+  it('delivers for companies whose clock is ahead while others always have something due', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    await subscriber.subscribe(receiver.url);
+    await subscriber.later(86_400_000);
+    const endpoint_id = newId(Date.now());
+    const busy: DatabasePool = {
+      ...service.db,
+      query: async <Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> => {
+        if (!text.includes('WITH first AS') || text.includes('clock_offset_ms > 0')) {
+          return service.db.query<Row>(text, values);
+        }
+        // Each look finds a delivery to an endpoint that is gone, which is over at once.
+        const event_id = newId(Date.now());
+        const delivery = { company_id: subscriber.company.id, endpoint_id, event_id, inserted_at: '', attempts: 1 };
+        const row = {
+          deliveries: [{ ...delivery, inserted_at: new Date().toISOString() }],
+          events: [
+            { id: event_id, type: 'customer.created', sequence: 1, request_id: null, object: {}, previous: null },
+          ],
+          receivers: [{ endpoint_id, status: null, clock_offset_ms: 0, secrets: [] }],
+        };
+        return [row] as unknown as Row[];
+      },
+    };
+    running(t, dispatchFor(service, {}, { lanesDb: busy }));
+    await sleep(100);
+    await subscriber.happen();
+    await receiver.count(1, 3_000);
   });
 
   it('writes down what came of an attempt when the database is back', async (t) => {

@@ -419,6 +419,54 @@ describe('a receiver', { concurrency: 4 }, () => {
   });
 });
 
+describe('the next attempt', { concurrency: 4 }, () => {
+  const timesOf = (delivery: Record<string, any>) => ({
+    created: Date.parse(delivery.created_at),
+    last: delivery.last_attempt_at && Date.parse(delivery.last_attempt_at),
+    next: Date.parse(delivery.next_attempt_at),
+  });
+
+  it('is shown by the clock of the company also while an attempt is under way', async (t) => {
+    const one = await scene(t, () => undefined);
+    await one.subscriber.later(7 * dayMs);
+    const id = await one.subscriber.happen();
+    await one.receiver.count(1);
+    const delivery = await one.subscriber.delivery(one.endpoint.id, id);
+    assert.deepEqual([delivery.delivery_status, delivery.attempts, delivery.last_attempt_at], ['pending', 1, null]);
+    const { created, next } = timesOf(delivery);
+    assert.ok(Math.abs(next - created) < 1_000, 'the attempt under way was due when the event happened');
+    const retried = timesOf(await afterAttempt(one, id));
+    assert.ok(retried.last > created && retried.last < created + 10_000, 'the company’s clock');
+    assert.equal(retried.next - retried.last, retryDelaysMs[0]);
+  });
+
+  it('is after the present time of a clock that was moved while the attempt was under way', async (t) => {
+    const one = await scene(t, () => undefined);
+    const id = await one.subscriber.happen();
+    await one.receiver.count(1);
+    await one.subscriber.later(7 * dayMs);
+    const { created, last, next } = timesOf(await afterAttempt(one, id));
+    assert.equal(last + retryDelaysMs[0] + 7 * dayMs, next);
+    assert.ok(last - created < 10_000, 'it was made before the clock was moved');
+    await one.subscriber.later(retryDelaysMs[0]);
+    await one.receiver.count(2);
+  });
+
+  it('of a replay is now, by the clock of the company', async (t) => {
+    const one = await scene(t, 200);
+    await one.subscriber.later(7 * dayMs);
+    const id = await one.subscriber.happen();
+    await afterAttempt(one, id);
+    await one.subscriber.later(dayMs);
+    const now = Date.parse((await one.subscriber.call('GET', '/v1/sandbox/clock')).body.now);
+    const path = `/v1/webhook_endpoints/${one.endpoint.id}/events/${id}/replay`;
+    const replay = await one.subscriber.call('POST', path, { body: { force: true } });
+    assert.equal(replay.body.delivery_status, 'pending', replay.text);
+    assert.ok(Math.abs(timesOf(replay.body).next - now) < 5_000, replay.text);
+    await one.receiver.count(2);
+  });
+});
+
 describe('five days of nothing but failures', () => {
   const disable = (): Promise<number> => disableFailingEndpoints(service.db, service.clock);
   const statusOf = async ({ subscriber, endpoint }: Scene): Promise<unknown[]> => {

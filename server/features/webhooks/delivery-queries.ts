@@ -54,12 +54,12 @@ const window = 1_000;
 
 const claim = (due: string): string => `
   WITH first AS (
-    SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.next_attempt_at ${due}
+    SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at, ${due}
   ), candidates AS (
-    SELECT *, row_number() OVER (PARTITION BY company_id, endpoint_id ORDER BY next_attempt_at) AS place FROM first
+    SELECT *, row_number() OVER (PARTITION BY company_id, endpoint_id ORDER BY due_at) AS place FROM first
   ), taken AS (
     SELECT d.company_id, d.endpoint_id, d.event_id, d.inserted_at
-    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY next_attempt_at) c
+    FROM (SELECT * FROM candidates WHERE place <= $3 ORDER BY due_at) c
     CROSS JOIN LATERAL (
       SELECT company_id, endpoint_id, event_id, inserted_at, status, claimed_by FROM webhook_deliveries l
       WHERE l.company_id = c.company_id AND l.endpoint_id = c.endpoint_id AND l.event_id = c.event_id
@@ -74,21 +74,25 @@ const claim = (due: string): string => `
   ) ${describeClaimed}`;
 
 const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL`;
-const inOrder = `ORDER BY d.next_attempt_at LIMIT ${window}`;
+const inOrder = `ORDER BY due_at LIMIT ${window}`;
 
-// No clock of a company is behind the real one: what is due by real time is due by any.
-const claimByRealTime = claim(`FROM webhook_deliveries d
+// Deliveries are due by the clock of their company. No clock is behind the real one: what is due by real time is due by any,
+// and of the others there are few.
+const claimByRealTime = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
   WHERE ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
-const claimByTheirClock = claim(`FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
+const claimByTheirClock = claim(`d.next_attempt_at - o.clock_offset_ms * interval '1 ms' AS due_at
+  FROM companies o JOIN webhook_deliveries d ON d.company_id = o.id
   WHERE o.clock_offset_ms > 0 AND ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[])
     AND d.next_attempt_at <= now() + o.clock_offset_ms * interval '1 ms' ${inOrder}`);
-const claimOfSome = claim(`FROM webhook_deliveries d
+const claimOfSome = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
   WHERE ${unclaimed} AND d.endpoint_id = ANY($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** Which endpoints; what only their own clock makes due is left to a claim of all others. */
-  readonly of: { readonly only: readonly string[] } | { readonly allBut: readonly string[] };
+  /** Which endpoints, and whether of companies whose clock is ahead, or of the others. */
+  readonly of:
+    | { readonly only: readonly string[] }
+    | { readonly allBut: readonly string[]; readonly by: 'real time' | 'their clock' };
   readonly perEndpoint: number;
   readonly count: number;
 }
@@ -110,11 +114,9 @@ function deliveriesOf([row]: readonly ClaimRow[]): Delivery[] {
 
 export async function claimDeliveries(db: Queryable, request: ClaimRequest): Promise<Delivery[]> {
   const { workerId, of, perEndpoint, count } = request;
-  const claimed = async (statement: string, endpointIds: readonly string[]): Promise<Delivery[]> =>
-    deliveriesOf(await db.query<ClaimRow>(statement, [workerId, endpointIds, perEndpoint, count]));
-  if ('only' in of) return claimed(claimOfSome, of.only);
-  const due = await claimed(claimByRealTime, of.allBut);
-  return due.length > 0 ? due : claimed(claimByTheirClock, of.allBut);
+  const [statement, endpointIds] =
+    'only' in of ? [claimOfSome, of.only] : [of.by === 'real time' ? claimByRealTime : claimByTheirClock, of.allBut];
+  return deliveriesOf(await db.query<ClaimRow>(statement, [workerId, endpointIds, perEndpoint, count]));
 }
 
 export interface Attempt {
@@ -134,18 +136,23 @@ export interface Attempt {
   /** By the clock of the company. */
   readonly at: Date;
   readonly next_attempt_at: Date | null;
+  /** The clock that both go by: it may have been moved while the receiver kept the attempt waiting. */
+  readonly clock_offset_ms: number;
 }
 
 // A failure counts only while the delivery is still this worker's: another that took it over may have succeeded. Endpoints
 // are locked in one order, so that two batches about the same ones do not wait for each other.
 const recordStatement = `
   WITH attempt AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
+    SELECT a.*, (c.clock_offset_ms - a.clock_offset_ms) * interval '1 ms' AS moved
+    FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
       inserted_at timestamptz, log_id uuid, event_type text, attempt integer, succeeded boolean, http_status smallint,
       duration_ms integer, error text, request_headers json, response_body text, at timestamptz,
-      next_attempt_at timestamptz)
+      next_attempt_at timestamptz, clock_offset_ms bigint)
+    JOIN companies c ON c.id = a.company_id
   ), done AS (
-    UPDATE webhook_deliveries d SET claimed_by = NULL, last_attempt_at = a.at, next_attempt_at = a.next_attempt_at,
+    UPDATE webhook_deliveries d SET claimed_by = NULL, last_attempt_at = a.at,
+      next_attempt_at = a.next_attempt_at + a.moved,
       status = CASE WHEN a.succeeded THEN 'delivered' WHEN a.next_attempt_at IS NULL THEN 'failed' ELSE 'pending' END
     FROM attempt a
     WHERE d.company_id = a.company_id AND d.endpoint_id = a.endpoint_id AND d.event_id = a.event_id
@@ -242,6 +249,8 @@ export async function findFailing(
   return rows.map((row) => ({ companyId: row.company_id, endpointId: row.id }));
 }
 
+const nowOfCompany = `(SELECT now() + clock_offset_ms * interval '1 ms' FROM companies WHERE id = $1)`;
+
 interface ReplayRow {
   status: 'pending' | 'delivered' | 'failed';
 }
@@ -271,14 +280,14 @@ export async function replayDelivery(
   if (known?.status === 'delivered' && !force) return { replayed: false };
   if (known) {
     await db.query(
-      `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = now()
+      `UPDATE webhook_deliveries SET status = 'pending', next_attempt_at = ${nowOfCompany}
        WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3`,
       [companyId, endpointId, eventId],
     );
   } else {
     await db.query(
       `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
-       VALUES ($1, $2, $3, $4, now())`,
+       VALUES ($1, $2, $3, $4, ${nowOfCompany})`,
       [companyId, endpointId, eventId, event.inserted_at],
     );
   }

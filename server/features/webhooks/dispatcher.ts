@@ -11,6 +11,7 @@ import { createAttempts } from './attempts.ts';
 import {
   type Attempt,
   claimDeliveries,
+  type ClaimRequest,
   type Delivery,
   giveBack,
   keepWatch,
@@ -94,6 +95,8 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const runningLow = new Set<string>();
   /** Endpoints that changed since the last claim began. */
   const changed = new Set<string>();
+  /** When companies whose clock is ahead are asked for, also while others have something due. */
+  let nextAheadMs = 0;
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -184,16 +187,32 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       leftOut = new Set([...endpoints].filter(isLeftOut).map(([id]) => id));
     }
     if (room <= 0) return 0;
-    const of = only ? { only } : { allBut: [...leftOut] };
-    changed.clear();
-    const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count: room });
-    const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
-    for (const id of only ?? []) {
-      if (byEndpoint.has(id)) continue;
+    if (only) return claimOfSome(only, room);
+    const allBut = [...leftOut];
+    const due = await take({ allBut, by: 'real time' }, room);
+    // Companies whose clock is ahead are asked for when the others leave time, and once a second in any case.
+    if (due.length > 0 && performance.now() < nextAheadMs) return due.length;
+    const dueAhead = await take({ allBut, by: 'their clock' }, room);
+    nextAheadMs = performance.now() + idleMs;
+    return due.length + dueAhead.length;
+  }
+
+  async function claimOfSome(only: readonly string[], room: number): Promise<number> {
+    const due = await take({ only }, room);
+    const found = new Set(due.map(({ endpoint_id }) => endpoint_id));
+    for (const id of only) {
+      if (found.has(id)) continue;
       // Its queue has ended, or stands behind that of another one.
       if (due.length === 0) leftOut.delete(id);
       else runningLow.add(id);
     }
+    return due.length;
+  }
+
+  async function take(of: ClaimRequest['of'], count: number): Promise<readonly Delivery[]> {
+    changed.clear();
+    const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count });
+    const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
     state.held += due.length;
     for (const [endpointId, deliveries] of byEndpoint) {
       // It may have been read before the change.
@@ -206,7 +225,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       held.waiting.push(...deliveries);
       sendNext(endpointId);
     }
-    return due.length;
+    return due;
   }
 
   /** Looks at the whole queue when there is news and once a second; in between only after endpoints that ran low. */

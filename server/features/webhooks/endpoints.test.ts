@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { assertInvalid, assertRefused } from '../../../tests/support/orders.ts';
+import { assertInvalid, assertRefused, contextOf } from '../../../tests/support/orders.ts';
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
 import {
@@ -12,7 +13,9 @@ import {
   startWebhookService,
   type Subscriber,
 } from '../../../tests/support/webhooks.ts';
+import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { eventTypes } from '../events/service.ts';
+import { testEndpoint } from './deliveries.ts';
 
 let service: TestService;
 let receiver: Receiver;
@@ -402,6 +405,43 @@ describe('a test of an endpoint', () => {
     const broken = await subscriber.call('POST', at(endpoint.id, '/test'));
     assert.deepEqual([broken.status, broken.body.status, broken.body.http_status], [200, 'failed', null]);
     await bad.stop();
+  });
+
+  it('waits as long as a delivery does', async () => {
+    const endpoint = await subscriber.subscribe(receiver.url);
+    let waitsMs = 0;
+    const post: Outbound['post'] = async ({ timeoutMs }) => {
+      waitsMs = timeoutMs;
+      return { answered: false, error: 'no answer in time' };
+    };
+    const { outbound, clock, webhookSecretKey: secretKey } = service;
+    const dependencies = { outbound: { ...outbound, post }, clock, secretKey, isAllowed: () => true };
+    const tested = await testEndpoint(contextOf(service, subscriber.company), dependencies, endpoint.id, {});
+    assert.deepEqual([tested.status, tested.error, waitsMs], ['failed', 'no answer in time', 30_000]);
+  });
+
+  it('keeps no connection to the database and locks no key while it waits', async () => {
+    const waiting: ServerResponse[] = [];
+    const slow = await startReceiver((_, response) => waiting.push(response));
+    const endpoint = await subscriber.subscribe(slow.url);
+    const count = service.config.SVC_DATABASE_POOL + 5;
+    const keys = Array.from({ length: count }, () => randomUUID());
+    const test = (idempotencyKey?: string): Promise<Reply> =>
+      subscriber.call('POST', at(endpoint.id, '/test'), { ...(idempotencyKey && { idempotencyKey }) });
+    const tests = [...keys.map(test), ...keys.map(() => test())];
+    await slow.count(2 * count);
+    const busy = await service.db.query(
+      `SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+         AND state <> 'idle'`,
+    );
+    assert.deepEqual(busy, []);
+    const locks = await service.db.query(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`);
+    assert.deepEqual(locks, []);
+    assert.equal((await subscriber.call('GET', '/v1/customers')).status, 200, 'others are served meanwhile');
+    for (const response of waiting) response.writeHead(200).end('ok');
+    for (const reply of await Promise.all(tests)) assert.equal(reply.body.status, 'success', reply.text);
+    assert.equal((await test(keys[0])).headers.get('svc-idempotent-replayed'), 'true');
+    await slow.stop();
   });
 
   it('is sent once for an idempotency key', async () => {

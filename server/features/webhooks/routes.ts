@@ -2,6 +2,7 @@ import { listSchema } from '../../http/lists.ts';
 import { choiceParameter } from '../../http/query-parameters.ts';
 import { defineEffect, defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
 import { getDeliveries, getDeliveryLogs, moveVersion, replayEvent, testEndpoint } from './deliveries.ts';
 import {
   changeEndpoint,
@@ -149,7 +150,7 @@ export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
       path: `${path}/:id/test`,
       operationId: 'testWebhookEndpoint',
       summary: 'Send a test event',
-      description: 'Waits up to 10 seconds for the receiver and tells what it answered.',
+      description: `Waits up to ${limits.webhookTimeoutSeconds} seconds for the receiver, as a delivery does, and reports its answer.`,
       body: endpointTest,
       bodyExample: { event_type: 'order.succeeded' },
       success: { status: 200, schema: testResult, shape: 'other' },

@@ -156,9 +156,14 @@ export const delivery = Type.Object(
     type: eventType,
     created_at: timestamp(),
     delivery_status: choice(['pending', 'delivered', 'failed'], { title: 'DeliveryStatus' }),
-    attempts: Type.Integer(),
-    last_attempt_at: nullable(timestamp()),
-    next_attempt_at: nullable(timestamp()),
+    attempts: Type.Integer({ description: 'One that is under way included.' }),
+    last_attempt_at: nullable(timestamp({ description: 'The last attempt that has ended.' })),
+    next_attempt_at: nullable(
+      timestamp({
+        description:
+          'When the next attempt is due, by the clock of the company; while one is under way, when that one was due. Null when there is none to come.',
+      }),
+    ),
     data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }),
   },
   {

@@ -97,6 +97,7 @@ export interface WebhookDelivery {
   type: EventType;
   created_at: string;
   delivery_status: DeliveryStatus;
+  /** One that is under way included. */
   attempts: number;
   last_attempt_at: string | null;
   next_attempt_at: string | null;
