@@ -55,7 +55,7 @@ import { mountFiles } from './http/files.ts';
 import { mountDashboard } from './http/dashboard.ts';
 import { mountGuides } from './http/guides.ts';
 import { mountMailbox } from './http/mailbox.ts';
-import { mountOperations } from './http/operations.ts';
+import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './http/reference.ts';
 import type { Route } from './http/route.ts';
@@ -89,6 +89,7 @@ export interface AppDependencies {
   readonly subscriptions: Subscriptions;
   readonly webhooks: WebhookDependencies;
   readonly references: References;
+  readonly readiness: readonly ReadinessCheck[];
   /** Filled in once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
 }
@@ -171,7 +172,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), recorder?.stop()]);
   });
-  mountOperations(app, db, vault, metrics);
+  mountOperations(app, dependencies.readiness, vault, metrics);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });

@@ -174,6 +174,12 @@ export const settings = {
     'Port for `/healthz`, `/readyz` and `/metrics` of a process with the role `worker` and without `api`; `0` for none.',
   ),
   SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
+  SVC_DATABASE_TIMEOUT_MS: integer(
+    15_000,
+    500,
+    600_000,
+    'How long one statement may take. A connection that does not answer for a fifth longer is given up and made anew.',
+  ),
   SVC_TRUST_PROXY: addressRanges(
     'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
   ),

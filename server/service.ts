@@ -15,7 +15,7 @@ import { openSubscriptions, subscriptionBilling } from './features/subscriptions
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
-import { healthServer } from './http/operations.ts';
+import { healthServer, migrationCheck, poolCheck } from './http/operations.ts';
 import { startWorker } from './jobs/worker.ts';
 import { systemClock } from './platform/clock.ts';
 import {
@@ -70,6 +70,22 @@ function cleanUpStack(): { push(step: () => Promise<unknown>): void; run(): Prom
   };
 }
 
+/** While the service stops: a database that does not answer must not hold up the end of what waits for it. */
+function giveUpDeadDatabases(pools: readonly OpenPool[]): { stop(): void } {
+  const timer = setInterval(() => {
+    for (const { pool } of pools) pool.ping(stoppingPingMs).catch(() => pool.abort());
+  }, stoppingPingMs / 2);
+  return { stop: () => clearInterval(timer) };
+}
+
+const stoppingPingMs = 1_000;
+const vaultPool = 'svc vault';
+
+interface OpenPool {
+  readonly name: string;
+  readonly pool: DatabasePool;
+}
+
 export async function startService(config: Config, log: Logger, onFatal: (error: Error) => void): Promise<Service> {
   const cleanUp = cleanUpStack();
   try {
@@ -89,6 +105,7 @@ async function start(
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
     throw new StartError(`The folder of SVC_DATA_DIR cannot be used: ${error.message}.`);
   });
+  const pools: OpenPool[] = [];
   const openPool = (
     connectionString: string,
     applicationName: string,
@@ -100,17 +117,22 @@ async function start(
       poolSize: config.SVC_DATABASE_POOL,
       applicationName,
       onError,
+      statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
       ...more,
     });
+    pools.push({ name: applicationName, pool });
     cleanUp.push(() => pool.close());
     return pool;
   };
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
-  const stop = (): Promise<void> => cleanUp.run();
+  const stop = (): Promise<void> => {
+    const watch = giveUpDeadDatabases(pools);
+    return cleanUp.run().finally(() => watch.stop());
+  };
   // A process that is the vault and nothing else has no business with the rest of the database.
   if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
     const vaultUrl = config.SVC_VAULT_DATABASE_URL.reveal();
-    await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp).catch(
+    await openVault(config, () => openPool(vaultUrl, vaultPool), cleanUp).catch(
       explainDatabase('SVC_VAULT_DATABASE_URL'),
     );
     return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), listensOn: undefined, demo: undefined, stop };
@@ -122,7 +144,7 @@ async function start(
   const { apiUrl, vaultUrl } = config.DATABASE_URL
     ? { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl }
     : await openRoles(ownerUrl, masterSecret);
-  const vault = await openVault(config, () => openPool(vaultUrl, 'svc vault'), cleanUp);
+  const vault = await openVault(config, () => openPool(vaultUrl, vaultPool), cleanUp);
   if (isVaultAlone)
     return { baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT), listensOn: undefined, demo: undefined, stop };
   const db = openPool(apiUrl, 'svc');
@@ -151,6 +173,9 @@ async function start(
   const cardFields: { demo?: DemoCheckout } = {};
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) cleanUp.push(() => mailer.close());
+  // What serves ends together: one after the other would take longer than a stop may.
+  const serving: (() => Promise<unknown>)[] = [];
+  cleanUp.push(() => Promise.all(serving.map((end) => end())));
   if (config.SVC_ROLES.includes('worker')) {
     const disk = createDiskStore({
       root: join(config.dataDir, 'files'),
@@ -172,8 +197,12 @@ async function start(
       webhookSecretKey,
       log,
     });
-    cleanUp.push(() => worker.stop());
+    serving.push(() => worker.stop());
   }
+  const readiness = [
+    migrationCheck(db),
+    ...pools.map(({ name, pool }) => poolCheck(`the connections "${name}"`, pool)),
+  ];
   if (config.SVC_ROLES.includes('api')) {
     const app = await buildApp({
       config,
@@ -189,13 +218,14 @@ async function start(
       subscriptions,
       webhooks: { outbound, isAllowed, clock: systemClock, secretKey: webhookSecretKey },
       references: usualReferences,
+      readiness,
       cardFields,
     });
-    cleanUp.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
+    serving.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   } else if (config.SVC_HEALTH_PORT > 0) {
-    const app = healthServer(db, vault, () => openStatistics(db));
-    cleanUp.push(() => app.close());
+    const app = healthServer(db, readiness, vault, () => openStatistics(db));
+    serving.push(() => app.close());
     await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }
   await maintainPartitions(db);

@@ -5,20 +5,59 @@ import { createMetrics, type Metrics, type OpenTransactions } from '../platform/
 import { isMigrated } from '../platform/migrations.ts';
 import type { Vault } from '../vault/vault.ts';
 
+/** Part of being ready: fails, with what is wrong, when requests would fail. */
+export interface ReadinessCheck {
+  readonly name: string;
+  check(): Promise<void>;
+}
+
+/** Less than any balancer waits. */
+const readinessMs = 2_000;
+
+/** Asks each pool, since each has connections of its own that may be dead. */
+export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => ({
+  name,
+  check: () => pool.ping(readinessMs),
+});
+
+export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
+  name: 'the schema of the database',
+  async check() {
+    // First, so that questions do not pile up in a pool that gets no answer.
+    await db.ping(readinessMs);
+    const applied = await db.query<{ name: string }>('SELECT name FROM schema_migrations');
+    if (!(await isMigrated(applied))) throw new Error('the database is not migrated yet');
+  },
+});
+
+async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> {
+  const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check())));
+  return outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [checks[index]?.name ?? ''] : []));
+}
+
+async function withinTime(work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('no answer in time')), readinessMs + 500);
+  await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
+}
+
 /** What an operator asks: alive, ready, how is it doing. */
 export function mountOperations(
   app: FastifyInstance,
-  db: DatabasePool,
+  checks: readonly ReadinessCheck[],
   vault: Pick<Vault, 'isReady'>,
   metrics: Metrics,
 ): void {
   app.get('/healthz', (_request, reply) => sendJson(reply, { status: 'ok' }));
 
   app.get('/readyz', async (_request, reply) => {
-    const applied = await db.query<{ name: string }>('SELECT name FROM schema_migrations');
-    if (!(await isMigrated(applied))) throw new ApiError('service_unavailable', 'The database is not migrated yet.');
+    const [problems, isVaultReady] = await Promise.all([problemsOf(checks), vault.isReady()]);
+    if (problems.length > 0) {
+      const message = `Not ready: ${problems.join(', ')}.`;
+      throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
+    }
     // A vault that is away stops charges only, and is away for every process: reads go on, so this process stays ready.
-    return sendJson(reply, { status: 'ready', vault: (await vault.isReady()) ? 'ready' : 'unreachable' });
+    return sendJson(reply, { status: 'ready', vault: isVaultReady ? 'ready' : 'unreachable' });
   });
 
   app.get('/metrics', async (_request, reply) =>
@@ -29,12 +68,15 @@ export function mountOperations(
 /** The same three for a process that does not serve the API. */
 export function healthServer(
   db: DatabasePool,
+  checks: readonly ReadinessCheck[],
   vault: Pick<Vault, 'isReady'>,
   openTransactions: () => Promise<OpenTransactions>,
 ): FastifyInstance {
   const app = Fastify({ logger: false });
-  app.setErrorHandler((_error, _request, reply) => sendJson(reply.code(503), { status: 'not ready' }));
-  mountOperations(app, db, vault, createMetrics(db, vault, openTransactions));
+  app.setErrorHandler((error: Error, _request, reply) =>
+    sendJson(reply.code(503), { status: 'not ready', message: error.message }),
+  );
+  mountOperations(app, checks, vault, createMetrics(db, vault, openTransactions));
   return app;
 }
 

@@ -5,7 +5,7 @@ import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ApiError, errorBody } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { isUnavailable } from '../platform/database.ts';
+import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
@@ -196,6 +196,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
 function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error instanceof ApiError) return error;
   if (error.message === 'aborted') return new ApiError('invalid_request', 'The request was cut off.');
+  if (error instanceof DatabaseClosedError) return unavailable('The service is shutting down. Retry shortly.');
   if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {

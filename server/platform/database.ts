@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
+import {
+  type Connection,
+  connectionOptionsOf,
+  type Timeouts,
+  timeoutsFor,
+  WatchedClient,
+} from './database-connections.ts';
+import { keepListening } from './listen.ts';
 
 export interface Queryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -20,8 +28,16 @@ export interface DatabasePool extends Database {
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<void>;
   stats(): { total: number; idle: number; waiting: number };
+  /** Fails when the database does not answer within the time, or answers and takes nothing down. */
+  ping(deadlineMs: number): Promise<void>;
+  /** Waits for what runs. */
   close(): Promise<void>;
+  /** Cuts every connection: what runs fails at once, and so does what comes after. */
+  abort(): void;
 }
+
+/** The pool was closed; the process ends. */
+export class DatabaseClosedError extends Error {}
 
 const int8Type = 20;
 pg.types.setTypeParser(int8Type, (text) => {
@@ -43,28 +59,36 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** The part of a connection that is used here; two calls without waiting in between travel together. */
-interface Connection {
-  query(statement: { text: string; values?: unknown[]; name?: string }): Promise<{ rows: object[]; command: string }>;
+/** Hears of every statement whether the database answered it. */
+interface Listener {
+  answered(): void;
+  failed(error: unknown): void;
 }
 
 async function run<Row extends object>(
   connection: Connection,
+  listener: Listener,
   text: string,
   values?: readonly unknown[],
 ): Promise<Row[]> {
   const name = statementName(text);
-  const result = await connection.query({ text, ...(name && { name }), ...(values && { values: [...values] }) });
-  return result.rows as Row[];
+  try {
+    const result = await connection.query({ text, ...(name && { name }), ...(values && { values: [...values] }) });
+    listener.answered();
+    return result.rows as Row[];
+  } catch (error) {
+    listener.failed(error);
+    throw error;
+  }
 }
 
-function transactionOn(connection: Connection): Database {
+function transactionOn(connection: Connection, listener: Listener): Database {
   let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
   // An error of BEGIN surfaces with the first statement; without this it would also be "unhandled".
   begin.catch(() => undefined);
   const transaction: Database = {
     async query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
-      const rows = run<Row>(connection, text, values);
+      const rows = run<Row>(connection, listener, text, values);
       const [result] = await Promise.all([rows, begin]);
       begin = undefined;
       return result;
@@ -79,6 +103,8 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   readonly applicationName: string;
   readonly onError: (error: Error) => void;
+  /** How long one statement may take; every other bound follows from it. */
+  readonly statementTimeoutMs?: number;
   /** Settings of PostgreSQL for each connection. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -97,40 +123,46 @@ export const byKeySettings = {
 /** For the head of a queue as well: a bitmap would be made of all of it to read the first few. */
 export const queueSettings = { ...byKeySettings, enable_bitmapscan: 'off' } as const;
 
+const usualStatementTimeoutMs = 15_000;
+
 export function openDatabase(options: DatabaseOptions): DatabasePool {
-  const connectionOptions = {
-    connectionString: options.connectionString,
-    application_name: options.applicationName,
-    keepAlive: true,
-    pipeline: true,
+  const timeouts = timeoutsFor(options.statementTimeoutMs ?? usualStatementTimeoutMs);
+  const connection = {
+    ...connectionOptionsOf(options.connectionString, options.applicationName, timeouts),
     ...(options.settings && { options: startOptions(options.settings) }),
   };
-  const pool = new pg.Pool({
-    ...connectionOptions,
-    max: options.poolSize,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 60_000,
-    statement_timeout: 15_000,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 20_000,
-  });
-  // For the whole life of each connection: one that is lost in an unwatched moment would end the process.
-  pool.on('connect', (client) => client.on('error', options.onError));
-  pool.on('error', () => undefined);
-  const listeners = new Set<{ close(): Promise<void> }>();
+  const clients = openPool(connection, options, timeouts);
+  const { pool } = clients;
+  const health = watchPool(clients, options, timeouts);
+  const listeners = new Set<{ close(): void }>();
+  let ended: Promise<void> | undefined;
+  const refuseWhenClosed = (): void => {
+    if (ended) throw new DatabaseClosedError('The database connections of this process are closed.');
+  };
+  const end = (): Promise<void> => {
+    health.stop();
+    for (const listener of listeners) listener.close();
+    ended ??= pool.end();
+    return ended;
+  };
 
   return {
-    query: (text, values) => run(pool as Connection, text, values),
+    async query(text, values) {
+      refuseWhenClosed();
+      return run(pool as Connection, health, text, values);
+    },
 
     async transaction(work) {
+      refuseWhenClosed();
       const client = await pool.connect();
       let broken: Error | undefined;
       try {
-        const result = await work(transactionOn(client));
+        const result = await work(transactionOn(client, health));
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`);
         return result;
       } catch (error) {
+        health.failed(error);
         await client.query('ROLLBACK').catch((rollbackError: Error) => {
           broken = rollbackError;
         });
@@ -141,23 +173,140 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
     },
 
     async listen(channel, onMessage, onGap) {
-      const listener = await keepListening({
-        ...connectionOptions,
-        channel,
-        onMessage,
-        onGap,
-        onError: options.onError,
-      });
+      refuseWhenClosed();
+      const { onError } = options;
+      const { heartbeatMs } = timeouts;
+      const listener = await keepListening({ connection, heartbeatMs, channel, onMessage, onGap, onError });
       listeners.add(listener);
+      if (ended) listener.close();
     },
 
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    ping: health.ping,
 
     async close() {
-      await Promise.all([...listeners].map((listener) => listener.close()));
-      await pool.end();
+      await end();
+      // Their farewell is on its way; a dead network would keep them for a quarter of an hour.
+      for (const client of clients.all) client.socket.destroySoon();
+    },
+
+    abort() {
+      void end();
+      for (const client of clients.all) client.cut();
     },
   };
+}
+
+interface Clients {
+  readonly pool: pg.Pool;
+  readonly all: ReadonlySet<WatchedClient>;
+  readonly idle: ReadonlySet<WatchedClient>;
+}
+
+function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeouts: Timeouts): Clients {
+  const all = new Set<WatchedClient>();
+  const idle = new Set<WatchedClient>();
+  const remember = (client: WatchedClient): void => {
+    all.add(client);
+    client.socket.once('close', () => {
+      all.delete(client);
+      idle.delete(client);
+    });
+  };
+  const config = {
+    ...connection,
+    onOpen: remember,
+    Client: WatchedClient as unknown as new () => WatchedClient,
+    max: options.poolSize,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: timeouts.statementMs,
+    lock_timeout: timeouts.lockMs,
+    idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
+  };
+  const pool = new pg.Pool(config);
+  // For the whole life of each connection: one that is lost in an unwatched moment would end the process.
+  pool.on('connect', (client) => client.on('error', options.onError));
+  pool.on('acquire', (client) => idle.delete(client as unknown as WatchedClient));
+  pool.on('release', (error: Error | undefined, client) => {
+    if (!error) idle.add(client as unknown as WatchedClient);
+  });
+  pool.on('error', () => undefined);
+  return { pool, all, idle };
+}
+
+interface Health extends Listener {
+  ping(deadlineMs: number): Promise<void>;
+  stop(): void;
+}
+
+/** How long a database that could not write counts as one that cannot. */
+const refusalMs = 5_000;
+
+/** Knows whether the database answers, and gives up idle connections once it does not. */
+function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbeatMs }: Timeouts): Health {
+  // An answer as young as this says that the database is there.
+  const freshMs = heartbeatMs / 3;
+  let answeredMs = -Infinity;
+  let refusal: { readonly atMs: number; readonly error: Error } | undefined;
+  const cutIdle = (): void => {
+    for (const client of idle) client.cut();
+  };
+
+  const answered = (): void => {
+    answeredMs = performance.now();
+  };
+
+  function failed(error: unknown): void {
+    // One dead connection means that those opened before it are dead too.
+    if (error instanceof Error && error.message === readTimeout) cutIdle();
+    if (!(error instanceof pg.DatabaseError)) return;
+    if (unwritableStates.test(error.code ?? '')) refusal = { atMs: performance.now(), error };
+    if (!isAway(error)) answered();
+  }
+
+  async function ask(deadlineMs: number): Promise<void> {
+    const statement = {
+      text: `SELECT current_setting('transaction_read_only') AS read_only`,
+      query_timeout: deadlineMs,
+    };
+    const { rows } = await (pool as Connection).query(statement);
+    answered();
+    const [row] = rows as { read_only: string }[];
+    if (row?.read_only !== 'off') throw new Error('the database is read-only');
+  }
+
+  async function ping(deadlineMs: number): Promise<void> {
+    const startedMs = performance.now();
+    if (refusal && startedMs - refusal.atMs < refusalMs) throw refusal.error;
+    if (startedMs - answeredMs < freshMs) return;
+    const late = new Error(`the database did not answer within ${deadlineMs} ms`);
+    const expiry = Promise.withResolvers<never>();
+    const timer = setTimeout(() => expiry.reject(late), deadlineMs);
+    try {
+      await Promise.race([ask(deadlineMs), expiry.promise]);
+    } catch (error) {
+      // A pool that is busy has no connection to ask with, and hears from the database all the time.
+      if (error !== late || answeredMs < startedMs) throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  let asking = false;
+  const heartbeat = setInterval(() => {
+    if (asking || idle.size === 0 || performance.now() - answeredMs < heartbeatMs) return;
+    asking = true;
+    ping(heartbeatMs)
+      .catch((error: Error) => {
+        options.onError(new Error(`${options.applicationName}: ${error.message}`, { cause: error }));
+        cutIdle();
+      })
+      .finally(() => {
+        asking = false;
+      });
+  }, heartbeatMs).unref();
+
+  return { answered, failed, ping, stop: () => clearInterval(heartbeat) };
 }
 
 function startOptions(settings: Readonly<Record<string, string>>): string {
@@ -166,68 +315,35 @@ function startOptions(settings: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-interface ListenOptions extends pg.ClientConfig {
-  readonly channel: string;
-  readonly onMessage: (payload: string) => void;
-  readonly onGap: () => void;
-  readonly onError: (error: Error) => void;
-}
-
-const reconnectDelayMs = 500;
-
-async function keepListening(options: ListenOptions): Promise<{ close(): Promise<void> }> {
-  let closed = false;
-  let client: pg.Client | undefined;
-  let timer: NodeJS.Timeout | undefined;
-
-  async function connect(): Promise<void> {
-    const next = new pg.Client(options);
-    next.on('error', options.onError);
-    next.on('notification', (message) => options.onMessage(message.payload ?? ''));
-    next.on('end', retryLater);
-    await next.connect();
-    await next.query(`LISTEN ${pg.escapeIdentifier(options.channel)}`);
-    client = next;
-  }
-
-  function retryLater(): void {
-    if (closed) return;
-    client = undefined;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      connect().then(options.onGap, retryLater);
-    }, reconnectDelayMs);
-    timer.unref();
-  }
-
-  await connect();
-  return {
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      await client?.end();
-    },
-  };
-}
-
 /** The name of the unique or check constraint an error came from, if it came from one. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined;
 }
 
-/** Lost connections, exhausted resources, shutdown, failover, deadlocks, time-outs, a database that is not there. */
-const unavailableStates = /^(08|53|57|58|25006|25P03|40001|40P01|55P03|3D000)/;
-const connectionErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND']);
+/** The database serves no request at the moment: lost connections, exhausted resources, shutdown, failover, time-outs. */
+const awayStates = /^(08|53|57|58|25006|25P03|3D000)/;
+/** Two statements were in each other's way. */
+const collisionStates = /^(40001|40P01|55P03)/;
+const unwritableStates = /^(25006|53100)/;
+const connectionErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+/** Of these any failure means that there is no way to the database. */
+const connectingCalls = ['connect', 'getaddrinfo'];
+const readTimeout = 'Query read timeout';
+const connectionLost =
+  /^(Query read timeout|Connection terminated|Client has encountered a connection error|timeout exceeded when trying|timeout expired)/;
 
-/** Whether the database was unreachable, restarting or overloaded: the request may simply be sent again. */
-export function isUnavailable(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? '');
+/** Whether the database serves no request at the moment: asking again at once would only take longer. */
+export function isAway(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    connectionErrorCodes.has(code) ||
-    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/.test(
-      error.message,
-    )
-  );
+  const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
+  return connectionErrorCodes.has(code) || connectingCalls.includes(syscall) || connectionLost.test(error.message);
+}
+
+/**
+ * Whether the database was unreachable, restarting or overloaded: the request may simply be sent again. Whether a
+ * statement took effect is not known then, unless PostgreSQL itself refused it.
+ */
+export function isUnavailable(error: unknown): boolean {
+  return isAway(error) || (error instanceof pg.DatabaseError && collisionStates.test(error.code ?? ''));
 }

@@ -1,8 +1,11 @@
+import { isAway } from './database.ts';
+
 /**
  * Work that costs as much for sixty-four as for one: what arrives while a batch runs goes together into the next. A free
  * lane starts with what this turn of the event loop brought, so nobody waits for company, and there is no timer.
  *
- * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that.
+ * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that. Where the
+ * database is away all of them get that error at once: one by one they would wait for its time-out again and again.
  */
 export interface LaneOptions {
   readonly batchMax: number;
@@ -24,14 +27,29 @@ export function createLane<Item, Result>(
   let running = 0;
   let starting = false;
 
-  async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  /** Gives the error with which the whole batch failed. */
+  async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
     try {
       const results = await work(batch.map(({ item }) => item));
       if (results.length !== batch.length) throw new Error('a lane gave another number of results than it got items');
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+      return undefined;
     } catch (error) {
-      if (batch.length === 1) batch[0]?.reject(error);
-      else for (const waiting of batch) await runBatch([waiting]);
+      return { error };
+    }
+  }
+
+  async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    const failure = await attempt(batch);
+    if (!failure) return;
+    if (batch.length === 1 || isAway(failure.error)) {
+      for (const { reject } of batch) reject(failure.error);
+      return;
+    }
+    for (const [index, waiting] of batch.entries()) {
+      const own = await attempt([waiting]);
+      if (own && isAway(own.error)) return void batch.slice(index).forEach(({ reject }) => reject(own.error));
+      if (own) waiting.reject(own.error);
     }
   }
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { type Database, isUnavailable } from '../platform/database.ts';
+import { type Database, type DatabasePool, isUnavailable } from '../platform/database.ts';
 import { createLane } from '../platform/lane.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore, Mode } from './key-store.ts';
@@ -77,8 +77,11 @@ const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
 
+/** How long its database may take to answer before the vault counts as not ready. */
+const readyMs = 1_000;
+
 /** The vault in this process, on its own database role. */
-export function localVault(db: Database, keys: KeyStore, clock: Clock = systemClock): Vault {
+export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
   const processors = connectedProcessors(db, keys, clock);
   const findCard = createLane((wanted: readonly CardReference[]) => findCards(db, wanted));
 
@@ -141,7 +144,7 @@ export function localVault(db: Database, keys: KeyStore, clock: Clock = systemCl
       return (await findConnection(db, companyId))?.url ?? null;
     },
     async isReady() {
-      return db.query('SELECT 1').then(
+      return db.ping(readyMs).then(
         () => true,
         () => false,
       );

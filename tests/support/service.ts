@@ -15,6 +15,7 @@ import {
   subscriptionBilling,
   type Subscriptions,
 } from '../../server/features/subscriptions/service.ts';
+import { migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
@@ -107,6 +108,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       poolSize: config.SVC_DATABASE_POOL,
       applicationName: 'svc tests',
       onError: () => undefined,
+      statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
     });
   // The service has the rights of its role; a test has those of the owner.
   const apiDb = openPool(database.apiUrl);
@@ -123,6 +125,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     poolSize: laneConnections,
     applicationName: 'svc tests',
     onError: () => undefined,
+    statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
     settings: byKeySettings,
   });
   const vaultDb = openPool(database.vaultUrl);
@@ -150,6 +153,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
+    readiness: [migrationCheck(apiDb), poolCheck('the pool', apiDb), poolCheck('the pool of the lanes', lanesDb)],
     references: { ...usualReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -1,0 +1,60 @@
+import pg from 'pg';
+import { type Connection, type ConnectionOptions, WatchedClient } from './database-connections.ts';
+
+/** A connection that listens, and is made anew whenever it is lost or no longer answers. */
+
+export interface ListenOptions {
+  readonly connection: ConnectionOptions;
+  readonly heartbeatMs: number;
+  readonly channel: string;
+  readonly onMessage: (payload: string) => void;
+  readonly onGap: () => void;
+  readonly onError: (error: Error) => void;
+}
+
+const reconnectDelayMs = 500;
+
+export async function keepListening(options: ListenOptions): Promise<{ close(): void }> {
+  const { connection, heartbeatMs, channel, onMessage, onGap, onError } = options;
+  let closed = false;
+  let client: WatchedClient | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function connect(): Promise<void> {
+    const next = new WatchedClient(connection);
+    client = next;
+    next.on('error', onError);
+    next.on('notification', (message) => onMessage(message.payload ?? ''));
+    next.on('end', retryLater);
+    await next.connect();
+    await next.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+  }
+
+  function retryLater(): void {
+    if (closed) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      connect().then(onGap, retryLater);
+    }, reconnectDelayMs).unref();
+  }
+
+  // A listener sends nothing by itself, so a dead network would never show. Without an answer the connection is cut.
+  const heartbeat = setInterval(() => {
+    const watched = client;
+    const question = (watched as Connection | undefined)?.query({ text: 'SELECT 1', query_timeout: heartbeatMs });
+    question?.catch(() => watched?.cut());
+  }, heartbeatMs).unref();
+
+  function close(): void {
+    closed = true;
+    clearTimeout(timer);
+    clearInterval(heartbeat);
+    client?.cut();
+  }
+
+  await connect().catch((error: unknown) => {
+    close();
+    throw error;
+  });
+  return { close };
+}
