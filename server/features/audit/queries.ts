@@ -19,6 +19,7 @@ export interface AuditRow {
 
 const columns = 'id, actor_kind, actor_id, actor_name, action, object_id, fields, address, request_id';
 
+/** An entry that is there already, because the answer to an earlier attempt was lost, stays as it is. */
 export async function insertEntries(
   db: Queryable,
   entries: readonly (AuditRow & { readonly company_id: string })[],
@@ -28,7 +29,8 @@ export async function insertEntries(
      SELECT company_id, id, actor_kind, actor_id, actor_name, action, object_id,
        ARRAY (SELECT json_array_elements_text(fields)), address, request_id
      FROM json_to_recordset($1::json) AS e (company_id uuid, id uuid, actor_kind text, actor_id uuid, actor_name text,
-       action text, object_id text, fields json, address text, request_id text)`,
+       action text, object_id text, fields json, address text, request_id text)
+     ON CONFLICT DO NOTHING`,
     [JSON.stringify(entries)],
   );
 }

@@ -2,6 +2,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
+import { insist } from '../../platform/insist.ts';
 import { createLane } from '../../platform/lane.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
@@ -51,17 +52,18 @@ export interface AuditLog {
 }
 
 export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
-  const lane = createLane<NewAuditEntry, void>(
-    async (entries) => {
-      await recordEntries(db, entries);
-      return entries.map(() => undefined);
+  const lane = createLane<ReturnType<typeof toRow>, void>(
+    async (rows) => {
+      await insertEntries(db, rows);
+      return rows.map(() => undefined);
     },
     { batchMax: 256, width: 1 },
   );
   const underWay = new Set<Promise<void>>();
   return {
     write(entry) {
-      const written = lane(entry)
+      const row = toRow(entry);
+      const written = insist(() => lane(row))
         .catch((error: unknown) => log.error({ err: error, entry }, 'audit entry lost'))
         .finally(() => underWay.delete(written));
       underWay.add(written);

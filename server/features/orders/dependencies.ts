@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Database, type DatabasePool, isUnavailable } from '../../platform/database.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
+import { insist } from '../../platform/insist.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Opened, OpenTransaction } from '../transactions/service.ts';
 import type { Vault } from '../../vault/vault.ts';
@@ -87,17 +87,4 @@ export function notSentError(what: string): ApiError {
   );
 }
 
-const retryDelaysMs = [100, 400, 1_500, 3_000];
-
-/** For what must be written down because money has moved: a database that restarts is waited for. */
-export async function insist<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (const delayMs of retryDelaysMs) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      await sleep(delayMs);
-    }
-  }
-  return work();
-}
+export { insist };

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isUnavailable } from './database.ts';
+
+const retryDelaysMs = [100, 400, 1_500, 3_000];
+
+/**
+ * For what must be written down: a database that restarts is waited for. The work may have taken effect although its
+ * answer was lost, so repeating it must do no harm.
+ */
+export async function insist<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (const delayMs of retryDelaysMs) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      await sleep(delayMs);
+    }
+  }
+  return work();
+}
