@@ -47,7 +47,7 @@ export interface ChaosReport {
   readonly folder: string;
 }
 
-const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 500 };
+export const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 500 };
 const drainMaxMs = 60_000;
 
 /** This share of operations in every way it knows, and of lookups; as many are declined, and of refunds come back. */
@@ -235,7 +235,11 @@ function victims({ services, postgres, acquirer }: Stage, random: Random, { free
 }
 
 /** Until nothing is open. A read of an order asks about what is open on it. */
-async function drain(db: DatabasePool, { urls, shops }: Stage, untilMs: number): Promise<void> {
+export async function drain(
+  db: DatabasePool,
+  { urls, shops }: Pick<Stage, 'urls' | 'shops'>,
+  untilMs: number,
+): Promise<void> {
   // What was lied about could still arrive.
   await sleep(timing.requestLifeMs);
   for (;;) {
@@ -261,7 +265,7 @@ function summary({ operations }: DoubtWatch): { doubtfulOrders: number; longestD
 }
 
 /** Below those that the system gives to outgoing connections, so that nobody takes one while its owner is dead. */
-async function freePorts(random: Random, count: number): Promise<number[]> {
+export async function freePorts(random: Random, count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = random.between(20_000, 31_999);

@@ -43,8 +43,8 @@ async function stopVault(): Promise<void> {
 
 /** A vault that has lost its database. */
 async function startVaultWithoutDatabase(): Promise<void> {
-  const db = { query: () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })) };
-  await startVault({ ...base.vaultDb, ...db });
+  const refuse = (): Promise<never> => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+  await startVault({ ...base.vaultDb, query: refuse, ping: refuse });
 }
 
 const outages = {
