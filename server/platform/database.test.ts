@@ -61,7 +61,7 @@ describe('a network that carries nothing any more', () => {
     await warm(1);
     proxy.freeze();
     const lost = await timed(db.query('SELECT 1'));
-    assert.ok(lost.outcome instanceof Error && isUnavailable(lost.outcome), String(lost.outcome));
+    assert.ok(isUnavailable(lost.outcome));
     assert.ok(lost.ms < givenUpMs, `${lost.ms} ms`);
     assert.deepEqual(await db.query('SELECT 1 AS one'), [{ one: 1 }]);
   });
@@ -74,7 +74,7 @@ describe('a network that carries nothing any more', () => {
         proxy.loseAnswers();
       }),
     );
-    assert.ok(isUnavailable(lost.outcome), String(lost.outcome));
+    assert.ok(isUnavailable(lost.outcome));
     assert.ok(lost.ms < givenUpMs, `${lost.ms} ms`);
   });
 

@@ -48,7 +48,10 @@ export function createLane<Item, Result>(
     }
     for (const [index, waiting] of batch.entries()) {
       const own = await attempt([waiting]);
-      if (own && isAway(own.error)) return void batch.slice(index).forEach(({ reject }) => reject(own.error));
+      if (own && isAway(own.error)) {
+        for (const { reject } of batch.slice(index)) reject(own.error);
+        return;
+      }
       if (own) waiting.reject(own.error);
     }
   }
