@@ -18,7 +18,17 @@ export const name = (options: Options = {}) =>
 export const plainText = (maxLength: number, options: Options = {}) =>
   Type.String({ minLength: 1, maxLength, pattern: visiblePattern, format: 'plain-text', ...options });
 
+/** Of an answer: the field reads null when it is not set. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
+
+/**
+ * Of a request: the field only describes, and null says that it is not set or, in a PATCH, clears it. Every other field refuses
+ * null, since one that was left empty by mistake must not decide what is charged. tests/nulls.test.ts lists them all.
+ */
+export const clearable = <Schema extends TSchema>(schema: Schema) => {
+  const { title, description } = schema as { title?: string; description?: string };
+  return Type.Union([schema, Type.Null()], title === undefined && description !== undefined ? { description } : {});
+};
 
 export const uuid = (options: Options = {}) => Type.String({ format: 'uuid', ...options });
 
@@ -60,13 +70,15 @@ const anyObject = (description: string) =>
 
 export const metadata = anyObject(metadataText);
 
-export const metadataInput = Type.Refine(
-  anyObject(metadataText),
-  (value) => metadataProblem(value as object) === undefined,
-  (value) => metadataProblem(value as object) ?? '',
+export const metadataInput = clearable(
+  Type.Refine(
+    anyObject(metadataText),
+    (value) => metadataProblem(value as object) === undefined,
+    (value) => metadataProblem(value as object) ?? '',
+  ),
 );
 
-export const metadataPatch = nullable(
+export const metadataPatch = clearable(
   anyObject(`${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
 );
 

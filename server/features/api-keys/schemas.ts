@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { permissions } from '../../http/permissions.ts';
-import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -14,7 +14,7 @@ export const apiKeyCreate = Type.Object(
     kind: choice(['secret', 'publishable']),
     permissions: Type.Optional(permissionList),
     allowed_addresses: Type.Optional(addresses),
-    expires_at: Type.Optional(nullable(timestamp())),
+    expires_at: Type.Optional(timestamp()),
   },
   closed,
 );
@@ -25,7 +25,7 @@ export const apiKeyUpdate = Type.Object(
     name: Type.Optional(name()),
     permissions: Type.Optional(permissionList),
     allowed_addresses: Type.Optional(addresses),
-    expires_at: Type.Optional(nullable(timestamp())),
+    expires_at: Type.Optional(clearable(timestamp())),
   },
   closed,
 );

@@ -26,13 +26,17 @@ async function redeemed(more: Record<string, unknown> = {}): Promise<SomeCoupon>
   return coupon;
 }
 
-async function assertChanged(id: string, change: Record<string, unknown>): Promise<void> {
+async function assertChanged(
+  id: string,
+  change: Record<string, unknown>,
+  withIt: Record<string, unknown> = {},
+): Promise<void> {
   const before = await readCoupon(service, id);
   const reply = await patch(id, change);
   assert.equal(reply.status, 200, reply.text);
   const { updated_at } = reply.body;
   assert.ok(updated_at >= before.updated_at);
-  assert.deepEqual(reply.body, { ...before, ...change, updated_at });
+  assert.deepEqual(reply.body, { ...before, ...change, ...withIt, updated_at });
   assert.deepEqual(await readCoupon(service, id), reply.body);
 }
 
@@ -50,24 +54,24 @@ describe('PATCH /v1/coupons/{id} before any redemption', () => {
       { duration: 'forever', duration_in_cycles: null },
       { minimum_amount: 100 },
       { max_redemptions: 5 },
-      { max_redemptions: null },
       { max_redemptions_per_customer: 2 },
       { max_redemptions_per_code: 3 },
       { first_time_customer_only: true },
       { starts_at: inDays(1) },
       { starts_at: inDays(2) },
       { expires_at: inDays(9) },
-      { expires_at: null },
       { active: false },
       { product_scope: 'specific', product_ids: [productId] },
       { product_scope: 'none', product_ids: [] },
       { plan_scope: 'specific', plan_ids: [plan.id] },
       { code_prefix: 'NEW-' },
-      { percentage: null, max_discount_amount: null, amount: 300, currency: 'eur' },
-      { amount: null, currency: null, percentage: 5 },
+      { max_discount_amount: null },
     ]) {
       await assertChanged(id, change);
     }
+    const { id: fixed } = await someCoupon(service, { amount: 300, currency: 'eur' });
+    await assertChanged(fixed, { amount: 400, currency: 'usd' });
+    await assertChanged(fixed, { amount: null, percentage: 5 }, { currency: null });
   });
 
   it('holds the whole against the rules of a new one', async () => {
@@ -138,10 +142,8 @@ describe('PATCH /v1/coupons/{id} after the first redemption', () => {
       { active: false },
       { active: true },
       { expires_at: inDays(1) },
-      { expires_at: null },
       { minimum_amount: 1 },
       { max_redemptions: 7 },
-      { max_redemptions: null },
       { max_redemptions_per_customer: 9 },
     ]) {
       await assertChanged(id, change);
@@ -192,10 +194,9 @@ describe('PATCH /v1/coupons/{id} after the first redemption', () => {
     const { id } = await redeemed({ product_scope: 'specific', product_ids, percentage: 12.34 });
     const before = await readCoupon(service, id);
     const same = Object.fromEntries(
-      [...Object.keys(ofPercentage), 'amount', 'currency', 'product_ids', 'plan_ids'].map((name) => [
-        name,
-        before[name],
-      ]),
+      [...Object.keys(ofPercentage), 'amount', 'product_ids', 'plan_ids']
+        .filter((name) => name !== 'max_redemptions_per_code')
+        .map((name) => [name, before[name]]),
     );
     assert.equal((await patch(id, { ...same, description: 'ok' })).status, 200);
   });
@@ -237,7 +238,7 @@ describe('starts_at', () => {
     const moved = inDays(1);
     assert.equal((await patchCoupon(service, id, { starts_at: moved }, { key })).body.starts_at, moved);
     await advance(service, { by: { days: 1, minutes: 1 } }, { key });
-    for (const starts_at of [inDays(5), inDays(1.5), null]) {
+    for (const starts_at of [inDays(5), inDays(1.5)]) {
       assertRefused(await patchCoupon(service, id, { starts_at }, { key }), 422, 'field_locked', 'starts_at');
     }
     const same = await patchCoupon(service, id, { starts_at: moved, description: 'ok' }, { key });

@@ -110,7 +110,7 @@ describe('POST /v1/coupons', () => {
   it('wants exactly one of percentage and amount', async () => {
     assertField(await post({ name: 'None' }), 'percentage', 'required_field');
     assertField(await post({ ...fiveOff, percentage: 10 }), 'amount');
-    const none = await post({ name: 'None', percentage: null, amount: null });
+    const none = await post({ name: 'None', amount: null });
     assertField(none, 'percentage', 'required_field');
     assert.equal((await post({ ...tenOff, amount: null })).status, 201);
   });
@@ -181,15 +181,15 @@ describe('POST /v1/coupons', () => {
     ['max_discount_amount', [1, null], [0, -1, 1.5]],
     ['duration_in_cycles', [1, 10_000], [0, -1, 1.5]],
     ['minimum_amount', [0, 1], [-1, 1.5, null]],
-    ['max_redemptions', [1, null], [0, -1, 1.5, 2_147_483_648]],
-    ['max_redemptions_per_customer', [1, null], [0, -1, 2_147_483_648]],
-    ['max_redemptions_per_code', [1, null], [0, -1, 2_147_483_648]],
+    ['max_redemptions', [1], [0, -1, 1.5, 2_147_483_648, null]],
+    ['max_redemptions_per_customer', [1], [0, -1, 2_147_483_648, null]],
+    ['max_redemptions_per_code', [1], [0, -1, 2_147_483_648, null]],
     ['first_time_customer_only', [true, false], [null, 'yes', 1]],
     ['active', [true, false], [null, 'yes']],
     ['kind', ['generated'], ['other', null]],
     ['name', ['x', 'x'.repeat(255)], ['', '   ', 'x'.repeat(256), null]],
     ['description', ['', 'x'.repeat(5000), null], ['x'.repeat(5001)]],
-    ['code_prefix', ['', 'X'.repeat(20), null], ['X'.repeat(21)]],
+    ['code_prefix', ['X', 'X'.repeat(20)], ['X'.repeat(21), null]],
     ['product_scope', ['none', 'all'], ['some', null]],
     ['plan_scope', ['none', 'all'], ['some', null]],
     ['codes', [{ count: 1 }], [{}, { count: 0 }, { count: 1001 }, null, [], { count: 1, size: 3 }]],

@@ -1,17 +1,15 @@
 import Type, { type Static } from 'typebox';
-import { name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { clearable, name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { reasonNames } from './eligibility.ts';
 
 const cents = (options: object = {}) => Type.Integer({ minimum: 1, maximum: limits.amountCentsMax, ...options });
-const times = (description: string) =>
-  nullable(Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description: `${description} Null: no limit.` }));
+const times = (description: string) => Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description });
 export const couponKind = choice(['generated', 'promo'], { title: 'CouponKind' });
 export const couponDuration = choice(['once', 'repeating', 'forever'], { title: 'CouponDuration' });
 const scope = choice(['none', 'all', 'specific'], { title: 'CouponScope' });
 const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
-const moment = nullable(timestamp());
 const prefix = Type.String({
   maxLength: limits.couponPrefixLength,
   format: 'code-prefix',
@@ -21,30 +19,32 @@ const prefix = Type.String({
 /** How the discount comes about. Exactly one of `percentage` and `amount`. */
 const fields = {
   name: name({ description: 'Of a promo coupon: its code, in upper case.' }),
-  description: nullable(Type.String({ maxLength: limits.descriptionLength })),
-  percentage: nullable(Type.Number({ minimum: 1, maximum: 100, description: 'At most two decimals.' })),
-  amount: nullable(cents({ description: 'Cents off.' })),
-  max_discount_amount: nullable(cents({ description: 'The most a percentage takes off.' })),
-  currency: nullable(
-    Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
-  ),
+  description: clearable(Type.String({ maxLength: limits.descriptionLength })),
+  percentage: Type.Number({
+    minimum: 1,
+    maximum: 100,
+    description: 'At most two decimals. An amount becomes a percentage with `amount: null` beside it.',
+  }),
+  amount: clearable(cents({ description: 'Cents off.' })),
+  max_discount_amount: clearable(cents({ description: 'The most a percentage takes off.' })),
+  currency: Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
   duration: couponDuration,
-  duration_in_cycles: nullable(
+  duration_in_cycles: clearable(
     Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'With `repeating`.' }),
   ),
   minimum_amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
-  max_redemptions: times('In all.'),
+  max_redemptions: times('In all. Without it there is no limit; a limit can be raised, not removed.'),
   max_redemptions_per_customer: times('By one customer.'),
   max_redemptions_per_code: times('With one code.'),
   first_time_customer_only: Type.Boolean({ description: 'For customers who have not bought anything yet.' }),
-  starts_at: moment,
-  expires_at: moment,
+  starts_at: timestamp(),
+  expires_at: timestamp({ description: 'Can be moved, not removed.' }),
   active: Type.Boolean(),
   product_scope: scope,
   plan_scope: scope,
   product_ids: ids,
   plan_ids: ids,
-  code_prefix: nullable(prefix),
+  code_prefix: prefix,
 };
 
 type Fields = typeof fields;
@@ -144,11 +144,21 @@ const example = {
   updated_at: '2026-02-11T09:40:00.000Z',
 };
 
+const limit = (description: string) => nullable(times(`${description} Null: no limit.`));
+
 const shown = {
   id: uuid(),
   kind: couponKind,
   ...fields,
-  archived_at: moment,
+  percentage: nullable(fields.percentage),
+  currency: nullable(fields.currency),
+  max_redemptions: limit('In all.'),
+  max_redemptions_per_customer: limit('By one customer.'),
+  max_redemptions_per_code: limit('With one code.'),
+  starts_at: nullable(timestamp()),
+  expires_at: nullable(timestamp()),
+  code_prefix: nullable(prefix),
+  archived_at: nullable(timestamp()),
   total_redemptions: Type.Integer({ description: 'Redemptions whose charge succeeded.' }),
   created_at: timestamp(),
   updated_at: timestamp(),
@@ -173,8 +183,8 @@ export const couponValidate = Type.Object(
     code: Type.String({ minLength: 1, maxLength: limits.textLength }),
     amount: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax })),
     currency: Type.Optional(Type.String({ format: 'currency' })),
-    customer_id: Type.Optional(nullable(uuid())),
-    plan_id: Type.Optional(nullable(uuid())),
+    customer_id: Type.Optional(uuid()),
+    plan_id: Type.Optional(uuid()),
     product_ids: Type.Optional(Type.Array(uuid(), { maxItems: limits.orderItems })),
     items: Type.Optional(
       Type.Array(

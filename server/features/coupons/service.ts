@@ -150,16 +150,15 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
   const given = Object.fromEntries(
     sameAsColumn.filter((field) => input[field] !== undefined).map((field) => [field, input[field]]),
   ) as Partial<CouponRow>;
-  const moment = (text: string | null): Date | null => (text === null ? null : new Date(text));
   const to: CouponRow = { ...row, ...given, updated_at: new Date(nowMs) };
-  if (input.percentage !== undefined) {
-    to.percentage_hundredths = input.percentage === null ? null : Math.round(input.percentage * perHundredth);
-  }
+  if (input.percentage !== undefined) to.percentage_hundredths = Math.round(input.percentage * perHundredth);
+  // The currency goes with the amount; of a percentage it may be said that it is dollars.
+  if (input.amount === null) to.currency = null;
   if (input.currency !== undefined) to.currency = input.currency;
-  // A percentage has no currency; that it is dollars may be said.
   if (to.percentage_hundredths !== null && to.amount === null && to.currency === 'usd') to.currency = null;
-  if (input.starts_at !== undefined) to.starts_at = moment(input.starts_at);
-  if (input.expires_at !== undefined) to.expires_at = moment(input.expires_at);
+  if (input.starts_at !== undefined) to.starts_at = new Date(input.starts_at);
+  if (input.expires_at !== undefined) to.expires_at = new Date(input.expires_at);
+  to.code_prefix ||= null;
   if (input.product_ids) to.product_ids = distinct(input.product_ids);
   if (input.plan_ids) to.plan_ids = distinct(input.plan_ids);
   if (to.kind === 'promo') to.name = to.name.trim();
@@ -177,7 +176,8 @@ function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowM
   if (percentage_hundredths === null && amount === null) {
     refuse('percentage', 'must be given, or amount', 'required_field');
   }
-  if (percentage_hundredths !== null && amount !== null) refuse('amount', 'cannot be combined with percentage');
+  if (percentage_hundredths !== null && amount !== null)
+    refuse('amount', 'must be null or left out beside a percentage');
   if (input.percentage && !isHundredths(input.percentage)) refuse('percentage', 'must have at most two decimals');
   if (amount !== null && row.max_discount_amount !== null) {
     refuse('max_discount_amount', 'is for percentages; an amount is its own limit');

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import {
+  clearable,
   metadata,
   metadataInput,
   metadataPatch,
@@ -12,7 +13,8 @@ import {
 import { limits } from '../../limits.ts';
 import { paymentMethod } from '../payment-methods/schemas.ts';
 
-const addressLine = nullable(Type.String({ maxLength: limits.textLength }));
+const text = Type.String({ maxLength: limits.textLength });
+const addressLine = clearable(text);
 
 const addressFields = {
   name: Type.Optional(addressLine),
@@ -21,8 +23,8 @@ const addressFields = {
   city: Type.Optional(addressLine),
   state: Type.Optional(addressLine),
   postal_code: Type.Optional(addressLine),
-  country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
-  phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+  country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
+  phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
 };
 
 export const shippingAddressInput = Type.Object(addressFields, { additionalProperties: false, minProperties: 1 });
@@ -31,14 +33,14 @@ export type ShippingAddressInput = Static<typeof shippingAddressInput>;
 export const shippingAddress = Type.Object(
   {
     id: uuid({ description: 'The shipping-address id.' }),
-    name: addressLine,
-    line1: addressLine,
-    line2: addressLine,
-    city: addressLine,
-    state: addressLine,
-    postal_code: addressLine,
-    country: addressLine,
-    phone: addressLine,
+    name: nullable(text),
+    line1: nullable(text),
+    line2: nullable(text),
+    city: nullable(text),
+    state: nullable(text),
+    postal_code: nullable(text),
+    country: nullable(text),
+    phone: nullable(text),
   },
   { title: 'ShippingAddress' },
 );
@@ -67,8 +69,8 @@ const input = {
 export const customerCreate = Type.Object(
   {
     ...input,
-    company: Type.Optional(nullable(name())),
-    shipping_address: Type.Optional(nullable(shippingAddressInput)),
+    company: Type.Optional(clearable(name())),
+    shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: Type.Optional(tags),
     metadata: Type.Optional(metadataInput),
   },
@@ -82,8 +84,8 @@ export const customerUpdate = Type.Object(
     first_name: Type.Optional(input.first_name),
     last_name: Type.Optional(input.last_name),
     phone: Type.Optional(input.phone),
-    company: Type.Optional(nullable(name())),
-    shipping_address: Type.Optional(nullable(shippingAddressInput)),
+    company: Type.Optional(clearable(name())),
+    shipping_address: Type.Optional(clearable(shippingAddressInput)),
     tags: Type.Optional(tags),
     metadata: Type.Optional(metadataPatch),
   },

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { couponDuration, couponKind } from '../coupons/schemas.ts';
 import { customer } from '../customers/schemas.ts';
@@ -12,26 +12,12 @@ export const orderStatus = choice(orderStatuses, { title: 'OrderStatus' });
 export const transactionType = choice(['sale', 'refund', 'auth'], { title: 'TransactionType' });
 export const transactionStatus = choice(transactionStatuses, { title: 'TransactionStatus' });
 
-const line = nullable(Type.String({ maxLength: limits.textLength }));
+const text = Type.String({ maxLength: limits.textLength });
+const line = Type.Optional(clearable(text));
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
 const cents = (description: string) => Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax, description });
 
 export const shippingInput = Type.Object(
-  {
-    name: Type.Optional(line),
-    line1: Type.Optional(line),
-    line2: Type.Optional(line),
-    city: Type.Optional(line),
-    state: Type.Optional(line),
-    postal_code: Type.Optional(line),
-    country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
-    phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
-  },
-  { additionalProperties: false },
-);
-export type ShippingInput = Static<typeof shippingInput>;
-
-export const shipping = Type.Object(
   {
     name: line,
     line1: line,
@@ -39,8 +25,23 @@ export const shipping = Type.Object(
     city: line,
     state: line,
     postal_code: line,
-    country: line,
-    phone: line,
+    country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
+    phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+  },
+  { additionalProperties: false },
+);
+export type ShippingInput = Static<typeof shippingInput>;
+
+export const shipping = Type.Object(
+  {
+    name: nullable(text),
+    line1: nullable(text),
+    line2: nullable(text),
+    city: nullable(text),
+    state: nullable(text),
+    postal_code: nullable(text),
+    country: nullable(text),
+    phone: nullable(text),
   },
   { title: 'Shipping' },
 );
@@ -54,7 +55,7 @@ export const failureCode = choice(failureCodes, {
 export const orderCreate = Type.Object(
   {
     customer_id: uuid(),
-    payment_method_id: Type.Optional(nullable(uuid({ description: 'Default: the default card of the customer.' }))),
+    payment_method_id: Type.Optional(uuid({ description: 'Default: the default card of the customer.' })),
     items: Type.Array(
       Type.Object(
         {
@@ -69,10 +70,10 @@ export const orderCreate = Type.Object(
         description: 'Prices come from the catalog. The same product twice is one item with both quantities.',
       },
     ),
-    currency: Type.Optional(nullable(currency)),
-    coupon_code: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: limits.textLength }))),
-    description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
-    shipping: Type.Optional(nullable(shippingInput)),
+    currency: Type.Optional(currency),
+    coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
+    description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+    shipping: Type.Optional(clearable(shippingInput)),
     metadata: Type.Optional(metadataInput),
   },
   { additionalProperties: false, title: 'OrderCreate' },
@@ -82,13 +83,11 @@ export type OrderCreate = Static<typeof orderCreate>;
 export const orderRefund = Type.Object(
   {
     amount: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 1,
-          maximum: limits.orderTotalCentsMax,
-          description: 'Cents. Default: all that is left.',
-        }),
-      ),
+      Type.Integer({
+        minimum: 1,
+        maximum: limits.orderTotalCentsMax,
+        description: 'Cents. Left out: all that is left. Null is refused.',
+      }),
     ),
   },
   { additionalProperties: false, title: 'OrderRefund' },

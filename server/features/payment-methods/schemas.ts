@@ -1,18 +1,18 @@
 import Type, { type Static } from 'typebox';
-import { nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { brandNames } from '../../platform/card-brands.ts';
 
-const line = Type.Optional(nullable(Type.String({ maxLength: limits.textLength })));
+const line = Type.Optional(clearable(Type.String({ maxLength: limits.textLength })));
 
 export const billingDetails = Type.Object(
   {
     name: line,
-    email: Type.Optional(nullable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
-    phone: Type.Optional(nullable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+    email: Type.Optional(clearable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
+    phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
     address: Type.Optional(
-      nullable(
+      clearable(
         Type.Object(
           {
             line1: line,
@@ -20,7 +20,7 @@ export const billingDetails = Type.Object(
             city: line,
             state: line,
             postal_code: line,
-            country: Type.Optional(nullable(Type.String({ format: 'country', examples: ['US'] }))),
+            country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
           },
           { additionalProperties: false },
         ),
@@ -46,7 +46,7 @@ const rawCard = Type.Object(
 );
 
 export const cardTokenCreate = Type.Object(
-  { card: rawCard, billing_details: Type.Optional(nullable(billingDetails)) },
+  { card: rawCard, billing_details: Type.Optional(clearable(billingDetails)) },
   { additionalProperties: false, title: 'CardTokenCreate' },
 );
 export type CardTokenCreate = Static<typeof cardTokenCreate>;
@@ -84,7 +84,7 @@ const useOptions = {
   update_subscriptions: Type.Optional(
     Type.Boolean({ default: false, description: 'Repoints the subscriptions of the customer to this card.' }),
   ),
-  billing_details: Type.Optional(nullable(billingDetails)),
+  billing_details: Type.Optional(clearable(billingDetails)),
 };
 
 export const paymentMethodAttach = Type.Object(
@@ -122,7 +122,7 @@ export const paymentMethodUpdate = Type.Object(
 export type PaymentMethodUpdate = Static<typeof paymentMethodUpdate>;
 
 export const paymentMethodDelete = Type.Object(
-  { replacement_payment_method_id: Type.Optional(nullable(uuid())) },
+  { replacement_payment_method_id: Type.Optional(uuid()) },
   { additionalProperties: false, title: 'PaymentMethodDelete' },
 );
 export type PaymentMethodDelete = Static<typeof paymentMethodDelete>;

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import {
+  clearable,
   metadata,
   metadataInput,
   metadataPatch,
@@ -14,10 +15,10 @@ import { choice } from '../../platform/choice.ts';
 
 const availabilities = ['in_stock', 'out_of_stock', 'preorder'] as const;
 
-const text = nullable(Type.String({ minLength: 1, maxLength: limits.textLength }));
+const text = clearable(Type.String({ minLength: 1, maxLength: limits.textLength }));
 
 const productName = plainText(limits.textLength, { description: 'HTML is not allowed.', examples: ['Tea pot'] });
-const description = nullable(
+const description = clearable(
   Type.String({ maxLength: limits.descriptionLength, format: 'plain-text', examples: ['Holds six cups.'] }),
 );
 const amount = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax, description: 'Price in cents.' });
@@ -30,10 +31,10 @@ const sku = Type.String({
   examples: ['tea-pot-6'],
 });
 const availability = choice(availabilities, { title: 'ProductAvailability' });
-const returnWindow = nullable(
+const returnWindow = clearable(
   Type.Integer({ minimum: 0, maximum: limits.returnWindowDaysMax, description: 'Days in which it can be returned.' }),
 );
-const inventoryQuantity = nullable(Type.Integer({ minimum: 0, maximum: limits.inventoryMax }));
+const inventoryQuantity = clearable(Type.Integer({ minimum: 0, maximum: limits.inventoryMax }));
 
 const details = {
   availability: Type.Optional(availability),

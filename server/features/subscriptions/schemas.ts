@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { metadata, metadataInput, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, metadata, metadataInput, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
@@ -24,10 +24,13 @@ const cadence = Type.Object(
 export type Cadence = Static<typeof cadence>;
 
 const common = {
-  description: Type.Optional(nullable(Type.String({ maxLength: limits.descriptionLength }))),
-  shipping: Type.Optional(nullable(shippingInput)),
+  description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+  shipping: Type.Optional(clearable(shippingInput)),
   shipping_address_id: Type.Optional(
-    nullable(uuid({ description: 'The `shipping_address.id` of the customer; its address is copied.' })),
+    uuid({
+      description:
+        'The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it.',
+    }),
   ),
 };
 
@@ -35,24 +38,20 @@ export const subscriptionCreate = Type.Object(
   {
     customer_id: uuid(),
     plan_id: uuid(),
-    payment_method_id: Type.Optional(nullable(uuid({ description: 'Default: the default card of the customer.' }))),
+    payment_method_id: Type.Optional(uuid({ description: 'Default: the default card of the customer.' })),
     billing_cycle: Type.Optional(cadence),
     billing_cycles: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 0,
-          maximum: limits.billingCyclesMax,
-          description: 'Default: those of the plan. 0 means without end.',
-        }),
-      ),
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.billingCyclesMax,
+        description: 'Default: those of the plan. 0 means without end.',
+      }),
     ),
     start_date: Type.Optional(
-      nullable(
-        date('Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day.'),
-      ),
+      date('Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day.'),
     ),
-    end_date: Type.Optional(nullable(date('No cycle begins on this day or later.'))),
-    coupon_code: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: limits.textLength }))),
+    end_date: Type.Optional(date('No cycle begins on this day or later.')),
+    coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     ...common,
     metadata: Type.Optional(metadataInput),
   },

@@ -64,40 +64,51 @@ export function draftOf(coupon?: Coupon): CouponDraft {
   };
 }
 
-const numberOrNull = (value: string): number | null => (value.trim() === '' ? null : Number(value));
-const centsOrNull = (value: string): number | null => (value.trim() === '' ? null : (centsOf(value) ?? null));
-const momentOrNull = (value: string): string | null => (value === '' ? null : `${value}:00Z`);
+const numberOf = (value: string): number | undefined => (value.trim() === '' ? undefined : Number(value));
+const momentOf = (value: string): string | undefined => (value === '' ? undefined : `${value}:00Z`);
 
+/** What is left empty is left out. Only what the API can clear is null. */
 export function bodyOf(draft: CouponDraft): Record<string, unknown> {
   const byPercentage = draft.how === 'percentage';
   return {
     name: draft.name.trim(),
     description: draft.description || null,
-    percentage: byPercentage ? numberOrNull(draft.percentage) : null,
-    amount: byPercentage ? null : centsOrNull(draft.amount),
-    currency: byPercentage ? null : draft.currency.trim().toLowerCase(),
-    max_discount_amount: byPercentage ? centsOrNull(draft.max_discount_amount) : null,
+    percentage: byPercentage ? numberOf(draft.percentage) : undefined,
+    amount: byPercentage ? null : centsOf(draft.amount),
+    currency: byPercentage ? undefined : draft.currency.trim().toLowerCase(),
+    max_discount_amount: byPercentage ? (centsOf(draft.max_discount_amount) ?? null) : null,
     duration: draft.duration,
-    duration_in_cycles: draft.duration === 'repeating' ? numberOrNull(draft.duration_in_cycles) : null,
-    minimum_amount: centsOrNull(draft.minimum_amount) ?? 0,
-    max_redemptions: numberOrNull(draft.max_redemptions),
-    max_redemptions_per_customer: numberOrNull(draft.max_redemptions_per_customer),
-    ...(draft.kind === 'generated' ? { max_redemptions_per_code: numberOrNull(draft.max_redemptions_per_code) } : {}),
+    duration_in_cycles: draft.duration === 'repeating' ? (numberOf(draft.duration_in_cycles) ?? null) : null,
+    minimum_amount: centsOf(draft.minimum_amount) ?? 0,
+    max_redemptions: numberOf(draft.max_redemptions),
+    max_redemptions_per_customer: numberOf(draft.max_redemptions_per_customer),
+    ...(draft.kind === 'generated' ? { max_redemptions_per_code: numberOf(draft.max_redemptions_per_code) } : {}),
     first_time_customer_only: draft.first_time_customer_only,
     product_scope: draft.product_scope,
     product_ids: draft.product_ids,
     plan_scope: draft.plan_scope,
     plan_ids: draft.plan_ids,
-    starts_at: momentOrNull(draft.starts_at),
-    expires_at: momentOrNull(draft.expires_at),
-    ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix || null } : {}),
+    starts_at: momentOf(draft.starts_at),
+    expires_at: momentOf(draft.expires_at),
+    ...(draft.kind === 'generated' ? { code_prefix: draft.code_prefix.trim() } : {}),
   };
 }
 
-export function checkCoupon(draft: CouponDraft): Record<string, string | undefined> {
+const keptOnceSet = [
+  ['max_redemptions', coupons.limitStays],
+  ['max_redemptions_per_customer', coupons.limitStays],
+  ['max_redemptions_per_code', coupons.limitStays],
+  ['starts_at', coupons.dateStays],
+  ['expires_at', coupons.dateStays],
+] as const;
+
+export function checkCoupon(draft: CouponDraft, coupon?: Coupon): Record<string, string | undefined> {
+  const emptied = keptOnceSet.filter(([name]) => draft[name] === '' && coupon && coupon[name] !== null);
   const amounts = ['max_discount_amount', 'minimum_amount'] as const;
   const wrong = amounts.filter((name) => draft[name] !== '' && centsOf(draft[name]) === undefined);
   return {
+    how: coupon && coupon.percentage !== null && draft.how === 'amount' ? coupons.percentageStays : undefined,
+    ...Object.fromEntries(emptied),
     ...Object.fromEntries(wrong.map((name) => [name, common.invalidAmount])),
     amount: draft.how === 'amount' && centsOf(draft.amount) === undefined ? common.invalidAmount : undefined,
     percentage: draft.how === 'percentage' && draft.percentage === '' ? common.required : undefined,

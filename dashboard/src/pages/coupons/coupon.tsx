@@ -110,7 +110,7 @@ function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }
   const before = bodyOf(draftOf(coupon));
   const form = useForm({
     initial: draftOf(coupon),
-    check: checkCoupon,
+    check: (draft) => checkCoupon(draft, coupon),
     send: (draft, key) => {
       // Only what was changed: some of it cannot be once the coupon was used.
       const changes = Object.entries(bodyOf(draft)).filter(

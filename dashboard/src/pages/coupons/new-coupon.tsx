@@ -11,7 +11,7 @@ export function NewCouponPage() {
   const navigate = useNavigate();
   const form = useForm({
     initial: draftOf(),
-    check: checkCoupon,
+    check: (draft) => checkCoupon(draft),
     send: (draft, key) => {
       const codes = draft.kind === 'generated' && draft.count ? { codes: { count: Number(draft.count) } } : {};
       return call<Coupon>('POST', '/v1/coupons', { body: { ...bodyOf(draft), kind: draft.kind, ...codes }, key });

@@ -18,26 +18,36 @@ export interface CouponCreate {
   /** Of a promo coupon: its code, in upper case. */
   name: string;
   description?: string | null | undefined;
-  percentage?: number | null | undefined;
+  /** At most two decimals. An amount becomes a percentage with `amount: null` beside it. */
+  percentage?: number | undefined;
+  /** Cents off. */
   amount?: number | null | undefined;
+  /** The most a percentage takes off. */
   max_discount_amount?: number | null | undefined;
-  currency?: string | null | undefined;
+  /** Of `amount`, which needs one; a percentage has none. */
+  currency?: string | undefined;
   duration?: CouponDuration | undefined;
+  /** With `repeating`. */
   duration_in_cycles?: number | null | undefined;
   minimum_amount?: number | undefined;
-  max_redemptions?: number | null | undefined;
-  max_redemptions_per_customer?: number | null | undefined;
-  max_redemptions_per_code?: number | null | undefined;
+  /** In all. Without it there is no limit; a limit can be raised, not removed. */
+  max_redemptions?: number | undefined;
+  /** By one customer. */
+  max_redemptions_per_customer?: number | undefined;
+  /** With one code. */
+  max_redemptions_per_code?: number | undefined;
   /** For customers who have not bought anything yet. */
   first_time_customer_only?: boolean | undefined;
-  starts_at?: string | null | undefined;
-  expires_at?: string | null | undefined;
+  starts_at?: string | undefined;
+  /** Can be moved, not removed. */
+  expires_at?: string | undefined;
   active?: boolean | undefined;
   product_scope?: CouponScope | undefined;
   plan_scope?: CouponScope | undefined;
   product_ids?: readonly string[] | undefined;
   plan_ids?: readonly string[] | undefined;
-  code_prefix?: string | null | undefined;
+  /** Letters, digits, - and _. */
+  code_prefix?: string | undefined;
   kind?: CouponKind | undefined;
   codes?: CodeBatch | undefined;
 }
@@ -60,10 +70,13 @@ export interface CouponWithCodes {
   name: string;
   description: string | null;
   percentage: number | null;
+  /** Cents off. */
   amount: number | null;
+  /** The most a percentage takes off. */
   max_discount_amount: number | null;
   currency: string | null;
   duration: CouponDuration;
+  /** With `repeating`. */
   duration_in_cycles: number | null;
   minimum_amount: number;
   max_redemptions: number | null;
@@ -95,10 +108,13 @@ export interface Coupon {
   name: string;
   description: string | null;
   percentage: number | null;
+  /** Cents off. */
   amount: number | null;
+  /** The most a percentage takes off. */
   max_discount_amount: number | null;
   currency: string | null;
   duration: CouponDuration;
+  /** With `repeating`. */
   duration_in_cycles: number | null;
   minimum_amount: number;
   max_redemptions: number | null;
@@ -126,8 +142,8 @@ export interface CouponValidate {
   code: string;
   amount?: number | undefined;
   currency?: string | undefined;
-  customer_id?: string | null | undefined;
-  plan_id?: string | null | undefined;
+  customer_id?: string | undefined;
+  plan_id?: string | undefined;
   product_ids?: readonly string[] | undefined;
   items?: readonly {
     product_id: string;
@@ -162,26 +178,36 @@ export interface CouponUpdate {
   /** Of a promo coupon: its code, in upper case. */
   name?: string | undefined;
   description?: string | null | undefined;
-  percentage?: number | null | undefined;
+  /** At most two decimals. An amount becomes a percentage with `amount: null` beside it. */
+  percentage?: number | undefined;
+  /** Cents off. */
   amount?: number | null | undefined;
+  /** The most a percentage takes off. */
   max_discount_amount?: number | null | undefined;
-  currency?: string | null | undefined;
+  /** Of `amount`, which needs one; a percentage has none. */
+  currency?: string | undefined;
   duration?: CouponDuration | undefined;
+  /** With `repeating`. */
   duration_in_cycles?: number | null | undefined;
   minimum_amount?: number | undefined;
-  max_redemptions?: number | null | undefined;
-  max_redemptions_per_customer?: number | null | undefined;
-  max_redemptions_per_code?: number | null | undefined;
+  /** In all. Without it there is no limit; a limit can be raised, not removed. */
+  max_redemptions?: number | undefined;
+  /** By one customer. */
+  max_redemptions_per_customer?: number | undefined;
+  /** With one code. */
+  max_redemptions_per_code?: number | undefined;
   /** For customers who have not bought anything yet. */
   first_time_customer_only?: boolean | undefined;
-  starts_at?: string | null | undefined;
-  expires_at?: string | null | undefined;
+  starts_at?: string | undefined;
+  /** Can be moved, not removed. */
+  expires_at?: string | undefined;
   active?: boolean | undefined;
   product_scope?: CouponScope | undefined;
   plan_scope?: CouponScope | undefined;
   product_ids?: readonly string[] | undefined;
   plan_ids?: readonly string[] | undefined;
-  code_prefix?: string | null | undefined;
+  /** Letters, digits, - and _. */
+  code_prefix?: string | undefined;
 }
 
 export interface CouponArchive {

@@ -23,7 +23,7 @@ export interface CustomerCreate {
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 export interface ShippingAddress {
@@ -83,6 +83,7 @@ export interface CustomerUpdate {
   } | null | undefined;
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
   metadata?: Record<string, unknown> | null | undefined;
 }
 

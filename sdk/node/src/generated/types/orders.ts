@@ -7,14 +7,16 @@ import type { TransactionStatus, TransactionType } from './transactions.ts';
 
 export interface OrderCreate {
   customer_id: string;
-  payment_method_id?: string | null | undefined;
+  /** Default: the default card of the customer. */
+  payment_method_id?: string | undefined;
   /** Prices come from the catalog. The same product twice is one item with both quantities. */
   items: readonly {
     product_id: string;
     quantity: number;
   }[];
-  currency?: string | null | undefined;
-  coupon_code?: string | null | undefined;
+  /** Lowercase ISO 4217 code. */
+  currency?: string | undefined;
+  coupon_code?: string | undefined;
   description?: string | null | undefined;
   shipping?: {
     name?: string | null | undefined;
@@ -27,7 +29,7 @@ export interface OrderCreate {
     phone?: string | null | undefined;
   } | null | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 export type OrderStatus = 'pending' | 'succeeded' | 'failed' | 'voided' | 'partially_refunded' | 'refunded' | 'refund_failed' | 'chargeback' | 'chargeback_accepted' | 'chargeback_dismissed';
@@ -127,7 +129,8 @@ export interface Order {
 }
 
 export interface OrderRefund {
-  amount?: number | null | undefined;
+  /** Cents. Left out: all that is left. Null is refused. */
+  amount?: number | undefined;
 }
 
 export interface OrderExpansions {

@@ -95,7 +95,7 @@ export interface PaymentMethodUpdate {
 }
 
 export interface PaymentMethodDelete {
-  replacement_payment_method_id?: string | null | undefined;
+  replacement_payment_method_id?: string | undefined;
 }
 
 export interface DeletedPaymentMethod {

@@ -20,10 +20,11 @@ export interface ProductCreate {
   brand?: string | null | undefined;
   material?: string | null | undefined;
   weight?: string | null | undefined;
+  /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 export interface ProductImage {
@@ -53,6 +54,7 @@ export interface Product {
   brand: string | null;
   material: string | null;
   weight: string | null;
+  /** Days in which it can be returned. */
   return_window: number | null;
   inventory_quantity: number | null;
   /** With `expand=images`. */
@@ -83,8 +85,10 @@ export interface ProductUpdate {
   brand?: string | null | undefined;
   material?: string | null | undefined;
   weight?: string | null | undefined;
+  /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
   metadata?: Record<string, unknown> | null | undefined;
   /** `false` archives the product. */
   active?: boolean | undefined;

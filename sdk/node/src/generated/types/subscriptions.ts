@@ -9,7 +9,8 @@ export type BillingInterval = 'day' | 'month';
 export interface SubscriptionCreate {
   customer_id: string;
   plan_id: string;
-  payment_method_id?: string | null | undefined;
+  /** Default: the default card of the customer. */
+  payment_method_id?: string | undefined;
   /** At most 60 months or 365 days. */
   billing_cycle?: {
     interval?: BillingInterval | undefined;
@@ -17,10 +18,13 @@ export interface SubscriptionCreate {
     /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
     anchor_day?: number | 'signup_date' | undefined;
   } | undefined;
-  billing_cycles?: number | null | undefined;
-  start_date?: string | null | undefined;
-  end_date?: string | null | undefined;
-  coupon_code?: string | null | undefined;
+  /** Default: those of the plan. 0 means without end. */
+  billing_cycles?: number | undefined;
+  /** Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day. */
+  start_date?: string | undefined;
+  /** No cycle begins on this day or later. */
+  end_date?: string | undefined;
+  coupon_code?: string | undefined;
   description?: string | null | undefined;
   shipping?: {
     name?: string | null | undefined;
@@ -32,9 +36,10 @@ export interface SubscriptionCreate {
     country?: string | null | undefined;
     phone?: string | null | undefined;
   } | null | undefined;
-  shipping_address_id?: string | null | undefined;
+  /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
+  shipping_address_id?: string | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 export type SubscriptionStatus = 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
@@ -120,7 +125,9 @@ export interface SubscriptionUpdate {
     country?: string | null | undefined;
     phone?: string | null | undefined;
   } | null | undefined;
-  shipping_address_id?: string | null | undefined;
+  /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
+  shipping_address_id?: string | undefined;
+  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
   metadata?: Record<string, unknown> | null | undefined;
 }
 

@@ -1,0 +1,72 @@
+import type { TSchema } from 'typebox';
+import { dashboardRoutes } from '../../server/app.ts';
+import { userRoutes } from '../../server/features/users/routes.ts';
+import { routes as apiRoutes } from './openapi.ts';
+
+/** Every field of every body that the service takes, read from the schemas that check them. */
+
+export interface RequestField {
+  /** What takes it: the operation, or method and path of what has no name. */
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly keyed: boolean;
+  /** As field errors write it, the first of an array for all of them: `items[0].quantity`. */
+  readonly field: string;
+  readonly schemas: readonly Json[];
+}
+
+export type Json = Record<string, unknown>;
+
+interface Body {
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly keyed: boolean;
+  readonly schema: TSchema;
+}
+
+function bodies(): Body[] {
+  const inDashboard = dashboardRoutes({} as Parameters<typeof dashboardRoutes>[0]);
+  const routes = [...apiRoutes, ...inDashboard].map((route) => ({ ...route, keyed: route.idempotency !== 'none' }));
+  const ofPeople = userRoutes({} as Parameters<typeof userRoutes>[0]).map((route) => ({
+    ...route,
+    keyed: false,
+    operationId: `${route.method} ${route.path}`,
+  }));
+  return [...routes, ...ofPeople].flatMap(({ operationId, method, path, keyed, body }) =>
+    body ? [{ operation: operationId, method, path, keyed, schema: body }] : [],
+  );
+}
+
+/** Where a value may be one of several things, each of them. */
+export function alternatives(schema: Json): Json[] {
+  return Array.isArray(schema['anyOf']) ? (schema['anyOf'] as Json[]).flatMap(alternatives) : [schema];
+}
+
+export const takesNull = (schemas: readonly Json[]): boolean => schemas.some(({ type }) => type === 'null');
+
+export function* fieldsOf(schema: Json, at = ''): Generator<{ field: string; schemas: Json[] }> {
+  for (const { properties, items } of alternatives(schema)) {
+    for (const [name, inner] of Object.entries((properties ?? {}) as Record<string, Json>)) {
+      const field = at ? `${at}.${name}` : name;
+      yield { field, schemas: alternatives(inner) };
+      yield* fieldsOf(inner, field);
+    }
+    if (items) {
+      yield { field: `${at}[0]`, schemas: alternatives(items as Json) };
+      yield* fieldsOf(items as Json, `${at}[0]`);
+    }
+  }
+}
+
+export const requestFields: readonly RequestField[] = bodies().flatMap(({ schema, ...body }) =>
+  [...fieldsOf(schema as unknown as Json)].map((found) => ({ ...body, ...found })),
+);
+
+/** A body in which nothing but this one field is given. */
+export function bodyWith(field: string, value: unknown): unknown {
+  const [, name, rest = ''] = /^(?:\.?(\w+)|\[0\])(.*)$/.exec(field) ?? [];
+  const inner = rest === '' ? value : bodyWith(rest, value);
+  return name === undefined ? [inner] : { [name]: inner };
+}
