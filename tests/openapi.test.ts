@@ -181,6 +181,17 @@ test('every enum of a body has a name, by which generated code calls its type', 
   );
 });
 
+test('every object in a body has a name, by which generated code calls its type', () => {
+  const unnamed = [...nodesOf(document.components.schemas)].filter(
+    ({ node, path }) =>
+      node.type === 'object' && node.properties && path.split('/').length > 2 && !path.includes('/examples/'),
+  );
+  assert.deepEqual(
+    unnamed.map(({ path }) => path),
+    [],
+  );
+});
+
 /** The enums in what a version answers and sends, by their names. */
 function answeredEnums(version: string): Record<string, unknown> {
   const versioned = documentOf(version);

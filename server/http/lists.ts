@@ -101,16 +101,21 @@ export function pageRequest(values: Readonly<Record<string, unknown>>): PageRequ
   };
 }
 
+const cursors = Type.Object(
+  {
+    next: nullable(Type.String({ description: 'Send as `starting_after` for the page after this one.' })),
+    previous: nullable(Type.String({ description: 'Send as `ending_before` for the page before this one.' })),
+  },
+  { title: 'Cursors' },
+);
+
 export function listSchema(title: string, item: TSchema, url: string): TSchema {
   return Type.Object(
     {
       data: Type.Array(item),
       url: Type.String({ description: 'Path of the list.', examples: [url] }),
       has_more: Type.Boolean({ description: 'Whether more objects follow in the direction of the walk.' }),
-      cursors: Type.Object({
-        next: nullable(Type.String({ description: 'Send as `starting_after` for the page after this one.' })),
-        previous: nullable(Type.String({ description: 'Send as `ending_before` for the page before this one.' })),
-      }),
+      cursors,
     },
     { title },
   );

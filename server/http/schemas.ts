@@ -18,6 +18,9 @@ export const name = (options: Options = {}) =>
 export const plainText = (maxLength: number, options: Options = {}) =>
   Type.String({ minLength: 1, maxLength, pattern: visiblePattern, format: 'plain-text', ...options });
 
+/** Names what the document shows, where the service understands more than it promises. */
+export const documentedAs = 'x-documented-as';
+
 /** Of an answer: the field reads null when it is not set. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
@@ -114,20 +117,26 @@ export type Deletion = Static<ReturnType<typeof deletion>>;
 
 export const errorSchema = Type.Object(
   {
-    error: Type.Object({
-      type: choice(errorTypes, { title: 'ErrorType' }),
-      code: choice(apiErrorCodes, { title: 'ErrorCode', description: 'Stable and machine-readable.' }),
-      message: Type.String({ description: 'For people; may change.' }),
-      param: nullable(Type.String({ description: 'The field most responsible.' })),
-      request_id: Type.String({ description: 'Name it when you ask about this request.' }),
-      field_errors: Type.Array(
-        Type.Object({
-          field: Type.String({ examples: ['items[0].quantity'] }),
-          code: choice(fieldErrorCodes, { title: 'FieldErrorCode' }),
-          message: Type.String(),
-        }),
-      ),
-    }),
+    error: Type.Object(
+      {
+        type: choice(errorTypes, { title: 'ErrorType' }),
+        code: choice(apiErrorCodes, { title: 'ErrorCode', description: 'Stable and machine-readable.' }),
+        message: Type.String({ description: 'For people; may change.' }),
+        param: nullable(Type.String({ description: 'The field most responsible.' })),
+        request_id: Type.String({ description: 'Name it when you ask about this request.' }),
+        field_errors: Type.Array(
+          Type.Object(
+            {
+              field: Type.String({ examples: ['items[0].quantity'] }),
+              code: choice(fieldErrorCodes, { title: 'FieldErrorCode' }),
+              message: Type.String(),
+            },
+            { title: 'FieldError' },
+          ),
+        ),
+      },
+      { title: 'ErrorDetails' },
+    ),
   },
   { title: 'Error' },
 );

@@ -178,6 +178,11 @@ export const mintedCodes = Type.Object(
   { title: 'MintedCodes', examples: [{ data: [] }] },
 );
 
+const cartItem = Type.Object(
+  { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
+  { additionalProperties: false, title: 'CartItem' },
+);
+
 export const couponValidate = Type.Object(
   {
     code: Type.String({ minLength: 1, maxLength: limits.textLength }),
@@ -186,15 +191,7 @@ export const couponValidate = Type.Object(
     customer_id: Type.Optional(uuid()),
     plan_id: Type.Optional(uuid()),
     product_ids: Type.Optional(Type.Array(uuid(), { maxItems: limits.orderItems })),
-    items: Type.Optional(
-      Type.Array(
-        Type.Object(
-          { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
-          { additionalProperties: false },
-        ),
-        { minItems: 1, maxItems: limits.orderItems },
-      ),
-    ),
+    items: Type.Optional(Type.Array(cartItem, { minItems: 1, maxItems: limits.orderItems })),
   },
   {
     additionalProperties: false,
@@ -206,26 +203,32 @@ export type CouponValidate = Static<typeof couponValidate>;
 
 export const couponVerdict = Type.Union(
   [
-    Type.Object({
-      valid: Type.Literal(true),
-      code: Type.String(),
-      coupon_id: uuid(),
-      name: Type.String(),
-      kind: couponKind,
-      percentage: nullable(Type.Number()),
-      amount: nullable(Type.Integer()),
-      currency: nullable(Type.String()),
-      max_discount_amount: nullable(Type.Integer()),
-      duration: couponDuration,
-      duration_in_cycles: nullable(Type.Integer()),
-      discount_amount: Type.Integer(),
-      total_after_discount: Type.Integer(),
-    }),
-    Type.Object({
-      valid: Type.Literal(false),
-      reason: choice(reasonNames, { title: 'CouponReason', description: 'Why the code cannot be used.' }),
-      code: Type.String(),
-    }),
+    Type.Object(
+      {
+        valid: Type.Literal(true),
+        code: Type.String(),
+        coupon_id: uuid(),
+        name: Type.String(),
+        kind: couponKind,
+        percentage: nullable(Type.Number()),
+        amount: nullable(Type.Integer()),
+        currency: nullable(Type.String()),
+        max_discount_amount: nullable(Type.Integer()),
+        duration: couponDuration,
+        duration_in_cycles: nullable(Type.Integer()),
+        discount_amount: Type.Integer(),
+        total_after_discount: Type.Integer(),
+      },
+      { title: 'ValidCoupon' },
+    ),
+    Type.Object(
+      {
+        valid: Type.Literal(false),
+        reason: choice(reasonNames, { title: 'CouponReason', description: 'Why the code cannot be used.' }),
+        code: Type.String(),
+      },
+      { title: 'InvalidCoupon' },
+    ),
   ],
   {
     title: 'CouponVerdict',

@@ -27,7 +27,11 @@ const addressFields = {
   phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
 };
 
-export const shippingAddressInput = Type.Object(addressFields, { additionalProperties: false, minProperties: 1 });
+export const shippingAddressInput = Type.Object(addressFields, {
+  additionalProperties: false,
+  minProperties: 1,
+  title: 'ShippingAddressInput',
+});
 export type ShippingAddressInput = Static<typeof shippingAddressInput>;
 
 export const shippingAddress = Type.Object(

@@ -28,7 +28,7 @@ export const shippingInput = Type.Object(
     country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
     phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'ShippingInput' },
 );
 export type ShippingInput = Static<typeof shippingInput>;
 
@@ -52,24 +52,20 @@ export const failureCode = choice(failureCodes, {
   description: 'Why the charge was declined.',
 });
 
+export const orderItemInput = Type.Object(
+  { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
+  { additionalProperties: false, title: 'OrderItemInput' },
+);
+
 export const orderCreate = Type.Object(
   {
     customer_id: uuid(),
     payment_method_id: Type.Optional(uuid({ description: 'Default: the default card of the customer.' })),
-    items: Type.Array(
-      Type.Object(
-        {
-          product_id: uuid(),
-          quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }),
-        },
-        { additionalProperties: false },
-      ),
-      {
-        minItems: 1,
-        maxItems: limits.orderItems,
-        description: 'Prices come from the catalog. The same product twice is one item with both quantities.',
-      },
-    ),
+    items: Type.Array(orderItemInput, {
+      minItems: 1,
+      maxItems: limits.orderItems,
+      description: 'Prices come from the catalog. The same product twice is one item with both quantities.',
+    }),
     currency: Type.Optional(currency),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, documentedAs, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { brandNames } from '../../platform/card-brands.ts';
@@ -22,7 +22,7 @@ export const billingDetails = Type.Object(
             postal_code: line,
             country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
           },
-          { additionalProperties: false },
+          { additionalProperties: false, title: 'BillingAddress' },
         ),
       ),
     ),
@@ -31,8 +31,11 @@ export const billingDetails = Type.Object(
 );
 export type BillingDetails = Static<typeof billingDetails>;
 
-const monthOrYear = (description: string, example: string) =>
-  Type.Union([Type.String({ minLength: 1, maxLength: 4, examples: [example] }), Type.Integer()], { description });
+/** A string, as the contract has it and the document shows it; a number is understood too. */
+const monthOrYear = (description: string, example: string) => {
+  const text = Type.String({ minLength: 1, maxLength: 4, description, examples: [example] });
+  return Type.Union([text, Type.Integer()], { [documentedAs]: text });
+};
 
 /** What a card is made of. Its format is checked by the vault, which repeats nothing of it. */
 const rawCard = Type.Object(
@@ -42,7 +45,7 @@ const rawCard = Type.Object(
     exp_year: monthOrYear('Two or four digits.', '2030'),
     cvc: Type.String({ maxLength: 10, description: 'Checked and forgotten; it is never stored.' }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, title: 'CardInput' },
 );
 
 export const cardTokenCreate = Type.Object(
@@ -63,7 +66,7 @@ const cardSummary = { brand: cardBrand, last4: Type.String(), exp_month: Type.In
 export const cardToken = Type.Object(
   {
     id: Type.String({ pattern: '^cct_', description: 'Single use, valid 15 minutes.' }),
-    card: Type.Object(cardSummary),
+    card: Type.Object(cardSummary, { title: 'TokenCard' }),
     expires_at: timestamp(),
   },
   {
@@ -133,10 +136,13 @@ export const paymentMethod = Type.Object(
     type: Type.Literal('card'),
     customer_id: uuid(),
     is_default: Type.Boolean({ description: 'Used for new orders and subscriptions when none is given.' }),
-    card: Type.Object({
-      ...cardSummary,
-      fingerprint: Type.String({ description: 'The same card of the same merchant has the same value.' }),
-    }),
+    card: Type.Object(
+      {
+        ...cardSummary,
+        fingerprint: Type.String({ description: 'The same card of the same merchant has the same value.' }),
+      },
+      { title: 'Card' },
+    ),
     billing_details: nullable(billingDetails),
     created_at: timestamp(),
   },

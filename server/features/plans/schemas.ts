@@ -5,15 +5,18 @@ import { choice } from '../../platform/choice.ts';
 
 export const billingInterval = choice(['day', 'month'], { title: 'BillingInterval' });
 
+export const anchorDay = Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
+  title: 'AnchorDay',
+  description:
+    'The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date ' +
+    'nearest to start + interval. Day cadences ignore it.',
+});
+
 export const billingCycle = Type.Object(
   {
     interval: billingInterval,
     interval_count: Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax }),
-    anchor_day: Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
-      description:
-        'The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date ' +
-        'nearest to start + interval. Day cadences ignore it.',
-    }),
+    anchor_day: anchorDay,
   },
   { title: 'BillingCycle', additionalProperties: false },
 );
@@ -21,11 +24,14 @@ export type BillingCycle = Static<typeof billingCycle>;
 
 const cents = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax });
 const currency = Type.String({ format: 'currency', examples: ['usd'] });
-const tier = Type.Object({
-  name: name(),
-  amount: cents,
-  kind: choice(['recurring', 'one_time'], { title: 'PricingTierKind' }),
-});
+const tier = Type.Object(
+  {
+    name: name(),
+    amount: cents,
+    kind: choice(['recurring', 'one_time'], { title: 'PricingTierKind' }),
+  },
+  { title: 'PricingTier' },
+);
 
 /** For the dashboard and the command line; there is no API call that makes plans. */
 export const planCreate = Type.Object(
@@ -74,7 +80,9 @@ export const plan = Type.Object(
     currency: Type.String(),
     billing_cycle: billingCycle,
     billing_cycles: Type.Integer({ description: 'How many there are; 0 means without end.' }),
-    products: Type.Array(Type.Object({ product_id: uuid(), name: Type.String(), quantity: Type.Integer() })),
+    products: Type.Array(
+      Type.Object({ product_id: uuid(), name: Type.String(), quantity: Type.Integer() }, { title: 'PlanProduct' }),
+    ),
     pricing_tiers: Type.Array(tier, { description: 'What the amounts are made of.' }),
     active: Type.Boolean({ description: '`false` means archived: its subscriptions go on, new ones are refused.' }),
     created_at: timestamp(),

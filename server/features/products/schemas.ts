@@ -50,7 +50,7 @@ export const productCreate = Type.Object(
   {
     name: productName,
     description,
-    pricing: Type.Object({ amount, currency }, { additionalProperties: false }),
+    pricing: Type.Object({ amount, currency }, { additionalProperties: false, title: 'PricingInput' }),
     requires_shipping: Type.Boolean(),
     sku,
     ...details,
@@ -67,7 +67,7 @@ export const productUpdate = Type.Object(
     pricing: Type.Optional(
       Type.Object(
         { amount: Type.Optional(amount), currency: Type.Optional(currency) },
-        { additionalProperties: false },
+        { additionalProperties: false, title: 'PricingUpdate' },
       ),
     ),
     requires_shipping: Type.Optional(Type.Boolean()),
@@ -113,7 +113,9 @@ export const imagesReorder = Type.Object(
 export type ImagesReorder = Static<typeof imagesReorder>;
 
 export const imageOrders = Type.Object(
-  { data: Type.Array(Type.Object({ id: uuid(), order: Type.Integer({ minimum: 0 }) })) },
+  {
+    data: Type.Array(Type.Object({ id: uuid(), order: Type.Integer({ minimum: 0 }) }, { title: 'ProductImageOrder' })),
+  },
   { title: 'ProductImageOrders' },
 );
 export type ImageOrders = Static<typeof imageOrders>;
@@ -123,7 +125,7 @@ export const product = Type.Object(
     id: uuid(),
     name: Type.String(),
     description: nullable(Type.String()),
-    pricing: Type.Object({ amount, currency }),
+    pricing: Type.Object({ amount, currency }, { title: 'Pricing' }),
     requires_shipping: Type.Boolean(),
     sku: Type.String(),
     availability,

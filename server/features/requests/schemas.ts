@@ -9,14 +9,17 @@ const summary = {
   path: Type.String(),
   status: Type.Integer(),
   duration_ms: Type.Integer(),
-  actor: Type.Object({
-    kind: choice(['key', 'member'], {
-      title: 'ActorKind',
-      description: 'An API key, or a member of the team in the dashboard.',
-    }),
-    id: uuid(),
-    name: Type.String(),
-  }),
+  actor: Type.Object(
+    {
+      kind: choice(['key', 'member'], {
+        title: 'ActorKind',
+        description: 'An API key, or a member of the team in the dashboard.',
+      }),
+      id: uuid(),
+      name: Type.String(),
+    },
+    { title: 'Actor' },
+  ),
   address: Type.String(),
   created_at: timestamp({ description: 'When it was answered, by the real clock.' }),
 };

@@ -34,7 +34,7 @@ export const clockAdvance = Type.Object(
     by: Type.Optional(
       Type.Object(
         { months: part(), days: part(), hours: part(), minutes: part(), seconds: part() },
-        { additionalProperties: false },
+        { additionalProperties: false, title: 'ClockStep' },
       ),
     ),
   },
@@ -56,14 +56,17 @@ export const clockAdvanced = Type.Object(
   {
     ...reading,
     happened: Type.Array(
-      Type.Object({
-        at: timestamp(),
-        type: Type.String({
-          description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`.',
-        }),
-        object_id: Type.String(),
-        summary: Type.String(),
-      }),
+      Type.Object(
+        {
+          at: timestamp(),
+          type: Type.String({
+            description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`.',
+          }),
+          object_id: Type.String(),
+          summary: Type.String(),
+        },
+        { title: 'ClockHappening' },
+      ),
       { description: `In order of time; the first ${limits.clockHappenings} of it. All events are in \`/v1/events\`.` },
     ),
   },

@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
-import { billingCycle, billingInterval, plan } from '../plans/schemas.ts';
+import { anchorDay, billingCycle, billingInterval, plan } from '../plans/schemas.ts';
 import { subscriptionStatuses } from './transitions.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -14,10 +14,11 @@ const cadence = Type.Object(
   {
     interval: Type.Optional(billingInterval),
     interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
-    anchor_day: Type.Optional(billingCycle.properties.anchor_day),
+    anchor_day: Type.Optional(anchorDay),
   },
   {
     additionalProperties: false,
+    title: 'BillingCycleInput',
     description: `At most ${limits.intervalMonthsMax} months or ${limits.intervalDaysMax} days.`,
   },
 );
@@ -171,14 +172,17 @@ export type CanceledSubscription = Static<typeof canceledSubscription>;
 export const upcomingBills = Type.Object(
   {
     data: Type.Array(
-      Type.Object({
-        cycle: Type.Integer(),
-        date: timestamp({ description: 'When it is billed.' }),
-        amount: Type.Integer({ description: 'Cents, before the discount.' }),
-        discount_amount: Type.Integer(),
-        total: Type.Integer({ description: 'What will be charged.' }),
-        currency: Type.String(),
-      }),
+      Type.Object(
+        {
+          cycle: Type.Integer(),
+          date: timestamp({ description: 'When it is billed.' }),
+          amount: Type.Integer({ description: 'Cents, before the discount.' }),
+          discount_amount: Type.Integer(),
+          total: Type.Integer({ description: 'What will be charged.' }),
+          currency: Type.String(),
+        },
+        { title: 'UpcomingBill' },
+      ),
     ),
   },
   {

@@ -28,7 +28,7 @@ export const teamMember = Type.Object(
     last_name: Type.String(),
     phone_number: usPhone,
     status: memberStatus,
-    role: Type.Object({ id: uuid(), name: Type.String() }),
+    role: Type.Object({ id: uuid(), name: Type.String() }, { title: 'RoleSummary' }),
     invited_at: timestamp(),
     accepted_at: nullable(timestamp()),
     created_at: timestamp(),

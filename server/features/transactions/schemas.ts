@@ -19,14 +19,17 @@ export const transaction = Type.Object(
     order: Type.Optional(order),
     payment_method: nullable(paymentMethodSummary),
     processor_response: nullable(
-      Type.Object({
-        transaction_id: text,
-        authorization_code: text,
-        avs_result: text,
-        cvv_result: text,
-        response_code: text,
-        response_text: text,
-      }),
+      Type.Object(
+        {
+          transaction_id: text,
+          authorization_code: text,
+          avs_result: text,
+          cvv_result: text,
+          response_code: text,
+          response_text: text,
+        },
+        { title: 'ProcessorResponse' },
+      ),
     ),
     failure_reason: nullable(Type.String({ description: 'Only of a transaction that failed.' })),
     failure_code: nullable(failureCode),

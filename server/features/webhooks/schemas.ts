@@ -164,7 +164,7 @@ export const delivery = Type.Object(
           'When the next attempt is due, by the clock of the company; while one is under way, when that one was due. Null when there is none to come.',
       }),
     ),
-    data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }),
+    data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }, { title: 'WebhookDeliveryData' }),
   },
   {
     title: 'WebhookDelivery',
@@ -231,9 +231,12 @@ export const versionMoved = Type.Object(
     api_version: Type.String(),
     previous_api_version: Type.String(),
     dry_run: Type.Boolean(),
-    sample: Type.Array(Type.Object({ event_id: Type.String(), before: anyObject, after: anyObject }), {
-      description: 'The last events of the company, in both versions.',
-    }),
+    sample: Type.Array(
+      Type.Object({ event_id: Type.String(), before: anyObject, after: anyObject }, { title: 'EventInBothVersions' }),
+      {
+        description: 'The last events of the company, in both versions.',
+      },
+    ),
   },
   {
     title: 'WebhookVersionMoved',

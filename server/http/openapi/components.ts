@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { documentedPattern } from '../formats.ts';
+import { documentedAs } from '../schemas.ts';
 
 /** What the operations of a document share, collected while they are written. */
 
@@ -23,13 +24,20 @@ export function schemaReference(schema: TSchema, { schemas }: Components): Json 
 function hoist(node: unknown, schemas: Json): unknown {
   if (Array.isArray(node)) return node.map((inner) => hoist(inner, schemas));
   if (typeof node !== 'object' || node === null) return node;
-  const { title, examples, ...rest } = node as Json;
+  const { title, examples, [documentedAs]: documented, ...rest } = node as Json;
+  if (documented !== undefined) return hoist(documented, schemas);
   if (typeof title === 'string' && schemas[title]) return componentReference('schemas', title);
   const inner: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
-  const written = { ...inner, ...patternOf(rest), ...(examples !== undefined && { examples }) };
+  const written = { ...inner, ...patternOf(rest), ...widthOf(rest), ...(examples !== undefined && { examples }) };
   if (typeof title !== 'string') return title === undefined ? written : { ...written, title: hoist(title, schemas) };
   schemas[title] = { title, ...written };
   return componentReference('schemas', title);
+}
+
+/** Where it matters to languages that count the bits of a number. */
+function widthOf({ type, maximum }: Json): Json {
+  if (type === 'number') return { format: 'double' };
+  return type === 'integer' && typeof maximum === 'number' && maximum >= 2 ** 31 ? { format: 'int64' } : {};
 }
 
 function patternOf({ type, format, pattern }: Json): Json {

@@ -66,6 +66,8 @@ const sharedNames: Readonly<Record<string, string>> = {
 export function errorResponses(route: RouteBase, version: string, components: Components): Json {
   const byStatus = Map.groupBy(refusalsOf(route, version), ({ status }) => status);
   const responses: Json = {};
+  // Where nothing else can come, generators and linters still want to know what an answer looks like.
+  if (!route.success) responses.default = anyError(components);
   for (const [status, refusals] of byStatus) {
     const codes = refusals.map(({ code }) => code);
     const response = errorResponse(status, codes, components);
@@ -74,6 +76,19 @@ export function errorResponses(route: RouteBase, version: string, components: Co
     responses[String(status)] = name ? componentReference('responses', name) : response;
   }
   return responses;
+}
+
+function anyError(components: Components): Json {
+  return {
+    description: 'This call has no other answers than errors.',
+    headers: headerReferences(commonHeaders),
+    content: {
+      'application/json': {
+        schema: schemaReference(errorSchema, components),
+        example: exampleError('not_implemented'),
+      },
+    },
+  };
 }
 
 function errorResponse(status: number, codes: readonly ApiErrorCode[], components: Components): Json {

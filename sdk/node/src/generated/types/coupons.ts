@@ -137,6 +137,11 @@ export interface Coupon {
   updated_at: string;
 }
 
+export interface CartItem {
+  product_id: string;
+  quantity: number;
+}
+
 /** One of `amount`, `items` and `plan_id` says what the discount is computed of. */
 export interface CouponValidate {
   code: string;
@@ -145,16 +150,10 @@ export interface CouponValidate {
   customer_id?: string | undefined;
   plan_id?: string | undefined;
   product_ids?: readonly string[] | undefined;
-  items?: readonly {
-    product_id: string;
-    quantity: number;
-  }[] | undefined;
+  items?: readonly CartItem[] | undefined;
 }
 
-/** Why the code cannot be used. */
-export type CouponReason = 'code_not_found' | 'coupon_archived' | 'coupon_inactive' | 'coupon_not_started' | 'coupon_expired' | 'currency_mismatch' | 'product_not_eligible' | 'plan_not_eligible' | 'minimum_amount_not_met' | 'not_first_time_customer' | 'max_redemptions_reached' | 'max_redemptions_per_customer_reached' | 'max_redemptions_per_code_reached';
-
-export type CouponVerdict = {
+export interface ValidCoupon {
   valid: true;
   code: string;
   coupon_id: string;
@@ -168,11 +167,18 @@ export type CouponVerdict = {
   duration_in_cycles: number | null;
   discount_amount: number;
   total_after_discount: number;
-} | {
+}
+
+/** Why the code cannot be used. */
+export type CouponReason = 'code_not_found' | 'coupon_archived' | 'coupon_inactive' | 'coupon_not_started' | 'coupon_expired' | 'currency_mismatch' | 'product_not_eligible' | 'plan_not_eligible' | 'minimum_amount_not_met' | 'not_first_time_customer' | 'max_redemptions_reached' | 'max_redemptions_per_customer_reached' | 'max_redemptions_per_code_reached';
+
+export interface InvalidCoupon {
   valid: false;
   reason: CouponReason;
   code: string;
-};
+}
+
+export type CouponVerdict = ValidCoupon | InvalidCoupon;
 
 export interface CouponUpdate {
   /** Of a promo coupon: its code, in upper case. */

@@ -3,6 +3,17 @@
 import type { PaymentMethod } from './payment-methods.ts';
 import type { Subscription } from './subscriptions.ts';
 
+export interface ShippingAddressInput {
+  name?: string | null | undefined;
+  line1?: string | null | undefined;
+  line2?: string | null | undefined;
+  city?: string | null | undefined;
+  state?: string | null | undefined;
+  postal_code?: string | null | undefined;
+  country?: string | null | undefined;
+  phone?: string | null | undefined;
+}
+
 export interface CustomerCreate {
   email: string;
   first_name: string;
@@ -10,16 +21,7 @@ export interface CustomerCreate {
   /** International format: `+` and the country code. Unique per merchant. */
   phone: string;
   company?: string | null | undefined;
-  shipping_address?: {
-    name?: string | null | undefined;
-    line1?: string | null | undefined;
-    line2?: string | null | undefined;
-    city?: string | null | undefined;
-    state?: string | null | undefined;
-    postal_code?: string | null | undefined;
-    country?: string | null | undefined;
-    phone?: string | null | undefined;
-  } | null | undefined;
+  shipping_address?: ShippingAddressInput | null | undefined;
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
@@ -71,16 +73,7 @@ export interface CustomerUpdate {
   /** International format: `+` and the country code. Unique per merchant. */
   phone?: string | undefined;
   company?: string | null | undefined;
-  shipping_address?: {
-    name?: string | null | undefined;
-    line1?: string | null | undefined;
-    line2?: string | null | undefined;
-    city?: string | null | undefined;
-    state?: string | null | undefined;
-    postal_code?: string | null | undefined;
-    country?: string | null | undefined;
-    phone?: string | null | undefined;
-  } | null | undefined;
+  shipping_address?: ShippingAddressInput | null | undefined;
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */

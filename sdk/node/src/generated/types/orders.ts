@@ -5,29 +5,33 @@ import type { CouponDuration, CouponKind } from './coupons.ts';
 import type { Customer } from './customers.ts';
 import type { TransactionStatus, TransactionType } from './transactions.ts';
 
+export interface OrderItemInput {
+  product_id: string;
+  quantity: number;
+}
+
+export interface ShippingInput {
+  name?: string | null | undefined;
+  line1?: string | null | undefined;
+  line2?: string | null | undefined;
+  city?: string | null | undefined;
+  state?: string | null | undefined;
+  postal_code?: string | null | undefined;
+  country?: string | null | undefined;
+  phone?: string | null | undefined;
+}
+
 export interface OrderCreate {
   customer_id: string;
   /** Default: the default card of the customer. */
   payment_method_id?: string | undefined;
   /** Prices come from the catalog. The same product twice is one item with both quantities. */
-  items: readonly {
-    product_id: string;
-    quantity: number;
-  }[];
+  items: readonly OrderItemInput[];
   /** Lowercase ISO 4217 code. */
   currency?: string | undefined;
   coupon_code?: string | undefined;
   description?: string | null | undefined;
-  shipping?: {
-    name?: string | null | undefined;
-    line1?: string | null | undefined;
-    line2?: string | null | undefined;
-    city?: string | null | undefined;
-    state?: string | null | undefined;
-    postal_code?: string | null | undefined;
-    country?: string | null | undefined;
-    phone?: string | null | undefined;
-  } | null | undefined;
+  shipping?: ShippingInput | null | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
   metadata?: Record<string, unknown> | null | undefined;
 }

@@ -2,19 +2,30 @@
 
 export type CardBrand = 'amex' | 'diners' | 'jcb' | 'discover' | 'unionpay' | 'mastercard' | 'maestro' | 'visa' | 'unknown';
 
+export interface Card {
+  brand: CardBrand;
+  last4: string;
+  exp_month: number;
+  exp_year: number;
+  /** The same card of the same merchant has the same value. */
+  fingerprint: string;
+}
+
+export interface BillingAddress {
+  line1?: string | null;
+  line2?: string | null;
+  city?: string | null;
+  state?: string | null;
+  postal_code?: string | null;
+  country?: string | null;
+}
+
 /** Required by the processor for some cards. */
 export interface BillingDetails {
   name?: string | null;
   email?: string | null;
   phone?: string | null;
-  address?: {
-    line1?: string | null;
-    line2?: string | null;
-    city?: string | null;
-    state?: string | null;
-    postal_code?: string | null;
-    country?: string | null;
-  } | null;
+  address?: BillingAddress | null;
 }
 
 export interface PaymentMethod {
@@ -23,56 +34,44 @@ export interface PaymentMethod {
   customer_id: string;
   /** Used for new orders and subscriptions when none is given. */
   is_default: boolean;
-  card: {
-    brand: CardBrand;
-    last4: string;
-    exp_month: number;
-    exp_year: number;
-    /** The same card of the same merchant has the same value. */
-    fingerprint: string;
-  };
+  card: Card;
   billing_details: BillingDetails | null;
   created_at: string;
 }
 
+export interface CardInput {
+  /** Spaces and hyphens are ignored. */
+  number: string;
+  /** 1 to 12. */
+  exp_month: string;
+  /** Two or four digits. */
+  exp_year: string;
+  /** Checked and forgotten; it is never stored. */
+  cvc: string;
+}
+
 export interface CardTokenCreate {
-  card: {
-    /** Spaces and hyphens are ignored. */
-    number: string;
-    /** 1 to 12. */
-    exp_month: string | number;
-    /** Two or four digits. */
-    exp_year: string | number;
-    /** Checked and forgotten; it is never stored. */
-    cvc: string;
-  };
+  card: CardInput;
   billing_details?: BillingDetails | null | undefined;
+}
+
+export interface TokenCard {
+  brand: CardBrand;
+  last4: string;
+  exp_month: number;
+  exp_year: number;
 }
 
 export interface CardToken {
   /** Single use, valid 15 minutes. */
   id: string;
-  card: {
-    brand: CardBrand;
-    last4: string;
-    exp_month: number;
-    exp_year: number;
-  };
+  card: TokenCard;
   expires_at: string;
 }
 
 export interface CardCapture {
   customer_id: string;
-  card: {
-    /** Spaces and hyphens are ignored. */
-    number: string;
-    /** 1 to 12. */
-    exp_month: string | number;
-    /** Two or four digits. */
-    exp_year: string | number;
-    /** Checked and forgotten; it is never stored. */
-    cvc: string;
-  };
+  card: CardInput;
   set_as_default?: boolean | undefined;
   /** Repoints the subscriptions of the customer to this card. */
   update_subscriptions?: boolean | undefined;

@@ -1,15 +1,29 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { BillingInterval } from './subscriptions.ts';
+export type BillingInterval = 'day' | 'month';
+
+/** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
+export type AnchorDay = number | 'signup_date';
 
 export interface BillingCycle {
   interval: BillingInterval;
   interval_count: number;
-  /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
-  anchor_day: number | 'signup_date';
+  anchor_day: AnchorDay;
+}
+
+export interface PlanProduct {
+  product_id: string;
+  name: string;
+  quantity: number;
 }
 
 export type PricingTierKind = 'recurring' | 'one_time';
+
+export interface PricingTier {
+  name: string;
+  amount: number;
+  kind: PricingTierKind;
+}
 
 export interface Plan {
   /** The `plan_id` of subscriptions. */
@@ -26,17 +40,9 @@ export interface Plan {
   billing_cycle: BillingCycle;
   /** How many there are; 0 means without end. */
   billing_cycles: number;
-  products: {
-    product_id: string;
-    name: string;
-    quantity: number;
-  }[];
+  products: PlanProduct[];
   /** What the amounts are made of. */
-  pricing_tiers: {
-    name: string;
-    amount: number;
-    kind: PricingTierKind;
-  }[];
+  pricing_tiers: PricingTier[];
   /** `false` means archived: its subscriptions go on, new ones are refused. */
   active: boolean;
   created_at: string;

@@ -1,17 +1,19 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+export interface PricingInput {
+  /** Price in cents. */
+  amount: number;
+  /** Lowercase ISO 4217 code. */
+  currency: string;
+}
+
 export type ProductAvailability = 'in_stock' | 'out_of_stock' | 'preorder';
 
 export interface ProductCreate {
   /** HTML is not allowed. */
   name: string;
   description: string | null;
-  pricing: {
-    /** Price in cents. */
-    amount: number;
-    /** Lowercase ISO 4217 code. */
-    currency: string;
-  };
+  pricing: PricingInput;
   requires_shipping: boolean;
   /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
   sku: string;
@@ -25,6 +27,13 @@ export interface ProductCreate {
   inventory_quantity?: number | null | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
   metadata?: Record<string, unknown> | null | undefined;
+}
+
+export interface Pricing {
+  /** Price in cents. */
+  amount: number;
+  /** Lowercase ISO 4217 code. */
+  currency: string;
 }
 
 export interface ProductImage {
@@ -41,12 +50,7 @@ export interface Product {
   id: string;
   name: string;
   description: string | null;
-  pricing: {
-    /** Price in cents. */
-    amount: number;
-    /** Lowercase ISO 4217 code. */
-    currency: string;
-  };
+  pricing: Pricing;
   requires_shipping: boolean;
   sku: string;
   availability: ProductAvailability;
@@ -67,16 +71,18 @@ export interface Product {
   updated_at: string;
 }
 
+export interface PricingUpdate {
+  /** Price in cents. */
+  amount?: number | undefined;
+  /** Lowercase ISO 4217 code. */
+  currency?: string | undefined;
+}
+
 export interface ProductUpdate {
   /** HTML is not allowed. */
   name?: string | undefined;
   description?: string | null | undefined;
-  pricing?: {
-    /** Price in cents. */
-    amount?: number | undefined;
-    /** Lowercase ISO 4217 code. */
-    currency?: string | undefined;
-  } | undefined;
+  pricing?: PricingUpdate | undefined;
   requires_shipping?: boolean | undefined;
   /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
   sku?: string | undefined;
@@ -111,11 +117,13 @@ export interface ProductImagesReorder {
   image_ids: readonly string[];
 }
 
+export interface ProductImageOrder {
+  id: string;
+  order: number;
+}
+
 export interface ProductImageOrders {
-  data: {
-    id: string;
-    order: number;
-  }[];
+  data: ProductImageOrder[];
 }
 
 export interface ProductExpansions {

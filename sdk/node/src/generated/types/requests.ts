@@ -3,6 +3,12 @@
 /** An API key, or a member of the team in the dashboard. */
 export type ActorKind = 'key' | 'member';
 
+export interface Actor {
+  kind: ActorKind;
+  id: string;
+  name: string;
+}
+
 export interface LoggedRequest {
   /** Its place in the list. */
   id: string;
@@ -12,11 +18,7 @@ export interface LoggedRequest {
   path: string;
   status: number;
   duration_ms: number;
-  actor: {
-    kind: ActorKind;
-    id: string;
-    name: string;
-  };
+  actor: Actor;
   address: string;
   /** When it was answered, by the real clock. */
   created_at: string;
@@ -31,11 +33,7 @@ export interface LoggedRequestDetails {
   path: string;
   status: number;
   duration_ms: number;
-  actor: {
-    kind: ActorKind;
-    id: string;
-    name: string;
-  };
+  actor: Actor;
   address: string;
   /** When it was answered, by the real clock. */
   created_at: string;

@@ -8,17 +8,27 @@ export interface Clock {
   offset_seconds: number;
 }
 
+export interface ClockStep {
+  months?: number | undefined;
+  days?: number | undefined;
+  hours?: number | undefined;
+  minutes?: number | undefined;
+  seconds?: number | undefined;
+}
+
 /** Either `to` or `by`. */
 export interface ClockAdvance {
   /** Later than the clock shows now. */
   to?: string | undefined;
-  by?: {
-    months?: number | undefined;
-    days?: number | undefined;
-    hours?: number | undefined;
-    minutes?: number | undefined;
-    seconds?: number | undefined;
-  } | undefined;
+  by?: ClockStep | undefined;
+}
+
+export interface ClockHappening {
+  at: string;
+  /** An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`. */
+  type: string;
+  object_id: string;
+  summary: string;
 }
 
 export interface ClockAdvanced {
@@ -26,13 +36,7 @@ export interface ClockAdvanced {
   /** How far the clock is ahead of real time. */
   offset_seconds: number;
   /** In order of time; the first 10000 of it. All events are in `/v1/events`. */
-  happened: {
-    at: string;
-    /** An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`. */
-    type: string;
-    object_id: string;
-    summary: string;
-  }[];
+  happened: ClockHappening[];
 }
 
 export interface EventTrigger {

@@ -1,23 +1,22 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { BillingCycle, Plan } from './plans.ts';
-import type { CouponSnapshot, PaymentMethodSummary, Shipping } from './orders.ts';
+import type { AnchorDay, BillingCycle, BillingInterval, Plan } from './plans.ts';
+import type { CouponSnapshot, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
 import type { Customer } from './customers.ts';
 
-export type BillingInterval = 'day' | 'month';
+/** At most 60 months or 365 days. */
+export interface BillingCycleInput {
+  interval?: BillingInterval | undefined;
+  interval_count?: number | undefined;
+  anchor_day?: AnchorDay | undefined;
+}
 
 export interface SubscriptionCreate {
   customer_id: string;
   plan_id: string;
   /** Default: the default card of the customer. */
   payment_method_id?: string | undefined;
-  /** At most 60 months or 365 days. */
-  billing_cycle?: {
-    interval?: BillingInterval | undefined;
-    interval_count?: number | undefined;
-    /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
-    anchor_day?: number | 'signup_date' | undefined;
-  } | undefined;
+  billing_cycle?: BillingCycleInput | undefined;
   /** Default: those of the plan. 0 means without end. */
   billing_cycles?: number | undefined;
   /** Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day. */
@@ -26,16 +25,7 @@ export interface SubscriptionCreate {
   end_date?: string | undefined;
   coupon_code?: string | undefined;
   description?: string | null | undefined;
-  shipping?: {
-    name?: string | null | undefined;
-    line1?: string | null | undefined;
-    line2?: string | null | undefined;
-    city?: string | null | undefined;
-    state?: string | null | undefined;
-    postal_code?: string | null | undefined;
-    country?: string | null | undefined;
-    phone?: string | null | undefined;
-  } | null | undefined;
+  shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
@@ -91,40 +81,27 @@ export interface Subscription {
   updated_at: string;
 }
 
+export interface UpcomingBill {
+  cycle: number;
+  /** When it is billed. */
+  date: string;
+  /** Cents, before the discount. */
+  amount: number;
+  discount_amount: number;
+  /** What will be charged. */
+  total: number;
+  currency: string;
+}
+
 export interface UpcomingBills {
-  data: {
-    cycle: number;
-    /** When it is billed. */
-    date: string;
-    /** Cents, before the discount. */
-    amount: number;
-    discount_amount: number;
-    /** What will be charged. */
-    total: number;
-    currency: string;
-  }[];
+  data: UpcomingBill[];
 }
 
 export interface SubscriptionUpdate {
   payment_method_id?: string | undefined;
-  /** At most 60 months or 365 days. */
-  billing_cycle?: {
-    interval?: BillingInterval | undefined;
-    interval_count?: number | undefined;
-    /** The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date nearest to start + interval. Day cadences ignore it. */
-    anchor_day?: number | 'signup_date' | undefined;
-  } | undefined;
+  billing_cycle?: BillingCycleInput | undefined;
   description?: string | null | undefined;
-  shipping?: {
-    name?: string | null | undefined;
-    line1?: string | null | undefined;
-    line2?: string | null | undefined;
-    city?: string | null | undefined;
-    state?: string | null | undefined;
-    postal_code?: string | null | undefined;
-    country?: string | null | undefined;
-    phone?: string | null | undefined;
-  } | null | undefined;
+  shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
   /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */

@@ -2,6 +2,11 @@
 
 export type TeamMemberStatus = 'pending' | 'active' | 'blocked';
 
+export interface RoleSummary {
+  id: string;
+  name: string;
+}
+
 export interface TeamMember {
   id: string;
   email: string;
@@ -10,10 +15,7 @@ export interface TeamMember {
   /** A US number: `+1` and 10 digits. */
   phone_number: string;
   status: TeamMemberStatus;
-  role: {
-    id: string;
-    name: string;
-  };
+  role: RoleSummary;
   invited_at: string;
   accepted_at: string | null;
   created_at: string;

@@ -7,6 +7,15 @@ export type TransactionType = 'sale' | 'refund' | 'auth';
 
 export type TransactionStatus = 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
 
+export interface ProcessorResponse {
+  transaction_id: string | null;
+  authorization_code: string | null;
+  avs_result: string | null;
+  cvv_result: string | null;
+  response_code: string | null;
+  response_text: string | null;
+}
+
 export interface Transaction {
   id: string;
   type: TransactionType;
@@ -19,14 +28,7 @@ export interface Transaction {
   order_id: string | null;
   order?: Order;
   payment_method: PaymentMethodSummary | null;
-  processor_response: {
-    transaction_id: string | null;
-    authorization_code: string | null;
-    avs_result: string | null;
-    cvv_result: string | null;
-    response_code: string | null;
-    response_text: string | null;
-  } | null;
+  processor_response: ProcessorResponse | null;
   failure_reason: string | null;
   failure_code: FailureCode | null;
   description: string | null;

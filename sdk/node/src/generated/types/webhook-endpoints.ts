@@ -91,6 +91,11 @@ export interface WebhookTestResult {
 
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed';
 
+export interface WebhookDeliveryData {
+  object: Record<string, unknown>;
+  previous?: Record<string, unknown>;
+}
+
 export interface WebhookDelivery {
   /** Of the event. */
   id: string;
@@ -101,10 +106,7 @@ export interface WebhookDelivery {
   attempts: number;
   last_attempt_at: string | null;
   next_attempt_at: string | null;
-  data: {
-    object: Record<string, unknown>;
-    previous?: Record<string, unknown>;
-  };
+  data: WebhookDeliveryData;
 }
 
 export interface WebhookDeliveryLog {
@@ -126,17 +128,19 @@ export interface WebhookVersionMove {
   dry_run?: boolean | undefined;
 }
 
+export interface EventInBothVersions {
+  event_id: string;
+  before: Record<string, unknown>;
+  after: Record<string, unknown>;
+}
+
 export interface WebhookVersionMoved {
   id: string;
   api_version: string;
   previous_api_version: string;
   dry_run: boolean;
   /** The last events of the company, in both versions. */
-  sample: {
-    event_id: string;
-    before: Record<string, unknown>;
-    after: Record<string, unknown>;
-  }[];
+  sample: EventInBothVersions[];
 }
 
 export interface WebhookReplay {
