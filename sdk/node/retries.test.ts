@@ -15,7 +15,7 @@ import {
   TimeoutError,
 } from './src/index.ts';
 import { retryAfterSeconds } from './src/errors.ts';
-import { retryDelayMs } from './src/retry.ts';
+import { retryDelayMs, usualPatience, withRetries } from './src/retry.ts';
 
 /** What the SDK does about answers that do not come. */
 
@@ -260,25 +260,102 @@ describe('an answer that is not from the service', () => {
   });
 });
 
+describe('the patience of a call', () => {
+  /** Time that passes only while a call waits. */
+  function play(outcome: (atMs: number) => unknown, patience = usualPatience, attemptMs = 5) {
+    let nowMs = 0;
+    const attemptsAtMs: number[] = [];
+    const clock = {
+      nowMs: () => nowMs,
+      pause: async (delayMs: number) => {
+        nowMs += delayMs;
+      },
+    };
+    const attempt = async (): Promise<unknown> => {
+      attemptsAtMs.push(nowMs);
+      nowMs += attemptMs;
+      const result = outcome(nowMs);
+      if (result instanceof Error) throw result;
+      return result;
+    };
+    const done = withRetries(attempt, patience, undefined, clock);
+    return { done, attemptsAtMs, waitedMs: () => nowMs };
+  }
+
+  const facts = { message: '', type: 'processing_error', code: 'service_unavailable' } as const;
+  const unreachable = new ConnectionError({ ...facts, type: 'connection_error', code: 'connection_failed' });
+  const unavailable = new ProcessingError({ ...facts, status: 503, retryAfterSeconds: 1 });
+  const inProgress = new IdempotencyError({ ...facts, code: 'request_in_progress', status: 409, retryAfterSeconds: 1 });
+
+  it('outlasts every failover that was seen, of 4 to 30 seconds', async () => {
+    for (const error of [unreachable, unavailable, inProgress]) {
+      for (const seconds of [4, 21, 30]) {
+        const { done } = play((atMs) => (atMs < seconds * 1_000 ? error : 'back'));
+        assert.equal(await done, 'back', `${error.code} for ${seconds} s`);
+      }
+    }
+  });
+
+  it('ends after 45 seconds, with the last error and some dozen attempts', async () => {
+    const { done, attemptsAtMs, waitedMs } = play(() => unavailable);
+    await assert.rejects(done, unavailable);
+    assert.ok(waitedMs() > 39_000 && waitedMs() <= 45_200, String(waitedMs()));
+    assert.ok(attemptsAtMs.length >= 10 && attemptsAtMs.length <= 25, String(attemptsAtMs.length));
+  });
+
+  it('counts from the first failure, so that a slow attempt does not use it up', async () => {
+    const { done, attemptsAtMs } = play((atMs) => (atMs < 70_000 ? unreachable : 'back'), usualPatience, 60_000);
+    assert.equal(await done, 'back');
+    assert.equal(attemptsAtMs.length, 2);
+  });
+
+  it('does not wait for a Retry-After that lies beyond it', async () => {
+    const { done, attemptsAtMs } = play(() => new RateLimitError({ ...facts, status: 429, retryAfterSeconds: 46 }));
+    await assert.rejects(done, RateLimitError);
+    assert.equal(attemptsAtMs.length, 1);
+  });
+
+  it('is short with what breaks on every attempt', async () => {
+    const { done, attemptsAtMs } = play(() => new ProcessingError({ ...facts, code: 'internal_error', status: 500 }));
+    await assert.rejects(done, ProcessingError);
+    assert.equal(attemptsAtMs.length, 4);
+  });
+
+  it('is chosen by the caller, in time and in attempts', async () => {
+    const short = play(() => unavailable, { retryForMs: 3_000, maxRetries: Infinity });
+    await assert.rejects(short.done);
+    assert.ok(short.waitedMs() <= 3_100, String(short.waitedMs()));
+    const twice = play(() => unavailable, { retryForMs: 45_000, maxRetries: 2 });
+    await assert.rejects(twice.done);
+    assert.equal(twice.attemptsAtMs.length, 3);
+    proxy.mishaps.push({ status: 503 });
+    await assert.rejects(svc.customers.list({}, { retryForMs: 0 }), ProcessingError);
+    for (const wrong of [{ retryForMs: -1 }, { maxRetries: NaN }]) {
+      await assert.rejects(svc.customers.list({}, wrong), RangeError);
+    }
+    assert.equal(proxy.seen.length, 1);
+  });
+});
+
 describe('the wait before another attempt', () => {
   const [least, most] = [() => 0, () => 0.999_999];
 
-  it('doubles up to eight seconds, and differs by chance', () => {
+  it('doubles up to five seconds, and differs by chance', () => {
     const spans = [1, 2, 3, 10].map((attempt) =>
-      [least, most].map((random) => Math.round(retryDelayMs(attempt, undefined, random) ?? -1)),
+      [least, most].map((random) => Math.round(retryDelayMs(attempt, undefined, random))),
     );
     assert.deepEqual(spans, [
       [125, 250],
       [250, 500],
       [500, 1000],
-      [4000, 8000],
+      [2500, 5000],
     ]);
   });
 
-  it('is never shorter than asked for', () => {
+  it('is never shorter than asked for, and grows although the service asks for the same again and again', () => {
     assert.equal(retryDelayMs(1, 2, least), 2_000);
-    assert.ok((retryDelayMs(1, 2, most) ?? 0) > 2_000);
-    assert.equal(retryDelayMs(1, 61, least), undefined);
+    assert.ok(retryDelayMs(1, 2, most) > 2_000);
+    assert.equal(retryDelayMs(10, 1, least), 2_500);
   });
 
   it('reads seconds and dates', () => {

@@ -1,7 +1,7 @@
-import { ConnectionError, errorOf, type ReceivedAnswer, SvcError, TimeoutError } from './errors.ts';
+import { ConnectionError, errorOf, type ReceivedAnswer, TimeoutError } from './errors.ts';
 import { apiVersion } from './generated/operations.ts';
 import { pathOf, queryOf } from './query.ts';
-import { isWorthRetrying, pause, retryDelayMs } from './retry.ts';
+import { type Patience, usualPatience, withRetries } from './retry.ts';
 
 /** One call of an operation: its attempts, their time limit, and what comes back. */
 
@@ -19,6 +19,7 @@ export interface RequestOptions {
   readonly idempotencyKey?: string | undefined;
   /** For each attempt. */
   readonly timeoutMs?: number | undefined;
+  readonly retryForMs?: number | undefined;
   readonly maxRetries?: number | undefined;
   /** Ends the call, and its retries, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
@@ -46,14 +47,15 @@ export interface SvcOptions {
   readonly captureUrl?: string | undefined;
   /** For each attempt; a minute when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Attempts after the first one; 3 when absent, 0 for none. */
+  /** How long after the first failure a call is still repeated; 45 seconds when absent, 0 for not at all. */
+  readonly retryForMs?: number | undefined;
+  /** Attempts after the first one, at most; bounded by `retryForMs` alone when absent, 0 for none. */
   readonly maxRetries?: number | undefined;
   /** Instead of the global one. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const usualTimeoutMs = 60_000;
-const usualRetries = 3;
 /** A timer that is set to more goes off at once. */
 const timerMsMax = 2_147_483_647;
 
@@ -73,7 +75,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
     const idempotencyKey = operation.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? usualTimeoutMs;
     if (!(timeoutMs > 0)) throw new RangeError('timeoutMs has to be more than 0');
-    const retries = options.maxRetries ?? settings.maxRetries ?? usualRetries;
+    const patience = patienceOf(settings, options);
     const { signal } = options;
     const request = (): RequestInit => ({
       method: operation.method,
@@ -90,19 +92,24 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
       ...bodyOf(input),
     });
 
-    for (let attempt = 1; ; attempt += 1) {
-      try {
+    return withRetries(
+      async () => {
         const answer = await exchange(send, url, request(), { timeoutMs, signal, idempotencyKey });
         if (answer.status < 200 || answer.status > 299) throw errorOf(answer, idempotencyKey);
         return readAnswer(answer, idempotencyKey) as Answer;
-      } catch (error) {
-        if (!(error instanceof SvcError) || attempt > retries || !isWorthRetrying(error)) throw error;
-        const delayMs = retryDelayMs(attempt, error.retryAfterSeconds);
-        if (delayMs === undefined) throw error;
-        await pause(delayMs, signal);
-      }
-    }
+      },
+      patience,
+      signal,
+    );
   };
+}
+
+function patienceOf(settings: SvcOptions, options: RequestOptions): Patience {
+  const retryForMs = options.retryForMs ?? settings.retryForMs ?? usualPatience.retryForMs;
+  const maxRetries = options.maxRetries ?? settings.maxRetries ?? usualPatience.maxRetries;
+  if (!(retryForMs >= 0)) throw new RangeError('retryForMs has to be 0 or more');
+  if (!(maxRetries >= 0)) throw new RangeError('maxRetries has to be 0 or more');
+  return { retryForMs, maxRetries };
 }
 
 function bodyOf({ body, file }: CallInput): Pick<RequestInit, 'body'> {
