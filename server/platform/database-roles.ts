@@ -9,7 +9,7 @@ export async function openRoles(
   ownerUrl: string,
   masterSecret: Secret<Buffer>,
 ): Promise<{ apiUrl: string; vaultUrl: string }> {
-  const client = new pg.Client({ connectionString: ownerUrl });
+  const client = new pg.Client({ connectionString: ownerUrl, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   await client.connect();
   try {

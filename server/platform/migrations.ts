@@ -140,9 +140,19 @@ const notOwner =
   'The database is not migrated yet, and the login of DATABASE_URL may not do it. Run `npm run svc -- migrate` with the ' +
   'login of its owner first.';
 
+// A migration may take long: only what connects, and a network that is gone, has a bound.
+const connectTimeoutMs = 10_000;
+const keepAliveAfterMs = 5_000;
+
 /** The end of the connection releases the lock. */
 async function withClient(connectionString: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString, application_name: 'svc migrations' });
+  const client = new pg.Client({
+    connectionString,
+    application_name: 'svc migrations',
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+  });
   client.on('error', () => undefined);
   await client.connect();
   try {
