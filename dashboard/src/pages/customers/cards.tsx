@@ -22,6 +22,7 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
   const path = `/v1/customers/${customerId}/payment_methods`;
   const query = useList<PaymentMethod>(path, { limit: 100 });
   const [adding, setAdding] = useState(false);
+  const [preferring, setPreferring] = useState<PaymentMethod>();
   const [removing, setRemoving] = useState<PaymentMethod>();
   const reason = useCan('payment_methods:write') ? undefined : common.notAllowed;
   return (
@@ -50,6 +51,17 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
                   </span>
                   {method.is_default && <Badge status="default" label={customers.default} tone="info" />}
                   <span className="grow" />
+                  {!method.is_default && (
+                    <Button
+                      small
+                      kind="quiet"
+                      reason={reason}
+                      onClick={() => setPreferring(method)}
+                      aria-label={`${customers.makeDefault}: ${cardText(method)}`}
+                    >
+                      {customers.makeDefault}
+                    </Button>
+                  )}
                   <Button
                     small
                     kind="quiet"
@@ -66,6 +78,7 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
         }
       </Load>
       {adding && <AddCard path={path} onClose={() => setAdding(false)} />}
+      {preferring && <MakeDefault path={path} method={preferring} onClose={() => setPreferring(undefined)} />}
       {removing && (
         <RemoveCard
           path={path}
@@ -110,7 +123,46 @@ export function AddCard({ path, onClose, onDone }: AddCardProps) {
         </p>
         <CardFields fields={fields} />
         <CheckField form={form} name="set_as_default" label={customers.setDefault} />
-        <CheckField form={form} name="update_subscriptions" label={customers.updateSubscriptions} />
+        <CheckField
+          form={form}
+          name="update_subscriptions"
+          label={customers.moveSubscriptions}
+          hint={customers.moveSubscriptionsHint}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface MakeDefaultProps {
+  readonly path: string;
+  readonly method: PaymentMethod;
+  readonly onClose: () => void;
+}
+
+function MakeDefault({ path, method, onClose }: MakeDefaultProps) {
+  const form = useForm({
+    initial: { update_subscriptions: false },
+    send: ({ update_subscriptions }, key) =>
+      call<PaymentMethod>('PATCH', `${path}/${method.id}`, {
+        body: { set_as_default: true, ...(update_subscriptions ? { update_subscriptions } : {}) },
+        key,
+      }),
+    onDone: () => {
+      toast(customers.defaultChanged);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={customers.makeDefault} onClose={onClose}>
+      <Form form={form} submit={customers.makeDefault} onCancel={onClose}>
+        <p>{customers.makeDefaultText(cardText(method))}</p>
+        <CheckField
+          form={form}
+          name="update_subscriptions"
+          label={customers.moveSubscriptions}
+          hint={customers.moveSubscriptionsHint}
+        />
       </Form>
     </Dialog>
   );

@@ -19,6 +19,7 @@ import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Order, Subscription, UpcomingBills } from '../../types.ts';
+import { ChangeCard } from './change-card.tsx';
 import { ChangeSubscription } from './change-subscription.tsx';
 
 export function SubscriptionPage() {
@@ -117,14 +118,20 @@ function Details({ subscription }: { subscription: Subscription }) {
 }
 
 function Actions({ subscription: { id, status }, subscription }: { subscription: Subscription }) {
-  const [open, setOpen] = useState<'change' | 'pause' | 'resume' | 'cancel'>();
+  const [open, setOpen] = useState<'change' | 'card' | 'pause' | 'resume' | 'cancel'>();
   const reason = useCan('subscriptions:write') ? undefined : common.notAllowed;
+  const cardReason = useCan('payment_methods:write') ? undefined : common.notAllowed;
   const close = () => setOpen(undefined);
   return (
     <>
       {changeable.includes(status) && (
         <Button reason={reason} onClick={() => setOpen('change')}>
           {subscriptions.edit}
+        </Button>
+      )}
+      {status === 'past_due' && (
+        <Button kind="primary" reason={cardReason} onClick={() => setOpen('card')}>
+          {subscriptions.changeCard}
         </Button>
       )}
       {status === 'active' && (
@@ -143,6 +150,7 @@ function Actions({ subscription: { id, status }, subscription }: { subscription:
         </Button>
       )}
       {open === 'change' && <ChangeSubscription subscription={subscription} onClose={close} />}
+      {open === 'card' && <ChangeCard subscription={subscription} onClose={close} />}
       {open === 'pause' && (
         <Confirm
           title={subscriptions.pause}
