@@ -82,6 +82,13 @@ test('every enum is made by the constructor that names its type', () => {
   assert.deepEqual(offenders(others, /\bType\.Enum\(/), []);
 });
 
+test('amounts are scaled by the decimals of their currency, never by 100', () => {
+  const scaling = sources.filter((file) => /^(server|dashboard|cli)\//.test(file) && !file.endsWith('.test.ts'));
+  assert.deepEqual(offenders(scaling, /(amount|total|price|cents|discount)\w*\)?\s*[*/]\s*100\b/i), []);
+  const asNumbers = scaling.filter((file) => file.startsWith('dashboard/'));
+  assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
+});
+
 test('a source file has at most 400 lines', () => {
   const long = sources
     .filter((file) => !file.endsWith('.test.ts'))

@@ -1,20 +1,26 @@
+import { decimalsOf } from '../../server/platform/currencies.ts';
+
 /** How values are written for people. All times are UTC, the zone the service bills in. */
 
+/** `$1,234.50`, `¥1,250`, `KWD 1.250` */
 export function money(amount: number, currency: string | null | undefined): string {
-  const code = (currency ?? 'usd').toUpperCase();
-  try {
-    const format = { style: 'currency', currency: code, minimumFractionDigits: 2, maximumFractionDigits: 2 } as const;
-    return new Intl.NumberFormat('en-US', format).format(amount / 100);
-  } catch {
-    return `${(amount / 100).toFixed(2)} ${code}`;
-  }
+  const decimals = decimalsOf(currency ?? 'usd');
+  return currencyFormat(currency, { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
+    amount / 10 ** decimals,
+  );
 }
 
 /** For the axis of a chart: `$150`, `$1.5M` */
 export function shortMoney(amount: number, currency: string | null | undefined): string {
-  const code = (currency ?? 'usd').toUpperCase();
-  const format = { style: 'currency', currency: code, notation: 'compact', maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat('en-US', format).format(amount / 100);
+  const format = currencyFormat(currency, { notation: 'compact', maximumFractionDigits: 1 });
+  return format.format(amount / 10 ** decimalsOf(currency ?? 'usd'));
+}
+
+/** A plain number while the code is still being typed. */
+function currencyFormat(currency: string | null | undefined, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const code = (currency ?? 'usd').trim();
+  const style = /^[a-z]{3}$/i.test(code) ? ({ style: 'currency', currency: code } as const) : {};
+  return new Intl.NumberFormat('en-US', { ...style, ...options });
 }
 
 const dateTimeFormat = new Intl.DateTimeFormat('en-US', {
@@ -66,13 +72,3 @@ export function phoneDigits(text: string): string {
 export function cycleText(cycle: { interval: string; interval_count: number }): string {
   return cycle.interval_count === 1 ? `every ${cycle.interval}` : `every ${cycle.interval_count} ${cycle.interval}s`;
 }
-
-/** Text of a money field to cents; undefined when it is not an amount. */
-export function centsOf(text: string): number | undefined {
-  const clean = text.replaceAll(',', '').trim();
-  if (!/^\d+(\.\d{1,2})?$/.test(clean)) return undefined;
-  const [whole = '0', part = ''] = clean.split('.');
-  return Number(whole) * 100 + Number(part.padEnd(2, '0'));
-}
-
-export const amountText = (cents: number): string => (cents / 100).toFixed(2);

@@ -1,5 +1,6 @@
 import Format from 'typebox/format';
-import { countries, currencies } from '../platform/iso.ts';
+import { countries } from '../platform/countries.ts';
+import { currencies } from '../platform/currencies.ts';
 
 /** What a text must look like, and what a caller is answered whose text does not. */
 

@@ -10,6 +10,7 @@ import { gzipSync } from 'node:zlib';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { account } from '../../dashboard/src/texts/account.ts';
+import { amounts } from '../../dashboard/src/texts/amounts.ts';
 import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
@@ -307,7 +308,12 @@ describe('a merchant', () => {
     await table().getByRole('row').nth(1).click();
     await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
     await button(orders.refund).click();
-    await field(orders.refundAmount, dialog()).fill('5.00');
+    await field(orders.refundAmount, dialog()).fill('1,900');
+    await button(common.next, dialog()).click();
+    await dialog()
+      .getByText(amounts.ambiguous('1,900', '1900.00', '1.90'))
+      .waitFor();
+    await field(orders.refundAmount, dialog()).fill('5,00');
     await button(common.next, dialog()).click();
     await loseFirstAnswer('**/refund');
     await button(orders.refundButton('$5.00'), dialog()).click();
@@ -336,6 +342,73 @@ describe('a merchant', () => {
     await button(orders.chargeSome, dialog()).click();
     await page.waitForURL(/\/orders\/[0-9a-f-]{36}/);
     assert.equal(await count(), before + 1);
+  });
+
+  it('prices a product in its currency, and reads a comma as people mean it', async () => {
+    await page.goto('/products');
+    await button(products.add).first().click();
+    await field(common.name, dialog()).fill('Cog');
+    await field(products.sku, dialog()).fill('cog');
+    await field(products.inventory, dialog()).pressSequentially('1.000');
+    assert.equal(await field(products.inventory, dialog()).inputValue(), '1000', 'what is shown is what is sent');
+    await field(products.price, dialog()).fill('1,250');
+    await button(products.add, dialog()).click();
+    await dialog()
+      .getByText(amounts.ambiguous('1,250', '1250.00', '1.25'))
+      .waitFor();
+    await field(products.price, dialog()).fill('12,50');
+    await button(products.add, dialog()).click();
+    await page.getByText('$12.50').first().waitFor();
+    const [cog] = (await call('GET', '/v1/products?limit=1', secretKey)).data;
+    assert.partialDeepStrictEqual(cog, { pricing: { amount: 1250, currency: 'usd' }, inventory_quantity: 1000 });
+
+    await page.goto(`/products/${cog.id}`);
+    await button(common.edit).click();
+    assert.equal(await field(products.price, dialog()).inputValue(), '12.50');
+    await field(common.currency, dialog()).fill('jpy');
+    await button(common.save, dialog()).click();
+    await dialog()
+      .getByText(amounts.tooPrecise('JPY', 0, '1250'))
+      .waitFor();
+    await field(products.price, dialog()).fill('1500');
+    await button(common.save, dialog()).click();
+    await page.getByText('¥1,500').first().waitFor();
+    const { pricing } = await call('GET', `/v1/products/${cog.id}`, secretKey);
+    assert.deepEqual(pricing, { amount: 1500, currency: 'jpy' });
+  });
+
+  it('moves a past due subscription to a card on file, and makes another card the default', async () => {
+    const person = { first_name: 'Mary', last_name: 'Somerville', email: 'mary@example.com', phone: '+15550102031' };
+    const { id: customer_id } = await call('POST', '/v1/customers', secretKey, person);
+    for (const number of ['4000009999000341', '5555555555554444']) {
+      const card = { number, exp_month: '12', exp_year: '2040', cvc: '999' };
+      await call('POST', '/capture', secretKey, { customer_id, card });
+    }
+    const [plan] = (await call('GET', '/v1/plans', secretKey)).data;
+    const { id } = await call('POST', '/v1/subscriptions', secretKey, { customer_id, plan_id: plan.id });
+    await call('POST', '/v1/sandbox/clock/advance', secretKey, { by: { months: 1, hours: 1 } });
+    const read = () => call('GET', `/v1/subscriptions/${id}`, secretKey);
+    assert.equal((await read()).status, 'past_due');
+
+    await page.goto(`/subscriptions/${id}`);
+    await button(subscriptions.changeCard).click();
+    await dialog().getByText('Mastercard •••• 4444').waitFor({ state: 'attached' });
+    await button(subscriptions.charge('$19.00'), dialog()).click();
+    await page.getByText(subscriptions.cardChanged).waitFor();
+    const deadlineMs = Date.now() + 20_000;
+    while ((await read()).status !== 'active' && Date.now() < deadlineMs) await page.waitForTimeout(50);
+    assert.partialDeepStrictEqual(await read(), {
+      status: 'active',
+      completed_cycles: 2,
+      payment_method: { card_last_four: '4444' },
+    });
+
+    await page.goto(`/customers/${customer_id}`);
+    await button(`${customers.makeDefault}: Mastercard •••• 4444`).click();
+    await field(customers.moveSubscriptions, dialog()).check();
+    await button(customers.makeDefault, dialog()).click();
+    await page.getByText(customers.defaultChanged).waitFor();
+    await button(`${customers.makeDefault}: Visa •••• 0341`).waitFor();
   });
 
   it('adds images by dropping them anywhere on their panel, and is asked before one goes', async () => {

@@ -1,4 +1,5 @@
-import { type ComponentProps, type ReactNode, useId } from 'react';
+import { type ComponentProps, type InputEvent, type ReactNode, useId } from 'react';
+import { amountText } from '../amounts.ts';
 import type { FormState } from './form.tsx';
 
 interface FieldProps {
@@ -71,10 +72,21 @@ export function TextField<Draft extends object>(props: BoundProps<Draft, string>
   );
 }
 
-/** A whole number from 1 on, unless told otherwise. */
+/**
+ * A whole number, 1 at least unless `min` is given. It takes digits only: a browser shows `1.000` in a number field and
+ * reads it as 1, and drops the comma of `1,5`.
+ */
 export function NumberField<Draft extends object>(props: BoundProps<Draft, string> & InputProps) {
-  return <TextField type="number" min={1} {...props} />;
+  return <TextField {...wholeNumber} {...props} />;
 }
+
+export const wholeNumber = {
+  type: 'number',
+  min: 1,
+  onBeforeInput: (event: InputEvent<HTMLInputElement>) => {
+    if (/\D/.test(event.data)) event.preventDefault();
+  },
+} as const;
 
 export function AreaField<Draft extends object>({
   form,
@@ -100,7 +112,7 @@ export function AreaField<Draft extends object>({
   );
 }
 
-/** Typed as people write money; the form turns it into cents. */
+/** Typed as people write money; the form reads it with `readAmount`. */
 export function MoneyField<Draft extends object>(props: BoundProps<Draft, string> & { currency: string }) {
   const { form, name, label, hint, path, currency } = props;
   return (
@@ -124,7 +136,7 @@ export function MoneyInput({ currency, ...rest }: ComponentProps<'input'> & { cu
       <input
         {...rest}
         inputMode="decimal"
-        placeholder="0.00"
+        placeholder={amountText(0, currency)}
         autoComplete="off"
         className="control pr-14 tabular-nums"
       />

@@ -1,7 +1,7 @@
 import { money } from '../format.ts';
 import { orders } from '../texts/orders.ts';
 import type { Product } from '../types.ts';
-import { Field } from './fields.tsx';
+import { Field, wholeNumber } from './fields.tsx';
 import { Picker } from './picker.tsx';
 import { type Row, Rows } from './rows.tsx';
 
@@ -65,8 +65,7 @@ export function ProductLines({ lines, onChange, path, errorOf, least = 0 }: Prod
               {(attributes) => (
                 <input
                   {...attributes}
-                  type="number"
-                  min={1}
+                  {...wholeNumber}
                   className="control"
                   value={line.quantity}
                   onChange={(event) => change({ quantity: event.target.value })}

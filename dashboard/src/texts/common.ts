@@ -62,7 +62,6 @@ export const common = {
   exportCsv: 'Export CSV',
   exporting: (count: number) => `Exporting… ${count}`,
   exported: (count: number) => (count === 1 ? 'Exported one row.' : `Exported ${count} rows.`),
-  invalidAmount: 'Write an amount such as 12.50.',
   required: 'Fill this in.',
   seeMarked: 'See the fields that are marked.',
   invalidJson: 'Write a JSON object, such as {"crm_id": "c-1001"}.',

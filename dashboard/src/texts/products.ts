@@ -15,7 +15,7 @@ export const products = {
   availability: 'Availability',
   availabilities: { in_stock: 'In stock', out_of_stock: 'Out of stock', preorder: 'Preorder' },
   inventory: 'Inventory',
-  inventoryHint: 'Empty: not counted.',
+  inventoryHint: 'Leave empty if you don’t track stock.',
   category: 'Category',
   brand: 'Brand',
   material: 'Material',

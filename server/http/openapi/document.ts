@@ -62,7 +62,8 @@ function introduction(version: string): string {
   const differences = differencesOf(version);
   return [
     'Customers, vaulted cards, catalog, orders that charge, refunds, subscriptions, coupons, team and webhooks. ' +
-      'Amounts are integers in cents. A declined card is not an error: the order comes back as `failed`.',
+      'Amounts are integers in cents, or more exactly in the smallest unit of the currency: 4900 in `usd` is $49.00, ' +
+      '1500 in `jpy` is ¥1,500, 1250 in `kwd` is KWD 1.250. A declined card is not an error: the order comes back as `failed`.',
     `This is version \`${version}\`. Each version has a document of its own, at \`/openapi/<version>.json\`.`,
     ...(differences.length === 0
       ? []

@@ -1,6 +1,6 @@
+import { amountText, readAmount, readPercentage } from '../../amounts.ts';
 import { CheckField, FieldRow, MoneyField, NumberField, SelectField, TextField } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
-import { amountText, centsOf } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
 import type { Coupon } from '../../types.ts';
@@ -33,22 +33,25 @@ export interface CouponDraft {
 }
 
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
-const cents = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '' : amountText(value);
+/** A percentage has no currency of its own; its limits are in dollars. */
+const currencyOf = ({ how, currency }: Pick<CouponDraft, 'how' | 'currency'>): string =>
+  how === 'percentage' ? 'usd' : currency;
 
 export function draftOf(coupon?: Coupon): CouponDraft {
+  const moneyText = (value: number | null | undefined): string =>
+    value ? amountText(value, coupon?.currency ?? 'usd') : '';
   return {
     kind: coupon?.kind ?? 'promo',
     name: coupon?.name ?? '',
     description: coupon?.description ?? '',
     how: coupon && coupon.amount !== null ? 'amount' : 'percentage',
     percentage: text(coupon?.percentage),
-    amount: cents(coupon?.amount),
+    amount: moneyText(coupon?.amount),
     currency: coupon?.currency ?? 'usd',
-    max_discount_amount: cents(coupon?.max_discount_amount),
+    max_discount_amount: moneyText(coupon?.max_discount_amount),
     duration: coupon?.duration ?? 'once',
     duration_in_cycles: text(coupon?.duration_in_cycles),
-    minimum_amount: coupon?.minimum_amount ? cents(coupon.minimum_amount) : '',
+    minimum_amount: moneyText(coupon?.minimum_amount),
     max_redemptions: text(coupon?.max_redemptions),
     max_redemptions_per_customer: text(coupon?.max_redemptions_per_customer),
     max_redemptions_per_code: text(coupon?.max_redemptions_per_code),
@@ -70,16 +73,17 @@ const momentOf = (value: string): string | undefined => (value === '' ? undefine
 /** What is left empty is left out. Only what the API can clear is null. */
 export function bodyOf(draft: CouponDraft): Record<string, unknown> {
   const byPercentage = draft.how === 'percentage';
+  const amountOf = (value: string): number | undefined => readAmount(value, currencyOf(draft)).amount;
   return {
     name: draft.name.trim(),
     description: draft.description || null,
-    percentage: byPercentage ? numberOf(draft.percentage) : undefined,
-    amount: byPercentage ? null : centsOf(draft.amount),
+    percentage: byPercentage ? readPercentage(draft.percentage).amount : undefined,
+    amount: byPercentage ? null : amountOf(draft.amount),
     currency: byPercentage ? undefined : draft.currency.trim().toLowerCase(),
-    max_discount_amount: byPercentage ? (centsOf(draft.max_discount_amount) ?? null) : null,
+    max_discount_amount: byPercentage ? (amountOf(draft.max_discount_amount) ?? null) : null,
     duration: draft.duration,
     duration_in_cycles: draft.duration === 'repeating' ? (numberOf(draft.duration_in_cycles) ?? null) : null,
-    minimum_amount: centsOf(draft.minimum_amount) ?? 0,
+    minimum_amount: amountOf(draft.minimum_amount) ?? 0,
     max_redemptions: numberOf(draft.max_redemptions),
     max_redemptions_per_customer: numberOf(draft.max_redemptions_per_customer),
     ...(draft.kind === 'generated' ? { max_redemptions_per_code: numberOf(draft.max_redemptions_per_code) } : {}),
@@ -103,15 +107,17 @@ const keptOnceSet = [
 ] as const;
 
 export function checkCoupon(draft: CouponDraft, coupon?: Coupon): Record<string, string | undefined> {
+  const byPercentage = draft.how === 'percentage';
   const emptied = keptOnceSet.filter(([name]) => draft[name] === '' && coupon && coupon[name] !== null);
-  const amounts = ['max_discount_amount', 'minimum_amount'] as const;
-  const wrong = amounts.filter((name) => draft[name] !== '' && centsOf(draft[name]) === undefined);
+  const problemOf = (value: string): string | undefined => readAmount(value, currencyOf(draft)).problem;
+  const problemIfAny = (value: string): string | undefined => (value.trim() === '' ? undefined : problemOf(value));
   return {
-    how: coupon && coupon.percentage !== null && draft.how === 'amount' ? coupons.percentageStays : undefined,
+    how: coupon && coupon.percentage !== null && !byPercentage ? coupons.percentageStays : undefined,
     ...Object.fromEntries(emptied),
-    ...Object.fromEntries(wrong.map((name) => [name, common.invalidAmount])),
-    amount: draft.how === 'amount' && centsOf(draft.amount) === undefined ? common.invalidAmount : undefined,
-    percentage: draft.how === 'percentage' && draft.percentage === '' ? common.required : undefined,
+    percentage: byPercentage ? readPercentage(draft.percentage).problem : undefined,
+    amount: byPercentage ? undefined : problemOf(draft.amount),
+    max_discount_amount: byPercentage ? problemIfAny(draft.max_discount_amount) : undefined,
+    minimum_amount: problemIfAny(draft.minimum_amount),
   };
 }
 
@@ -135,7 +141,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       <FieldRow>
         <SelectField form={form} name="how" label={coupons.how} choices={choicesOf(coupons.hows)} />
         {draft.how === 'percentage' ? (
-          <NumberField form={form} name="percentage" label={coupons.percentage} max={100} step="0.01" />
+          <TextField form={form} name="percentage" label={coupons.percentage} inputMode="decimal" autoComplete="off" />
         ) : (
           <MoneyField form={form} name="amount" label={coupons.amount} currency={draft.currency} />
         )}
@@ -146,7 +152,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
           name="max_discount_amount"
           label={coupons.maxDiscount}
           hint={coupons.maxDiscountHint}
-          currency={draft.currency}
+          currency={currencyOf(draft)}
         />
       ) : (
         <TextField form={form} name="currency" label={common.currency} maxLength={3} />
@@ -154,7 +160,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       <FieldRow>
         <SelectField form={form} name="duration" label={coupons.duration} choices={choicesOf(coupons.durations)} />
         {draft.duration === 'repeating' && <NumberField form={form} name="duration_in_cycles" label={coupons.cycles} />}
-        <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={draft.currency} />
+        <MoneyField form={form} name="minimum_amount" label={coupons.minimum} currency={currencyOf(draft)} />
       </FieldRow>
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-2 font-medium">{coupons.limits}</legend>

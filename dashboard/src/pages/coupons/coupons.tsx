@@ -1,3 +1,4 @@
+import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -6,7 +7,6 @@ import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { coupons } from '../../texts/coupons.ts';
@@ -57,7 +57,10 @@ export function CouponsPage() {
             { header: 'name', value: ({ name }) => name },
             { header: 'kind', value: (coupon) => coupon.kind },
             { header: 'percentage', value: ({ percentage }) => percentage },
-            { header: 'amount', value: ({ amount }) => (amount === null ? null : amountText(amount)) },
+            {
+              header: 'amount',
+              value: ({ amount, currency }) => (amount === null ? null : amountText(amount, currency ?? 'usd')),
+            },
             { header: 'currency', value: ({ currency }) => currency },
             { header: 'total_redemptions', value: ({ total_redemptions }) => total_redemptions },
             { header: 'expires_at', value: ({ expires_at }) => expires_at },

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
@@ -6,8 +7,9 @@ import { Dialog } from '../../components/dialog.tsx';
 import { MoneyField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { amountText, centsOf, money } from '../../format.ts';
+import { money } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
+import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
@@ -137,22 +139,25 @@ function useRefund(order: Order, left: number) {
     initial: { amount: '' },
     asks: true,
     check: (draft) => {
-      const cents = centsOf(draft.amount);
-      if (cents === undefined || cents === 0) return { amount: common.invalidAmount };
-      return { amount: cents > left ? orders.refundTooMuch(leftText) : undefined };
+      const { amount, problem } = readAmount(draft.amount, order.currency);
+      if (amount === undefined) return { amount: problem };
+      if (amount === 0) return { amount: amounts.tooSmall };
+      return { amount: amount > left ? orders.refundTooMuch(leftText) : undefined };
     },
-    send: ({ amount }, key) =>
-      call<Order>('POST', `/v1/orders/${order.id}/refund`, { body: { amount: centsOf(amount) }, key }),
+    send: (draft, key) => {
+      const body = { amount: readAmount(draft.amount, order.currency).amount };
+      return call<Order>('POST', `/v1/orders/${order.id}/refund`, { body, key });
+    },
     onDone: () => {
       toast(orders.refundDone);
       setOpen(false);
     },
   });
-  const text = money(centsOf(form.draft.amount) ?? 0, order.currency);
+  const text = money(readAmount(form.draft.amount, order.currency).amount ?? 0, order.currency);
   const close = () => setOpen(false);
   return {
     start: () => {
-      form.set('amount', amountText(left));
+      form.set('amount', amountText(left, order.currency));
       setOpen(true);
     },
     dialogs: open && (

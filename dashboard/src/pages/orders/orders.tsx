@@ -1,3 +1,4 @@
+import { amountText } from '../../amounts.ts';
 import { LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -6,7 +7,7 @@ import { Empty, Page } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, words } from '../../format.ts';
+import { words } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
@@ -62,8 +63,11 @@ export function OrdersPage() {
             { header: 'id', value: ({ id }) => id },
             { header: 'order_number', value: ({ order_number }) => order_number },
             { header: 'status', value: (order) => order.status },
-            { header: 'total', value: ({ total }) => amountText(total) },
-            { header: 'refunded_amount', value: ({ refunded_amount }) => amountText(refunded_amount) },
+            { header: 'total', value: ({ total, currency }) => amountText(total, currency) },
+            {
+              header: 'refunded_amount',
+              value: ({ refunded_amount, currency }) => amountText(refunded_amount, currency),
+            },
             { header: 'currency', value: ({ currency }) => currency },
             { header: 'customer_id', value: ({ customer_id }) => customer_id },
             { header: 'customer_email', value: ({ customer }) => customer?.email },

@@ -52,7 +52,7 @@ export function NewPlanPage() {
         description: draft.description || null,
         currency: draft.currency.trim().toLowerCase(),
         ...termsOf(draft),
-        ...(draft.tiers.length > 0 ? { pricing_tiers: tiersOf(draft.tiers) } : {}),
+        ...(draft.tiers.length > 0 ? { pricing_tiers: tiersOf(draft) } : {}),
         ...(draft.products.length > 0 ? { products: itemsOf(draft.products) } : {}),
       };
       return call<Plan>('POST', '/dashboard/plans', { body, key });

@@ -1,3 +1,4 @@
+import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { LinkButton } from '../../components/button.tsx';
 import { DateTime } from '../../components/date-time.tsx';
@@ -5,7 +6,7 @@ import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, cycleText, money } from '../../format.ts';
+import { cycleText, money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -47,7 +48,7 @@ export function PlansPage() {
             { header: 'id', value: ({ id }) => id },
             { header: 'name', value: ({ name }) => name },
             { header: 'plan_code', value: ({ plan_code }) => plan_code },
-            { header: 'amount', value: ({ amount }) => amountText(amount) },
+            { header: 'amount', value: ({ amount, currency }) => amountText(amount, currency) },
             { header: 'currency', value: ({ currency }) => currency },
             { header: 'interval', value: ({ billing_cycle }) => billing_cycle.interval },
             { header: 'interval_count', value: ({ billing_cycle }) => billing_cycle.interval_count },

@@ -1,9 +1,10 @@
+import { amountText, readAmount } from '../../amounts.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FieldRow, MoneyField, MoneyInput, Select } from '../../components/fields.tsx';
 import type { FormState } from '../../components/form.tsx';
 import { type Row, Rows } from '../../components/rows.tsx';
 import { Sums } from '../../components/sums.tsx';
-import { amountText, centsOf, money } from '../../format.ts';
+import { money } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
 
@@ -24,33 +25,32 @@ export interface PriceDraft {
 
 const emptyTier = (key: number): TierDraft => ({ key, name: '', amount: '', kind: 'recurring' });
 
-const sumOf = (tiers: readonly TierDraft[], kind: string): number =>
-  tiers.reduce((sum, tier) => sum + (tier.kind === kind ? (centsOf(tier.amount) ?? 0) : 0), 0);
-
 /** What each cycle costs, and what the first one costs besides, as far as they can be read. */
-export function priceOf({ tiers, amount, one_time_amount }: PriceDraft): { amount: number; one_time_amount: number } {
-  return tiers.length > 0
-    ? { amount: sumOf(tiers, 'recurring'), one_time_amount: sumOf(tiers, 'one_time') }
-    : { amount: centsOf(amount) ?? 0, one_time_amount: centsOf(one_time_amount) ?? 0 };
+export function priceOf(draft: PriceDraft): { amount: number; one_time_amount: number } {
+  const read = (text: string): number => readAmount(text, draft.currency).amount ?? 0;
+  const sumOf = (kind: string): number =>
+    draft.tiers.reduce((sum, tier) => sum + (tier.kind === kind ? read(tier.amount) : 0), 0);
+  return draft.tiers.length > 0
+    ? { amount: sumOf('recurring'), one_time_amount: sumOf('one_time') }
+    : { amount: read(draft.amount), one_time_amount: read(draft.one_time_amount) };
 }
 
-export const tiersOf = (tiers: readonly TierDraft[]) =>
-  tiers.map(({ name, amount, kind }) => ({ name: name.trim(), amount: centsOf(amount), kind }));
+export const tiersOf = ({ tiers, currency }: PriceDraft) =>
+  tiers.map(({ name, amount, kind }) => ({ name: name.trim(), amount: readAmount(amount, currency).amount, kind }));
 
-const wrongAmount = (text: string): string | undefined =>
-  centsOf(text) === undefined ? common.invalidAmount : undefined;
-
-export function checkPrice({ tiers, amount, one_time_amount }: PriceDraft): Record<string, string | undefined> {
+export function checkPrice(draft: PriceDraft): Record<string, string | undefined> {
+  const { tiers, amount, one_time_amount, currency } = draft;
+  const problemOf = (text: string): string | undefined => readAmount(text, currency).problem;
   if (tiers.length === 0) {
     return {
-      amount: wrongAmount(amount),
-      one_time_amount: one_time_amount === '' ? undefined : wrongAmount(one_time_amount),
+      amount: problemOf(amount),
+      one_time_amount: one_time_amount.trim() === '' ? undefined : problemOf(one_time_amount),
     };
   }
   return Object.fromEntries(
     tiers.flatMap((tier, index) => [
       [`pricing_tiers[${index}].name`, tier.name.trim() ? undefined : common.required],
-      [`pricing_tiers[${index}].amount`, wrongAmount(tier.amount)],
+      [`pricing_tiers[${index}].amount`, problemOf(tier.amount)],
     ]),
   );
 }
@@ -87,8 +87,8 @@ export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<D
   function change(next: readonly TierDraft[]): void {
     // With the last one the sums stay, as the amounts that are typed again.
     if (next.length === 0) {
-      form.set('amount', amountText(amount));
-      form.set('one_time_amount', one_time_amount > 0 ? amountText(one_time_amount) : '');
+      form.set('amount', amountText(amount, currency));
+      form.set('one_time_amount', one_time_amount > 0 ? amountText(one_time_amount, currency) : '');
     }
     form.set('tiers', next);
   }

@@ -1,3 +1,4 @@
+import { amountText, readAmount } from '../../amounts.ts';
 import { call } from '../../api.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import {
@@ -10,7 +11,6 @@ import {
   TextField,
 } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
-import { amountText, centsOf } from '../../format.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
 import type { Product } from '../../types.ts';
@@ -28,7 +28,7 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
     initial: {
       name: product?.name ?? '',
       description: product?.description ?? '',
-      amount: product ? amountText(product.pricing.amount) : '',
+      amount: product ? amountText(product.pricing.amount, product.pricing.currency) : '',
       currency: product?.pricing.currency ?? 'usd',
       sku: product?.sku ?? '',
       requires_shipping: product?.requires_shipping ?? false,
@@ -40,12 +40,15 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
       weight: product?.weight ?? '',
       return_window: product?.return_window?.toString() ?? '',
     },
-    check: ({ amount }) => ({ 'pricing.amount': centsOf(amount) === undefined ? common.invalidAmount : undefined }),
+    check: ({ amount, currency }) => ({ 'pricing.amount': readAmount(amount, currency).problem }),
     send: (draft, key) => {
       const body = {
         name: draft.name,
         description: draft.description || null,
-        pricing: { amount: centsOf(draft.amount), currency: draft.currency.trim().toLowerCase() },
+        pricing: {
+          amount: readAmount(draft.amount, draft.currency).amount,
+          currency: draft.currency.trim().toLowerCase(),
+        },
         sku: draft.sku.trim(),
         requires_shipping: draft.requires_shipping,
         availability: draft.availability,

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -9,7 +10,7 @@ import { Empty, Page } from '../../components/page.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, money } from '../../format.ts';
+import { money } from '../../format.ts';
 import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { products } from '../../texts/products.ts';
@@ -60,7 +61,7 @@ export function ProductsPage() {
             { header: 'id', value: ({ id }) => id },
             { header: 'name', value: ({ name }) => name },
             { header: 'sku', value: ({ sku }) => sku },
-            { header: 'price', value: ({ pricing }) => amountText(pricing.amount) },
+            { header: 'price', value: ({ pricing }) => amountText(pricing.amount, pricing.currency) },
             { header: 'currency', value: ({ pricing }) => pricing.currency },
             { header: 'availability', value: ({ availability }) => availability },
             { header: 'inventory_quantity', value: ({ inventory_quantity }) => inventory_quantity },

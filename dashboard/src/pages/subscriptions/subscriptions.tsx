@@ -1,3 +1,4 @@
+import { amountText } from '../../amounts.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, LinkButton } from '../../components/button.tsx';
 import { Curl } from '../../components/curl.tsx';
@@ -6,7 +7,7 @@ import { SelectFilter } from '../../components/filters.tsx';
 import { Empty, Page } from '../../components/page.tsx';
 import { OnPhone, ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, cycleText, money, words } from '../../format.ts';
+import { cycleText, money, words } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { plans } from '../../texts/plans.ts';
@@ -58,7 +59,7 @@ export function SubscriptionsPage() {
             { header: 'customer_id', value: ({ customer_id }) => customer_id },
             { header: 'customer_email', value: ({ customer }) => customer?.email },
             { header: 'plan', value: ({ plan }) => plan.name },
-            { header: 'amount', value: ({ plan }) => amountText(plan.amount) },
+            { header: 'amount', value: ({ plan }) => amountText(plan.amount, plan.currency) },
             { header: 'currency', value: ({ plan }) => plan.currency },
             { header: 'next_billing_at', value: ({ next_billing_at }) => next_billing_at },
             { header: 'created_at', value: ({ created_at }) => created_at },

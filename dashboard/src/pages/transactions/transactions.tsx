@@ -1,3 +1,4 @@
+import { amountText } from '../../amounts.ts';
 import { Curl } from '../../components/curl.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { DayFilters, daysOf, SelectFilter } from '../../components/filters.tsx';
@@ -5,7 +6,7 @@ import { Empty, Page } from '../../components/page.tsx';
 import { AmountCell, StatusCell } from '../../components/payment-cells.tsx';
 import { ResourceTable } from '../../components/table.tsx';
 import { useFilters } from '../../data.ts';
-import { amountText, words } from '../../format.ts';
+import { words } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
@@ -57,7 +58,7 @@ export function TransactionsPage() {
             { header: 'id', value: ({ id }) => id },
             { header: 'type', value: (row) => row.type },
             { header: 'status', value: (row) => row.status },
-            { header: 'amount', value: ({ amount }) => amountText(amount) },
+            { header: 'amount', value: ({ amount, currency }) => amountText(amount, currency) },
             { header: 'currency', value: ({ currency }) => currency },
             { header: 'order_id', value: ({ order_id }) => order_id },
             { header: 'customer_id', value: ({ customer_id }) => customer_id },

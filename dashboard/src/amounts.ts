@@ -1,0 +1,70 @@
+import { decimalsOf, decimalText } from '../../server/platform/currencies.ts';
+import { amounts } from './texts/amounts.ts';
+
+/** As an amount is typed again, and in exports: `12.50`. */
+export { decimalText as amountText };
+
+/**
+ * What people type into fields for money and percentages. A comma may be a decimal mark or a thousands separator, and a wrong
+ * guess is off by a factor of 100 or 1,000. So every way to read a text is tried, and a text with two readings is refused.
+ */
+
+export type Reading =
+  | { readonly amount: number; readonly problem?: undefined }
+  | { readonly amount?: undefined; readonly problem: string };
+
+const whole = String.raw`(?:\d+|[1-9]\d{0,2}(?<group>[.,' ])\d{3}(?:\k<group>\d{3})*)`;
+const asWhole = new RegExp(`^${whole}$`);
+const asDecimal = new RegExp(String.raw`^(?<whole>${whole})(?<mark>[.,])(?<fraction>\d+)$`);
+
+interface Parts {
+  readonly whole: string;
+  readonly fraction: string;
+}
+
+const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
+
+function decimalParts(text: string): (Parts & { readonly mark: string }) | undefined {
+  const { group, mark = '', fraction = '', whole: before = '' } = asDecimal.exec(text)?.groups ?? {};
+  return mark === '' || group === mark ? undefined : { whole: digitsOf(before), fraction, mark };
+}
+
+type Found = { readonly parts: Parts } | { readonly wrong: 'unreadable' | 'ambiguous' | 'too_precise' };
+
+function read(input: string, decimals: number): Found {
+  // Spaces of every width and apostrophes separate thousands in some countries, and are never a decimal mark.
+  const text = input.trim().replaceAll(/\s/g, ' ').replaceAll('’', "'");
+  const integer = asWhole.test(text) ? { whole: digitsOf(text), fraction: '' } : undefined;
+  const decimal = decimalParts(text);
+  if (!decimal) return integer ? { parts: integer } : { wrong: 'unreadable' };
+  // What a currency without decimals shows is whole, and one with three decimals is written 1.234 by this dashboard itself.
+  if (integer && decimals === 0) return { parts: integer };
+  if (integer && !(decimals === 3 && decimal.mark === '.')) return { wrong: 'ambiguous' };
+  return decimal.fraction.length > decimals ? { wrong: 'too_precise' } : { parts: decimal };
+}
+
+const scaled = ({ whole: units, fraction }: Parts, decimals: number): number =>
+  Number(units + fraction.padEnd(decimals, '0'));
+
+/** In the smallest unit of the currency, or what is wrong and what to write instead. */
+export function readAmount(text: string, currency: string): Reading {
+  const decimals = decimalsOf(currency);
+  const example = decimalText(125 * 10 ** Math.max(decimals - 1, 1), currency);
+  const found = read(text, decimals);
+  if ('parts' in found) {
+    const amount = scaled(found.parts, decimals);
+    return Number.isSafeInteger(amount) ? { amount } : { problem: amounts.invalid(example) };
+  }
+  if (found.wrong === 'too_precise') return { problem: amounts.tooPrecise(currency.toUpperCase(), decimals, example) };
+  if (found.wrong === 'unreadable') return { problem: amounts.invalid(example) };
+  const [units = '', fraction = ''] = text.trim().split(/[.,]/);
+  const asUnits = decimalText(Number(units + fraction) * 10 ** decimals, currency);
+  return { problem: amounts.ambiguous(text.trim(), asUnits, `${units}.${fraction.slice(0, decimals)}`) };
+}
+
+/** A percentage from 1 to 100 with two decimals at most. */
+export function readPercentage(text: string): Reading {
+  const found = read(text.trim().replace(/\s*%$/, ''), 2);
+  const amount = 'parts' in found ? scaled(found.parts, 2) / 100 : Number.NaN;
+  return amount >= 1 && amount <= 100 ? { amount } : { problem: amounts.invalidPercentage };
+}
