@@ -107,6 +107,11 @@ export const checks: readonly Check[] = [
               AND m.id = c.default_payment_method_id AND m.deleted_at IS NULL)`,
   },
   {
+    name: 'card_not_erased',
+    means: 'deleted card that the vault has not erased after a day',
+    sql: `SELECT company_id, card_id AS id FROM unreferenced_cards WHERE noted_at < now() - interval '1 day'`,
+  },
+  {
     name: 'stuck_delivery',
     means: 'webhook that should have been delivered more than an hour ago and was not tried',
     sql: `SELECT d.company_id, d.event_id AS id FROM webhook_deliveries d JOIN companies c ON c.id = d.company_id

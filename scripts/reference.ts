@@ -37,16 +37,12 @@ Traces are sent when the standard OpenTelemetry variables ask for it: \`OTEL_EXP
 }
 
 function errorsPage(): string {
-  const rowsOf = (catalogue: typeof errorCatalogue | typeof dashboardErrors): string[][] =>
-    Object.entries(catalogue).map(([code, entry]) => {
+  const rowsOf = (catalogue: typeof errorCatalogue | typeof dashboardErrors, reserved = false): string[][] =>
+    Object.entries(catalogue).flatMap(([code, entry]) => {
+      if ('reserved' in entry !== reserved) return [];
       const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
-      return [
-        `\`${code}\``,
-        [entry.status, ...others].join(', '),
-        `\`${entry.type}\``,
-        entry.stored ? 'yes' : 'no',
-        entry.meaning,
-      ];
+      const cells = [`\`${code}\``, [entry.status, ...others].join(', '), `\`${entry.type}\``];
+      return [reserved ? [...cells, entry.meaning] : [...cells, entry.stored ? 'yes' : 'no', entry.meaning]];
     });
   return `${note}
 
@@ -60,6 +56,12 @@ Every error has the same body: \`error.type\`, \`error.code\` (stable), \`error.
 "Replayed" says whether an idempotency key remembers the answer. What is not remembered can be repeated with the same key.
 
 ${table(['Code', 'Status', 'Type', 'Replayed', 'Meaning'], rowsOf(errorCatalogue))}
+
+## Reserved
+
+Clients know these codes; no call answers with them.
+
+${table(['Code', 'Status', 'Type', 'Why'], rowsOf(errorCatalogue, true))}
 
 ## In the dashboard only
 

@@ -20,6 +20,8 @@ interface CatalogueEntry {
   readonly otherStatuses?: readonly number[];
   /** Whether the idempotency store keeps an answer with this code and replays it. */
   readonly stored: boolean;
+  /** Named in the contract, and no call answers with it; the meaning says why. */
+  readonly reserved?: true;
   readonly meaning: string;
 }
 
@@ -35,6 +37,11 @@ const entry = (type: ErrorType, status: number, meaning: string): CatalogueEntry
   status,
   stored: false,
   meaning,
+});
+
+const reserved = (type: ErrorType, status: number, meaning: string): CatalogueEntry & { readonly reserved: true } => ({
+  ...entry(type, status, meaning),
+  reserved: true,
 });
 
 export const errorCatalogue = {
@@ -97,14 +104,22 @@ export const errorCatalogue = {
     stored: true,
   },
   gateway_error: entry('processing_error', 502, 'The processor did not answer; safe to retry with the same key.'),
-  gateway_delete_failed: entry('processing_error', 502, 'The processor did not confirm the deletion.'),
+  gateway_delete_failed: reserved(
+    'processing_error',
+    502,
+    'Deleting a card does not wait for the vault: the card is gone at once, and the vault erases it as soon as it can.',
+  ),
   internal_error: entry('processing_error', 500, 'Something broke on our side; safe to retry with the same key.'),
   not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
   service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down; retry shortly.'),
 
   webhook_endpoint_invalid: { ...entry('webhook_error', 400, 'The endpoint URL is not acceptable.'), stored: true },
-  webhook_delivery_failed: entry('webhook_error', 502, 'The delivery did not succeed.'),
-  webhook_signature_failed: entry('webhook_error', 400, 'The signature does not match (raised by the SDKs).'),
+  webhook_delivery_failed: reserved(
+    'webhook_error',
+    502,
+    'A failed delivery is a result: `test` reports it in its answer, and a replay in the events and delivery logs.',
+  ),
+  webhook_signature_failed: reserved('webhook_error', 400, 'The signature does not match; raised by the SDK.'),
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** What only the dashboard answers with, beside those of the API. */
@@ -119,7 +134,12 @@ export const dashboardErrors = {
 
 const everyError = { ...errorCatalogue, ...dashboardErrors };
 
-export type ApiErrorCode = keyof typeof errorCatalogue;
+type Catalogue = typeof errorCatalogue;
+type ReservedCode = {
+  [Code in keyof Catalogue]: Catalogue[Code] extends { reserved: true } ? Code : never;
+}[keyof Catalogue];
+
+export type ApiErrorCode = Exclude<keyof Catalogue, ReservedCode>;
 export type ErrorCode = keyof typeof everyError;
 export const apiErrorCodes = Object.keys(errorCatalogue) as ApiErrorCode[];
 

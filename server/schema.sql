@@ -737,6 +737,7 @@ CREATE TABLE unreferenced_cards (
   card_id uuid NOT NULL,
   due_at timestamp with time zone NOT NULL,
   deleting boolean NOT NULL DEFAULT false,
+  noted_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT unreferenced_cards_pkey PRIMARY KEY (company_id, card_id)
 );
 CREATE INDEX unreferenced_cards_due ON public.unreferenced_cards USING btree (due_at);

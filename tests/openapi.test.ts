@@ -373,6 +373,13 @@ test('every error code of an operation is listed, under a status the catalogue g
   }
 });
 
+test('every code of the catalogue is an answer of some operation, and those that are reserved of none', () => {
+  const answered = new Set(operations.flatMap(({ operation }) => [...documentedCodes(operation).values()].flat()));
+  for (const [code, entry] of Object.entries(errorCatalogue)) {
+    assert.equal(answered.has(code), !('reserved' in entry), code);
+  }
+});
+
 test('every operation lists what the common rules can answer', () => {
   const everywhere: Record<string, string[]> = {
     400: ['validation_error', 'invalid_api_version', 'api_version_sunset'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { References } from '../../app.ts';
+import type { Vault } from '../../vault/vault.ts';
 import { ServiceProcess } from '../../../tests/support/process.ts';
 import { raceRounds } from '../../../tests/support/random.ts';
 import {
@@ -10,6 +11,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
+import { removeUnreferencedCards } from './jobs.ts';
 
 const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
 
@@ -331,6 +333,49 @@ describe('deleting a card', () => {
     const only = await attached(customer);
     assert.equal((await service.call('DELETE', path(customer, only.id))).status, 200);
     assert.equal(await defaultOf(customer), null);
+  });
+
+  // This is why gateway_delete_failed is reserved: there is nothing a caller would have to repeat.
+  it('or its customer works while the vault is away, and the vault erases the cards when it is back', async () => {
+    let away = false;
+    const vault = new Proxy({} as Vault, {
+      get: (_, name: keyof Vault) => {
+        if (!away) return service.vault[name];
+        return () => Promise.reject(Object.assign(new Error('the vault is away'), { code: 'ECONNREFUSED' }));
+      },
+    });
+    const other = await startTestService({ database: service.database, dataDir: service.config.dataDir, vault });
+    try {
+      const call = (method: string, target: string, body?: object): Promise<Reply> =>
+        other.call(method, target, { key: service.key, ...(body && { body }) });
+      const [buyer, leaver] = [await newCustomer(), await newCustomer()];
+      const methods = [await attached(buyer), await attached(leaver)].map(({ id }) => String(id));
+      const cards = await service.db.query<{ card_id: string }>(
+        'SELECT card_id FROM payment_methods WHERE id = ANY($1::uuid[])',
+        [methods],
+      );
+      const stored = async (): Promise<number> => {
+        const ids = cards.map(({ card_id }) => card_id);
+        return (await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = ANY($1::uuid[])', [ids])).length;
+      };
+      away = true;
+      const idempotencyKey = crypto.randomUUID();
+      const target = path(buyer, methods[0] ?? '');
+      const deleted = await other.call('DELETE', target, { key: service.key, idempotencyKey });
+      assert.equal(deleted.status, 200, deleted.text);
+      assert.equal((await other.call('DELETE', target, { key: service.key, idempotencyKey })).text, deleted.text);
+      assert.equal((await call('GET', target)).status, 404);
+      assert.equal((await call('DELETE', `/v1/customers/${leaver}`)).status, 200);
+      assert.deepEqual((await call('GET', `/v1/customers/${buyer}?expand=payment_methods`)).body.payment_methods, []);
+      await assert.rejects(removeUnreferencedCards(service.db, vault, 100));
+      assert.equal(await stored(), 2);
+      away = false;
+      await service.db.query('UPDATE unreferenced_cards SET due_at = now()');
+      await removeUnreferencedCards(service.db, vault, 100);
+      assert.equal(await stored(), 0);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('needs a replacement when subscriptions use it, and hands them over', async () => {

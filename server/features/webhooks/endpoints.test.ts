@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { assertInvalid, assertRefused, contextOf } from '../../../tests/support/orders.ts';
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
@@ -442,6 +442,35 @@ describe('a test of an endpoint', () => {
     for (const reply of await Promise.all(tests)) assert.equal(reply.body.status, 'success', reply.text);
     assert.equal((await test(keys[0])).headers.get('svc-idempotent-replayed'), 'true');
     await slow.stop();
+  });
+
+  // This is why webhook_delivery_failed is reserved.
+  it('or a replay whose receiver fails is never answered with an error', async () => {
+    const bad = await startReceiver(500);
+    const endpoint = await subscriber.subscribe(bad.url);
+    const id = await subscriber.happen();
+    const dispatcher = dispatchFor(service);
+    try {
+      for (const how of [500, 410, (_: unknown, __: unknown, raw: IncomingMessage) => void raw.socket.destroy()]) {
+        bad.behave(how);
+        const before = (await subscriber.logs(endpoint.id)).length;
+        await subscriber.call('PATCH', at(endpoint.id), { body: { status: 'enabled' } });
+        const replay = await subscriber.call('POST', at(endpoint.id, `/events/${id}/replay`), {
+          body: { force: true },
+        });
+        assert.deepEqual([replay.status, replay.body.delivery_status], [200, 'pending'], replay.text);
+        const [log] = await eventually('it was attempted', async () => {
+          const logs = await subscriber.logs(endpoint.id);
+          return logs.length > before && logs;
+        });
+        assert.equal(log?.status, 'failed');
+        const tested = await subscriber.call('POST', at(endpoint.id, '/test'));
+        assert.deepEqual([tested.status, tested.body.status], [200, 'failed'], tested.text);
+      }
+    } finally {
+      await dispatcher.stop();
+      await bad.stop();
+    }
   });
 
   it('is sent once for an idempotency key', async () => {
