@@ -10,6 +10,7 @@ import {
   type Json,
   type RequestField,
   requestFields,
+  sendBody,
   takesNull,
 } from './support/request-fields.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
@@ -68,19 +69,6 @@ before(async () => {
 });
 after(() => service.stop());
 
-let calls = 0;
-function send({ method, path, keyed }: RequestField, body: unknown): Promise<Reply> {
-  const url = path.replace(/:eventId/, `evt_${randomUUID().replaceAll('-', '')}`).replace(/:\w+/g, () => randomUUID());
-  calls += 1;
-  const options = {
-    ...(keyed && { idempotencyKey: randomUUID() }),
-    // Each from another address: refused cards and passwords are counted by it.
-    headers: { 'x-forwarded-for': `198.51.${calls >> 8}.${calls & 255}` },
-  };
-  if (path.startsWith('/dashboard/')) return owner.in(method, url, body, options);
-  return service.call(method, url, { body, ...options });
-}
-
 describe('null in a request', () => {
   it('is looked at for every field of every body', () => {
     assert.ok(requestFields.length > 300, `${requestFields.length} fields`);
@@ -97,7 +85,7 @@ describe('null in a request', () => {
   for (const [operation, fields] of Map.groupBy(requestFields, (field) => field.operation)) {
     it(`is refused by ${operation} unless the field only describes`, async () => {
       for (const request of fields) {
-        const reply = await send(request, bodyWith(request.field, null));
+        const reply = await sendBody(service, owner, request, bodyWith(request.field, null));
         const errors: { field: string; code: string }[] = reply.body.error?.field_errors ?? [];
         const codes = errors.filter(({ field }) => field === request.field).map(({ code }) => code);
         assert.deepEqual(codes, mayBeNull(request) ? [] : ['invalid_value'], `${request.field}: ${reply.text}`);

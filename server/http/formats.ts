@@ -64,8 +64,9 @@ for (const [name, { pattern, accepts }] of Object.entries<TextFormat>(textFormat
   Format.Set(name, accepts ?? ((value) => expression.test(value)));
 }
 
-// Quotes would let line breaks and spaces through, which have no place in an address that mails go to.
-Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+$/.test(value));
+// Quotes would let line breaks and spaces through, which have no place in an address that mails go to. A domain without a dot
+// is a name in a private network.
+Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+@[!#-~]*\.[!#-~]+$/.test(value));
 // A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
 const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 const momentLengthMax = 64;

@@ -1,7 +1,6 @@
 import Type, { type Static, type TArrayOptions, type TSchema, type TString } from 'typebox';
 import { apiErrorCodes, errorTypes, fieldErrorCodes, invalidField } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { visiblePattern } from './formats.ts';
 import { choice } from '../platform/choice.ts';
 
 /** Wire shapes that several features share; the formats they use are in formats.ts. */
@@ -11,12 +10,7 @@ interface Options {
   readonly examples?: readonly unknown[];
 }
 
-export const name = (options: Options = {}) =>
-  Type.String({ minLength: 1, maxLength: limits.textLength, format: 'not-blank', ...options });
-
-/** HTML is looked for by the format; blank text by the pattern, since a schema has only one format. */
-export const plainText = (maxLength: number, options: Options = {}) =>
-  Type.String({ minLength: 1, maxLength, pattern: visiblePattern, format: 'plain-text', ...options });
+export { freeText, line, name, plainText } from './typed-text.ts';
 
 /** Names what the document shows, where the service understands more than it promises. */
 export const documentedAs = 'x-documented-as';

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { TSchema } from 'typebox';
 import { dashboardRoutes } from '../../server/app.ts';
 import { userRoutes } from '../../server/features/users/routes.ts';
+import type { Person } from './dashboard.ts';
 import { routes as apiRoutes } from './openapi.ts';
+import type { Reply, TestService } from './service.ts';
 
 /** Every field of every body that the service takes, read from the schemas that check them. */
 
@@ -69,4 +72,24 @@ export function bodyWith(field: string, value: unknown): unknown {
   const [, name, rest = ''] = /^(?:\.?(\w+)|\[0\])(.*)$/.exec(field) ?? [];
   const inner = rest === '' ? value : bodyWith(rest, value);
   return name === undefined ? [inner] : { [name]: inner };
+}
+
+let calls = 0;
+
+/** To an object that does not exist: the fields are checked first. */
+export function sendBody(
+  service: TestService,
+  owner: Person,
+  { method, path, keyed }: RequestField,
+  body: unknown,
+): Promise<Reply> {
+  const url = path.replace(/:eventId/, `evt_${randomUUID().replaceAll('-', '')}`).replace(/:\w+/g, () => randomUUID());
+  calls += 1;
+  const options = {
+    ...(keyed && { idempotencyKey: randomUUID() }),
+    // Each from another address: refused cards and passwords are counted by it.
+    headers: { 'x-forwarded-for': `198.51.${calls >> 8}.${calls & 255}` },
+  };
+  if (path.startsWith('/dashboard/')) return owner.in(method, url, body, options);
+  return service.call(method, url, { body, ...options });
 }

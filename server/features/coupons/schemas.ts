@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { reasonNames } from './eligibility.ts';
@@ -10,8 +10,7 @@ export const couponKind = choice(['generated', 'promo'], { title: 'CouponKind' }
 export const couponDuration = choice(['once', 'repeating', 'forever'], { title: 'CouponDuration' });
 const scope = choice(['none', 'all', 'specific'], { title: 'CouponScope' });
 const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
-const prefix = Type.String({
-  maxLength: limits.couponPrefixLength,
+const prefix = freeText(limits.couponPrefixLength, {
   format: 'code-prefix',
   description: 'Letters, digits, - and _.',
 });
@@ -19,7 +18,7 @@ const prefix = Type.String({
 /** How the discount comes about. Exactly one of `percentage` and `amount`. */
 const fields = {
   name: name({ description: 'Of a promo coupon: its code, in upper case.' }),
-  description: clearable(Type.String({ maxLength: limits.descriptionLength })),
+  description: clearable(freeText(limits.descriptionLength)),
   percentage: Type.Number({
     minimum: 1,
     maximum: 100,

@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  freeText,
+  line,
   metadata,
   metadataInput,
   metadataPatch,
@@ -13,16 +15,16 @@ import {
 import { limits } from '../../limits.ts';
 import { paymentMethod } from '../payment-methods/schemas.ts';
 
-const text = Type.String({ maxLength: limits.textLength });
-const addressLine = clearable(text);
+const shown = nullable(Type.String({ maxLength: limits.textLength }));
+const part = Type.Optional(clearable(freeText(limits.textLength)));
 
 const addressFields = {
-  name: Type.Optional(addressLine),
-  line1: Type.Optional(addressLine),
-  line2: Type.Optional(addressLine),
-  city: Type.Optional(addressLine),
-  state: Type.Optional(addressLine),
-  postal_code: Type.Optional(addressLine),
+  name: Type.Optional(clearable(line())),
+  line1: part,
+  line2: part,
+  city: part,
+  state: part,
+  postal_code: part,
   country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
   phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
 };
@@ -37,14 +39,14 @@ export type ShippingAddressInput = Static<typeof shippingAddressInput>;
 export const shippingAddress = Type.Object(
   {
     id: uuid({ description: 'The shipping-address id.' }),
-    name: nullable(text),
-    line1: nullable(text),
-    line2: nullable(text),
-    city: nullable(text),
-    state: nullable(text),
-    postal_code: nullable(text),
-    country: nullable(text),
-    phone: nullable(text),
+    name: shown,
+    line1: shown,
+    line2: shown,
+    city: shown,
+    state: shown,
+    postal_code: shown,
+    country: shown,
+    phone: shown,
   },
   { title: 'ShippingAddress' },
 );
@@ -57,7 +59,7 @@ const phone = Type.String({
   description: 'International format: `+` and the country code. Unique per merchant.',
   examples: ['+15551234567'],
 });
-const tags = uniqueStrings(Type.String({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
+const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
   description: 'Labels of your own; the list can be filtered by them.',
   examples: [['vip']],

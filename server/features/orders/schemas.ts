@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, line, metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { couponDuration, couponKind } from '../coupons/schemas.ts';
 import { customer } from '../customers/schemas.ts';
@@ -12,19 +12,19 @@ export const orderStatus = choice(orderStatuses, { title: 'OrderStatus' });
 export const transactionType = choice(['sale', 'refund', 'auth'], { title: 'TransactionType' });
 export const transactionStatus = choice(transactionStatuses, { title: 'TransactionStatus' });
 
-const text = Type.String({ maxLength: limits.textLength });
-const line = Type.Optional(clearable(text));
+const shown = nullable(Type.String({ maxLength: limits.textLength }));
+const part = Type.Optional(clearable(freeText(limits.textLength)));
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });
 const cents = (description: string) => Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax, description });
 
 export const shippingInput = Type.Object(
   {
-    name: line,
-    line1: line,
-    line2: line,
-    city: line,
-    state: line,
-    postal_code: line,
+    name: Type.Optional(clearable(line())),
+    line1: part,
+    line2: part,
+    city: part,
+    state: part,
+    postal_code: part,
     country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
     phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
   },
@@ -34,14 +34,14 @@ export type ShippingInput = Static<typeof shippingInput>;
 
 export const shipping = Type.Object(
   {
-    name: nullable(text),
-    line1: nullable(text),
-    line2: nullable(text),
-    city: nullable(text),
-    state: nullable(text),
-    postal_code: nullable(text),
-    country: nullable(text),
-    phone: nullable(text),
+    name: shown,
+    line1: shown,
+    line2: shown,
+    city: shown,
+    state: shown,
+    postal_code: shown,
+    country: shown,
+    phone: shown,
   },
   { title: 'Shipping' },
 );
@@ -68,7 +68,7 @@ export const orderCreate = Type.Object(
     }),
     currency: Type.Optional(currency),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
-    description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+    description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     shipping: Type.Optional(clearable(shippingInput)),
     metadata: Type.Optional(metadataInput),
   },

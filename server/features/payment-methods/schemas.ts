@@ -1,25 +1,25 @@
 import Type, { type Static } from 'typebox';
-import { clearable, documentedAs, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, documentedAs, freeText, line, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { brandNames } from '../../platform/card-brands.ts';
 
-const line = Type.Optional(clearable(Type.String({ maxLength: limits.textLength })));
+const part = Type.Optional(clearable(freeText(limits.textLength)));
 
 export const billingDetails = Type.Object(
   {
-    name: line,
+    name: Type.Optional(clearable(line())),
     email: Type.Optional(clearable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
     phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
     address: Type.Optional(
       clearable(
         Type.Object(
           {
-            line1: line,
-            line2: line,
-            city: line,
-            state: line,
-            postal_code: line,
+            line1: part,
+            line2: part,
+            city: part,
+            state: part,
+            postal_code: part,
             country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
           },
           { additionalProperties: false, title: 'BillingAddress' },

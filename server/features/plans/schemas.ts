@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -38,7 +38,7 @@ export const planCreate = Type.Object(
   {
     name: name(),
     plan_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength, format: 'sku' })),
-    description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+    description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     amount: cents,
     one_time_amount: Type.Optional(cents),
     currency,
@@ -62,7 +62,7 @@ export type PlanCreate = Static<typeof planCreate>;
 export const planUpdate = Type.Object(
   {
     name: Type.Optional(name()),
-    description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+    description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     active: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false },

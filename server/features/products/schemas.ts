@@ -1,6 +1,8 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  freeText,
+  line,
   metadata,
   metadataInput,
   metadataPatch,
@@ -15,11 +17,11 @@ import { choice } from '../../platform/choice.ts';
 
 const availabilities = ['in_stock', 'out_of_stock', 'preorder'] as const;
 
-const text = clearable(Type.String({ minLength: 1, maxLength: limits.textLength }));
+const text = clearable(line({ minLength: 1 }));
 
 const productName = plainText(limits.textLength, { description: 'HTML is not allowed.', examples: ['Tea pot'] });
 const description = clearable(
-  Type.String({ maxLength: limits.descriptionLength, format: 'plain-text', examples: ['Holds six cups.'] }),
+  freeText(limits.descriptionLength, { format: 'plain-text', examples: ['Holds six cups.'] }),
 );
 const amount = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax, description: 'Price in cents.' });
 const currency = Type.String({ format: 'currency', description: 'Lowercase ISO 4217 code.', examples: ['usd'] });

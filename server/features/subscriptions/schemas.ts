@@ -1,5 +1,14 @@
 import Type, { type Static } from 'typebox';
-import { clearable, metadata, metadataInput, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import {
+  clearable,
+  freeText,
+  metadata,
+  metadataInput,
+  metadataPatch,
+  nullable,
+  timestamp,
+  uuid,
+} from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
@@ -25,7 +34,7 @@ const cadence = Type.Object(
 export type Cadence = Static<typeof cadence>;
 
 const common = {
-  description: Type.Optional(clearable(Type.String({ maxLength: limits.descriptionLength }))),
+  description: Type.Optional(clearable(freeText(limits.descriptionLength))),
   shipping: Type.Optional(clearable(shippingInput)),
   shipping_address_id: Type.Optional(
     uuid({

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { memberPermissions } from '../../http/permissions.ts';
-import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -89,7 +89,7 @@ export const roleList = Type.Object(
 );
 
 const rolePermissions = Type.Array(choice(memberPermissions), { minItems: 1, maxItems: 100 });
-const roleDescription = Type.String({ maxLength: limits.textLength });
+const roleDescription = freeText(limits.textLength);
 const page = Type.String({ pattern: '^/[a-z/-]{1,60}$' });
 
 /** In the dashboard only, as the rest of this file. */

@@ -5,6 +5,8 @@ import { usPhone } from '../team/schemas.ts';
 
 const closed = { additionalProperties: false } as const;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength });
+/** To sign in with: an address that was once accepted always is. */
+const knownEmail = Type.String({ minLength: 1, maxLength: limits.emailLength });
 /** How long it must be is checked where the person is known; what is asked for to sign in is not judged at all. */
 const password = Type.String({ minLength: 1, maxLength: limits.passwordLengthMax });
 const code = Type.Optional(Type.String({ minLength: 1, maxLength: 64 }));
@@ -16,7 +18,7 @@ export const signUp = Type.Object(
 );
 export type SignUp = Static<typeof signUp>;
 
-export const signIn = Type.Object({ email, password, totp_code: code }, closed);
+export const signIn = Type.Object({ email: knownEmail, password, totp_code: code }, closed);
 export type SignIn = Static<typeof signIn>;
 
 export const stepUp = Type.Object({ password, totp_code: code }, closed);
@@ -28,6 +30,6 @@ export type UserUpdate = Static<typeof userUpdate>;
 export const passwordChange = Type.Object({ current_password: password, password }, closed);
 export type PasswordChange = Static<typeof passwordChange>;
 
-export const resetRequest = Type.Object({ email }, closed);
+export const resetRequest = Type.Object({ email: knownEmail }, closed);
 export const resetCompletion = Type.Object({ token, password }, closed);
 export const totpConfirmation = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }, closed);

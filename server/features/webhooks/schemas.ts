@@ -1,5 +1,5 @@
 import Type, { type Static, type TString } from 'typebox';
-import { clearable, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { clearable, freeText, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
 import { eventPattern, eventType } from '../events/service.ts';
@@ -12,7 +12,7 @@ const url = Type.String({
   description: 'HTTPS, at a public address.',
   examples: ['https://shop.example.com/webhooks'],
 });
-const description = clearable(Type.String({ maxLength: limits.descriptionLength }));
+const description = clearable(freeText(limits.descriptionLength));
 const enabledEvents = uniqueStrings(eventPattern as unknown as TString, {
   minItems: 1,
   maxItems: 100,

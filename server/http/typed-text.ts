@@ -1,0 +1,57 @@
+import Type, { type TSchema } from 'typebox';
+import { limits } from '../limits.ts';
+import { looksLikeCardNumber } from '../platform/card-digits.ts';
+import { visiblePattern } from './formats.ts';
+
+/**
+ * Text that people type: names, notes, addresses. A card number in it would be stored in plain and copied into events and
+ * mails, so it is refused. What programs fill (metadata, urls, skus) is not made of these: there one in ten numbers of 16 digits
+ * looks like a card, and the dashboard warns instead.
+ */
+
+interface Options {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+}
+
+function typed<Schema extends TSchema>(schema: Schema) {
+  return Type.Refine(
+    schema,
+    (text) => typeof text !== 'string' || !looksLikeCardNumber(text),
+    () => 'looks like a card number, which must not be kept here',
+  );
+}
+
+const visible = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/v;
+// Line breaks among them.
+const control = /[\p{Cc}\u2028\u2029]/u;
+
+function lineProblem(text: unknown): string | undefined {
+  if (typeof text !== 'string' || text === '') return undefined;
+  if (control.test(text)) return 'must be one line without control characters';
+  return visible.test(text) ? undefined : 'must have visible characters';
+}
+
+function oneLine<Schema extends TSchema>(schema: Schema) {
+  return Type.Refine(
+    schema,
+    (text) => lineProblem(text) === undefined,
+    (text) => lineProblem(text) ?? '',
+  );
+}
+
+/** Several lines, or none. */
+export const freeText = (maxLength: number, options: Options = {}) => typed(Type.String({ maxLength, ...options }));
+
+/** One line; it may be empty. */
+export const line = (options: Options = {}) => oneLine(freeText(limits.textLength, options));
+
+export const name = (options: Options = {}) => line({ minLength: 1, format: 'not-blank', ...options });
+
+/** HTML is looked for by the format; blank text by the pattern, since a schema has only one format. */
+export const plainText = (maxLength: number, options: Options = {}) =>
+  oneLine(freeText(maxLength, { minLength: 1, pattern: visiblePattern, format: 'plain-text', ...options }));
