@@ -112,6 +112,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     void: (operation) => operate<Outcome>('/void', operation),
     async lookup(lookup) {
       const finding = await operate<Finding>('/lookup', lookup);
+      if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the answer is not one of a lookup' };
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };
     },

@@ -15,7 +15,7 @@ const number = Type.String({ pattern: '^\\d{12,19}$' });
 
 const text = Type.Union([Type.String(), Type.Null()]);
 const outcome = Type.Object({
-  outcome: choice(['approved', 'declined', 'not_sent', 'unknown', 'not_found', 'unavailable']),
+  outcome: choice(['approved', 'declined', 'conflict', 'expired', 'not_sent', 'unknown', 'not_found', 'unavailable']),
   response: Type.Optional(
     Type.Object({
       transaction_id: text,
@@ -68,6 +68,7 @@ const vaultCalls = {
   lookup: Compile(
     Type.Object({
       ...operation,
+      sent: Type.Optional(Type.Object({ ...money, last4: text })),
       card: Type.Optional(chargedCard),
       chargeReference: Type.Optional(id),
     }),

@@ -69,6 +69,7 @@ export interface VaultRefund extends VaultOperation, Money {
 }
 
 export interface VaultLookup extends VaultOperation {
+  readonly sent?: Money & { readonly last4: string | null };
   readonly card?: ChargedCard;
   readonly chargeReference?: string;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { systemClock } from '../../platform/clock.ts';
 import { CardNumber } from '../card-number.ts';
@@ -48,6 +49,12 @@ function assertDeclined(outcome: Outcome | Finding, failureCode?: FailureCode): 
   assert.ok(outcome.outcome === 'declined', inspect(outcome));
   if (failureCode) assert.equal(outcome.failureCode, failureCode);
   assert.equal(outcome.failureReason, failureReasons[outcome.failureCode], 'the reason a person reads');
+}
+
+/** An outcome without its age, which grows; when it was executed stays the same. */
+export function dated(outcome: Outcome | Finding): object {
+  const { executed, ...rest } = { executed: undefined, ...outcome };
+  return { ...rest, ...(executed && { executedAtMs: executed.atMs }) };
 }
 
 /** The processor, and every outcome it gives checked for the number of the card. */
@@ -126,7 +133,7 @@ export function processorConformance(
       const { subject, processor, newCharge } = await begin(t);
       const request = newCharge();
       const first = await processor.charge(request);
-      assert.deepEqual(await processor.charge(request), first);
+      assert.deepEqual(dated(await processor.charge(request)), dated(first), 'the first result, with its own time');
       if (subject.executions) assert.equal(await subject.executions(request.reference), 1);
     });
 
@@ -178,7 +185,7 @@ export function processorConformance(
       const reference = randomUUID();
       const first = await refund(charge, 4900, reference);
       assertApproved(first);
-      assert.deepEqual(await refund(charge, 4900, reference), first);
+      assert.deepEqual(dated(await refund(charge, 4900, reference)), dated(first));
       if (subject.executions) assert.equal(await subject.executions(reference), 1);
     });
 
@@ -188,14 +195,14 @@ export function processorConformance(
       const reference = randomUUID();
       const first = await takeBack(charge, reference);
       assertApproved(first);
-      assert.deepEqual(await takeBack(charge, reference), first);
+      assert.deepEqual(dated(await takeBack(charge, reference)), dated(first));
       if (subject.executions) assert.equal(await subject.executions(reference), 1);
       assertApproved(await processor.lookup({ companyId, reference, chargeReference: charge.reference }));
     });
 
     it('throws at nothing: what cannot be is an outcome too', async (t) => {
       const { processor, newCharge, refund, takeBack } = await begin(t);
-      const known = ['approved', 'declined', 'not_sent', 'unknown'];
+      const known = ['approved', 'declined', 'conflict', 'expired', 'not_sent', 'unknown'];
       for (const amount of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
         const { outcome } = await processor.charge({ ...newCharge(), amount });
         assert.ok(known.includes(outcome), outcome);
@@ -224,6 +231,39 @@ export function processorConformance(
     }
 
     if (!keepsBooks) return;
+
+    it('says how old the first result is, by its own clock', async (t) => {
+      const { processor, newCharge } = await begin(t);
+      const request = newCharge();
+      const first = await processor.charge(request);
+      assertApproved(first);
+      assert.ok(first.executed && first.executed.ageMs < 5_000, inspect(first));
+      await sleep(50);
+      const again = await processor.charge(request);
+      assertApproved(again);
+      assert.ok((again.executed?.ageMs ?? 0) >= 50, inspect(again));
+      assert.equal(again.executed?.atMs, first.executed.atMs);
+    });
+
+    it('executes nothing else under a used reference, and says whether it holds money', async (t) => {
+      const { subject, processor, companyId, charged } = await begin(t);
+      const charge = await charged();
+      const outcome = await processor.charge({ ...charge, amount: charge.amount + 1 });
+      assert.ok(outcome.outcome === 'conflict' && outcome.approved === true, inspect(outcome));
+      const sent = { amount: charge.amount + 1, currency: 'usd', last4: charge.card.number.last4 };
+      const found = await processor.lookup({ companyId, reference: charge.reference, sent });
+      assert.equal(found.outcome, 'conflict', inspect(found));
+      if (subject.executions) assert.equal(await subject.executions(charge.reference), 1);
+    });
+
+    it('executes nothing that is no longer valid, and says what time it is', async (t) => {
+      const { subject, processor, newCharge } = await begin(t);
+      const request = { ...newCharge(), validUntilMs: systemClock.nowMs() - 60_000 };
+      const outcome = await processor.charge(request);
+      assert.ok(outcome.outcome === 'expired', inspect(outcome));
+      assert.ok(Math.abs((outcome.nowMs ?? 0) - systemClock.nowMs()) < 30_000, inspect(outcome));
+      if (subject.executions) assert.equal(await subject.executions(request.reference), 0);
+    });
 
     it('refunds no more than the charge', async (t) => {
       const { charged, refund } = await begin(t);

@@ -2,9 +2,9 @@ import type { CardNumber } from '../card-number.ts';
 
 /**
  * What charges cards. An adapter says what it knows and nothing else: an answer that was lost is `unknown`, and only
- * `lookup` turns that into something known. Every operation carries our own reference, chosen and stored before the
- * call; a processor executes a reference once, however often it is sent. What an adapter answers speaks of this one
- * sending: after an `unknown`, only `lookup` may close the matter.
+ * `lookup` turns that into something known. Every operation carries our own reference, derived from what it stands for and
+ * stored before the call; a processor executes a reference once, however often it is sent, and answers with the first
+ * result. What an adapter answers speaks of this one sending: after an `unknown`, only `lookup` may close the matter.
  */
 export interface Processor {
   charge(request: ChargeRequest): Promise<Outcome>;
@@ -52,6 +52,8 @@ export interface VoidRequest extends Sending {
 export interface LookupRequest {
   readonly companyId: string;
   readonly reference: string;
+  /** What was sent under the reference, where that is known: what is found and differs is a `conflict`. */
+  readonly sent?: Money & { readonly last4: string | null };
   /** The card of a charge, where it is still held; a processor with books of its own does not need it. */
   readonly card?: ProcessorCard;
   /** The charge that a refund or a void was for. */
@@ -68,28 +70,42 @@ export interface ProcessorResponse {
   readonly response_text: string | null;
 }
 
+/** Of an operation that was executed. */
+interface Executed {
+  /** When, and how long ago, both by the processor's own clock; missing where the processor does not say. */
+  readonly executed?: { readonly atMs: number; readonly ageMs: number };
+}
+
 export type Outcome =
-  | {
+  | ({
       readonly outcome: 'approved';
       readonly response: ProcessorResponse;
       /** Whether the money has moved for good, where the processor says so. */
       readonly settled?: boolean;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
-    }
-  | {
+    } & Executed)
+  | ({
       readonly outcome: 'declined';
       readonly response: ProcessorResponse;
       readonly failureCode: FailureCode;
       readonly failureReason: string;
-    }
+    } & Executed)
+  /** The reference is held by an operation with other content: what was asked was not done and never will be under it. */
+  | ({
+      readonly outcome: 'conflict';
+      /** Whether the other one holds money; missing where the processor does not say. */
+      readonly approved?: boolean;
+    } & Executed)
+  /** Refused, because the processor's clock is past the validity that was sent. */
+  | { readonly outcome: 'expired'; readonly nowMs?: number }
   /** The processor certainly did not get it. */
   | { readonly outcome: 'not_sent'; readonly reason: string; readonly failureCode?: FailureCode }
   /** It may have got it, and may have done it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type Finding =
-  | Exclude<Outcome, { outcome: 'not_sent' }>
+  | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
   /** `atMs`: when the processor looked, by its own clock; nothing where it does not say. */
   | { readonly outcome: 'not_found'; readonly atMs?: number };
 

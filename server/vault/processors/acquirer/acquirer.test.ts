@@ -10,7 +10,7 @@ import { startAcquirer, type TestAcquirer } from '../../../../tests/support/acqu
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import { processorConformance } from '../conformance.ts';
+import { dated, processorConformance } from '../conformance.ts';
 import { type ChargeRequest, failureReasons, type Outcome, type Processor, type ProcessorCard } from '../processor.ts';
 import { acquirerProcessor, failureCodes } from './adapter.ts';
 import type { Operation } from './protocol.ts';
@@ -178,8 +178,8 @@ describe('an acquirer that lies', () => {
       const outcome = await send(processor);
       assert.ok(outcome.outcome === 'declined', inspect(outcome));
       assert.equal(outcome.failureCode, 'do_not_honor');
-      assert.deepEqual(await send(processor), outcome);
-      assert.deepEqual(await processor.lookup({ companyId, reference }), outcome);
+      assert.deepEqual(dated(await send(processor)), dated(outcome));
+      assert.deepEqual(dated(await processor.lookup({ companyId, reference })), dated(outcome));
       assert.equal((await taken(reference))[0]?.status, 'declined');
     });
 
@@ -215,7 +215,7 @@ describe('an acquirer that lies', () => {
     const first = await processor.refund(request);
     assert.equal(first.outcome, 'approved');
     assert.equal((await processor.lookup(request)).outcome, 'declined');
-    assert.deepEqual(await processor.refund(request), first, 'a repetition gets the first result');
+    assert.deepEqual(dated(await processor.refund(request)), dated(first), 'a repetition gets the first result');
   });
 
   it('every code it declines with is understood, and every failure code can be had', async () => {
@@ -489,8 +489,13 @@ describe('the adapter', () => {
     const refund = refundOf(await charged());
     await processor.refund(refund);
     const about = { companyId, reference: refund.reference };
-    assert.equal((await processor.lookup({ ...about, chargeReference: randomUUID() })).outcome, 'unknown');
-    assert.equal((await processor.lookup({ ...about, card })).outcome, 'unknown');
+    const sent = { amount: refund.amount, currency: refund.currency, last4: null };
+    assert.equal((await processor.lookup({ ...about, sent })).outcome, 'approved');
+    assert.equal((await processor.lookup({ ...about, chargeReference: randomUUID() })).outcome, 'conflict');
+    for (const other of [{ amount: 1 }, { currency: 'eur' }, { last4: '0000' }]) {
+      const found = await processor.lookup({ ...about, sent: { ...sent, ...other } });
+      assert.equal(found.outcome, 'conflict', inspect(other));
+    }
   });
 
   it('a connection that closes as it is used again leaves a doubt', async (t) => {
@@ -533,13 +538,38 @@ describe('the adapter', () => {
     assert.ok(invalid.outcome === 'declined' && invalid.failureCode === 'validation_error');
   });
 
-  it('a used reference is our own charge when the money and the card are the same, else a decline', async () => {
+  it('a used reference is our own charge when the money and the card are the same, else a conflict', async () => {
     const charge = await charged();
     const renewed = await processor.charge({ ...charge, card: { ...card, expYear: 2040 } });
     assert.equal(renewed.outcome, 'approved', 'only the expiry has changed since');
     const other = await processor.charge({ ...charge, amount: 1 });
-    assert.ok(other.outcome === 'declined' && other.failureCode === 'duplicate_transaction', inspect(other));
+    assert.ok(other.outcome === 'conflict' && other.approved === true, inspect(other));
     assert.equal((await taken(charge.reference)).length, 1);
+    const { reference: chargeReference } = charge;
+    await processor.void({ companyId, reference: randomUUID(), validUntilMs: Date.now() + 60_000, chargeReference });
+    const voided = await processor.charge({ ...charge, amount: 1 });
+    assert.ok(voided.outcome === 'conflict' && voided.approved === false, 'a voided charge holds no money');
+  });
+
+  it('without the time of the acquirer in the body goes by the Date header', async (t) => {
+    const asked = newCharge();
+    const dateMs = Math.floor(Date.now() / 1_000) * 1_000;
+    const reply = (status: number, body: string): string =>
+      replyOf(status, body).replace('\r\n', `\r\ndate: ${new Date(dateMs).toUTCString()}\r\n`);
+    const taken_at_ms = dateMs - 7_200_000;
+    const url = await listen(t, (socket, text) => {
+      const isLookup = text.startsWith('GET');
+      const body = isLookup
+        ? `{"error":"not_found","reference":"${asked.reference}"}`
+        : approvalOf(asked, { taken_at_ms });
+      socket.write(reply(isLookup ? 404 : 200, body));
+    });
+    const outcome = await connect(url, 's').charge(asked);
+    assert.ok(outcome.outcome === 'approved' && outcome.executed, inspect(outcome));
+    assert.ok(outcome.executed.ageMs > 7_190_000 && outcome.executed.ageMs <= 7_200_000, inspect(outcome));
+    const found = await connect(url, 's').lookup(asked);
+    assert.ok(found.outcome === 'not_found' && found.atMs !== undefined, inspect(found));
+    assert.ok(found.atMs <= dateMs && found.atMs > dateMs - 10_000, 'what it showed when we asked, or less');
   });
 
   it('throws at no reference', async () => {

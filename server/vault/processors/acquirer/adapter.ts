@@ -66,11 +66,20 @@ const toldOperation = Type.Object({
   response_text: Type.String(),
   transaction_id: Type.String(),
   authorization_code: nullable,
+  voided: Type.Optional(Type.Boolean()),
+  taken_at_ms: Type.Optional(Type.Integer()),
+  now_ms: Type.Optional(Type.Integer()),
 });
 type ToldOperation = Type.Static<typeof toldOperation>;
 
 const operationAnswer = Compile(toldOperation);
-const conflictAnswer = Compile(Type.Object({ error: Type.Literal('reference_used'), operation: toldOperation }));
+const conflictAnswer = Compile(
+  Type.Object({
+    error: Type.Literal('reference_used'),
+    operation: toldOperation,
+    now_ms: Type.Optional(Type.Integer()),
+  }),
+);
 const errorAnswer = Compile(
   Type.Object({
     error: Type.String(),
@@ -125,28 +134,50 @@ function declined(
   return { outcome: 'declined', response: { ...noResponse, ...response }, failureCode, failureReason };
 }
 
-function becameOf(operation: ToldOperation): Exclude<Finding, { outcome: 'not_found' }> {
+/** When an operation was executed, by the clock of the acquirer. */
+function executionOf(
+  { taken_at_ms: atMs }: ToldOperation,
+  nowMs: number | undefined,
+): Pick<Extract<Outcome, { outcome: 'approved' }>, 'executed'> {
+  return atMs === undefined || nowMs === undefined ? {} : { executed: { atMs, ageMs: Math.max(0, nowMs - atMs) } };
+}
+
+function becameOf(
+  operation: ToldOperation,
+  nowMs: number | undefined,
+): Extract<Outcome, { outcome: 'approved' | 'declined' }> {
   const { transaction_id, authorization_code, response_code, response_text } = operation;
   const response = { ...noResponse, transaction_id, authorization_code, response_code, response_text };
-  if (operation.status === 'approved') return { outcome: 'approved', response, settled: operation.settled };
+  const execution = executionOf(operation, nowMs);
+  if (operation.status === 'approved') {
+    return { outcome: 'approved', response, settled: operation.settled, ...execution };
+  }
   // A code that is not ours to read: the charge was declined, and why is not known.
-  return declined((failureCodes as Record<string, FailureCode>)[response_code] ?? 'unknown', response);
+  return {
+    ...declined((failureCodes as Record<string, FailureCode>)[response_code] ?? 'unknown', response),
+    ...execution,
+  };
+}
+
+function conflictWith(operation: ToldOperation, nowMs: number | undefined): Extract<Outcome, { outcome: 'conflict' }> {
+  const holdsMoney = operation.status === 'approved' && operation.voided !== true;
+  return { outcome: 'conflict', approved: holdsMoney, ...executionOf(operation, nowMs) };
 }
 
 function outcomeOf(answer: Answer | Silence, asked: Asked): Outcome {
   if ('reason' in answer) {
     return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
   }
-  const { status, body } = answer;
-  if (status === 200 && operationAnswer.Check(body) && speaksOf(body, asked)) return becameOf(body);
+  const { status, body, askedAtMs } = answer;
+  if (status === 200 && operationAnswer.Check(body) && speaksOf(body, asked)) {
+    return becameOf(body, body.now_ms ?? askedAtMs);
+  }
   if (status === 409 && conflictAnswer.Check(body) && body.operation.reference === asked.reference) {
     // Our reference is held by something whose content is not what we sent now. If it moves our money on our card,
     // it is our own operation, sent before the card got another expiry: what became of that is the truth, and
-    // calling it declined would lose a charge. If not, what we asked was not done, and never will be under this
-    // reference. Neither is in doubt, so neither is `unknown`.
-    return speaksOf(body.operation, asked)
-      ? becameOf(body.operation)
-      : declined('duplicate_transaction', { response_text: 'The reference is in use by another operation.' });
+    // calling it a conflict would lose a charge. Neither is in doubt, so neither is `unknown`.
+    const nowMs = body.now_ms ?? askedAtMs;
+    return speaksOf(body.operation, asked) ? becameOf(body.operation, nowMs) : conflictWith(body.operation, nowMs);
   }
   if (errorAnswer.Check(body)) {
     const { error, reference } = body;
@@ -157,20 +188,22 @@ function outcomeOf(answer: Answer | Silence, asked: Asked): Outcome {
       return declined('validation_error', { response_text: 'A field of the request is not valid.' });
     }
     if (status === 400 && error === 'expired' && reference === asked.reference) {
-      return { outcome: 'not_sent', reason: 'it arrived too late to be taken' };
+      const nowMs = body.now_ms ?? askedAtMs;
+      return { outcome: 'expired', ...(nowMs !== undefined && { nowMs }) };
     }
   }
   return unknown(`the answer, of status ${status}, does not say what became of it`);
 }
 
-function findingOf(answer: Answer | Silence, { reference, chargeReference, card }: LookupRequest): Finding {
+function findingOf(answer: Answer | Silence, { reference, chargeReference, sent }: LookupRequest): Finding {
   if ('reason' in answer) return unknown(answer.reason);
   const { status, body } = answer;
   if (status === 200 && operationAnswer.Check(body) && body.reference === reference) {
     const isOurs =
       (chargeReference === undefined || chargeReference === body.charge_reference) &&
-      (card === undefined || card.number.last4 === body.last4);
-    return isOurs ? becameOf(body) : unknown('the reference is in use by another operation');
+      (!sent || (sent.amount === body.amount && sent.currency === body.currency && sent.last4 === body.last4));
+    const nowMs = body.now_ms ?? answer.askedAtMs;
+    return isOurs ? becameOf(body, nowMs) : conflictWith(body, nowMs);
   }
   const isNotFound = status === 404 && errorAnswer.Check(body) && body.error === 'not_found';
   if (isNotFound && body.reference === reference) {

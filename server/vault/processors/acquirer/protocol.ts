@@ -55,3 +55,8 @@ export interface Operation {
   readonly authorization_code: string | null;
   readonly taken_at_ms: number;
 }
+
+/** What the clock of the acquirer showed when it looked; every answer about a reference says so. */
+export interface Dated {
+  readonly now_ms: number;
+}

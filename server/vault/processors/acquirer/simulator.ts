@@ -5,7 +5,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import { type Entry, type Order, openBooks, sameContent } from './books.ts';
 import { type Fault, isControl, openFaults } from './faults.ts';
 import { openJournal } from './journal.ts';
-import type { OperationKind } from './protocol.ts';
+import type { Dated, Operation, OperationKind } from './protocol.ts';
 
 /**
  * An acquirer for tests and for trying things out: it executes each reference once, answers only what is in its own
@@ -127,7 +127,8 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
   const isAuthorized = (request: IncomingMessage): boolean =>
     timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
 
-  const show = (entry: Entry): object => books.show(entry, clock.nowMs());
+  const show = (entry: Entry): Operation => books.show(entry, clock.nowMs());
+  const dated = <Body extends object>(body: Body): Body & Dated => ({ ...body, now_ms: clock.nowMs() });
 
   const settlesAtMs = (nowMs: number): number =>
     settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
@@ -188,12 +189,13 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
       request.socket.resetAndDestroy();
       return;
     }
-    if (!entry) return answer(response, 400, { error: 'expired', reference });
+    if (!entry) return answer(response, 400, dated({ error: 'expired', reference }));
     if (!sameContent(entry, order)) {
-      return answer(response, 409, { error: 'reference_used', reference, operation: show(entry) });
+      return answer(response, 409, dated({ error: 'reference_used', reference, operation: show(entry) }));
     }
-    if (fault === 'duplicate') answerTwice(response, books.firstResult(entry));
-    else answer(response, 200, books.firstResult(entry));
+    const result = dated(books.firstResult(entry));
+    if (fault === 'duplicate') answerTwice(response, result);
+    else answer(response, 200, result);
   }
 
   async function lookUp(reference: string, response: ServerResponse): Promise<void> {
@@ -205,7 +207,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     const entry = books.find(reference);
     // What could still be lost in a crash is not told.
     await journal.durable();
-    if (entry) answer(response, 200, show(entry));
+    if (entry) answer(response, 200, { ...show(entry), now_ms });
     else answer(response, 404, { error: 'not_found', reference, now_ms });
   }
 
