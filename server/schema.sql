@@ -311,6 +311,7 @@ CREATE TABLE open_transactions (
   waiting boolean NOT NULL DEFAULT false,
   reference uuid,
   valid_until timestamp with time zone NOT NULL DEFAULT (now() + '00:10:00'::interval),
+  sending integer NOT NULL DEFAULT 1,
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),

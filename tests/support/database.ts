@@ -38,6 +38,10 @@ export const cloneDatabase = (): Promise<TestDatabase> => createDatabase('TEMPLA
 /** A database as an operator makes it: nothing is in it yet. */
 export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('');
 
+/** A copy of a database that no process is connected to: what a backup of this moment restores. */
+export const copyDatabase = ({ connectionString }: TestDatabase): Promise<TestDatabase> =>
+  createDatabase(`TEMPLATE ${new URL(connectionString).pathname.slice(1)} STRATEGY FILE_COPY`);
+
 async function createDatabase(how: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdmin(`CREATE DATABASE ${name} ${how}`);

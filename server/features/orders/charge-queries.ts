@@ -198,7 +198,7 @@ interface OpenedRow {
 }
 
 const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
-  new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms }]));
+  new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms, sending: 1 }]));
 
 /** Gives undefined for an intent that was not recorded, because another request has the key. */
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
@@ -287,6 +287,10 @@ export interface Settlement {
   readonly order: OrderRow;
   readonly expected: Pick<OrderRow, 'status' | 'sequence'>;
   readonly transaction: TransactionSummary;
+  /** The sending whose outcome this is; without effect where the sale was sent again since. */
+  readonly sending: number;
+  /** The reference is held by another operation at the processor, so the transaction does not keep it. */
+  readonly disowned: boolean;
   readonly response: ProcessorResponse | null;
   readonly event: EventRow;
   readonly chargebackAt: Date | null;
@@ -298,7 +302,7 @@ const settlingStatement = (more: string): string => `
       from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
       subscription_cycle integer, payment_method_id uuid, card_brand text, card_last4 text,
       failure_code text, failure_reason text, sale_id uuid, updated_at timestamptz, event_id uuid,
-      transaction_id uuid, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
+      transaction_id uuid, sending integer, disowned boolean, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
       processor_response json, chargeback_at timestamptz)
   ), moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
@@ -308,7 +312,7 @@ const settlingStatement = (more: string): string => `
       sale_id = c.sale_id, updated_at = c.updated_at, answer_event_id = coalesce(o.answer_event_id, c.event_id)
     FROM change c
     JOIN open_transactions t ON t.company_id = c.company_id AND t.order_id = c.order_id
-      AND t.slot = '${undecided}' AND t.id = c.transaction_id
+      AND t.slot = '${undecided}' AND t.id = c.transaction_id AND t.sending = c.sending
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence
     RETURNING o.company_id, o.id
@@ -316,10 +320,10 @@ const settlingStatement = (more: string): string => `
     DELETE FROM open_transactions t USING change c, moved m
     WHERE m.company_id = c.company_id AND m.id = c.order_id
       AND t.company_id = c.company_id AND t.order_id = c.order_id AND t.slot = '${undecided}'
-      AND t.id = c.transaction_id
+      AND t.id = c.transaction_id AND t.sending = c.sending
     RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
       t.card_brand, t.card_last4, c.transaction_status, c.processor_response, c.transaction_failure_code,
-      c.transaction_failure_reason, c.updated_at, t.reference
+      c.transaction_failure_reason, c.updated_at, CASE WHEN c.disowned THEN NULL ELSE t.reference END
   ), booked AS (
     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
@@ -347,7 +351,7 @@ export async function settle(
   // Of several about one order, the first wins, as if they had come one after the other.
   const firsts = new Map(settlements.toReversed().map((one) => [one.order.id, one]));
   const taken = [...firsts.values()];
-  const changes = taken.map(({ order, expected, transaction, response, event, chargebackAt }) => ({
+  const changes = taken.map(({ order, expected, transaction, sending, disowned, response, event, chargebackAt }) => ({
     company_id: order.company_id,
     order_id: order.id,
     from_status: expected.status,
@@ -366,6 +370,8 @@ export async function settle(
     updated_at: order.updated_at,
     event_id: event.id,
     transaction_id: transaction.id,
+    sending,
+    disowned,
     transaction_status: transaction.status,
     transaction_failure_code: transaction.failure_code,
     transaction_failure_reason: transaction.failure_reason,

@@ -7,14 +7,14 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { markOrdered } from '../products/service.ts';
-import { deriveReference, firstUnused, type Numbered, type Opened, subjects } from '../transactions/service.ts';
+import { deriveReference, type Numbered, type Opened, subjects } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
+import { generationOf } from './generations.ts';
 import { toWire } from './order.ts';
 import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import { type Claim, type Facts, type Intent, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
-import { findAnswer } from './queries.ts';
-import { charge, resumeOrder } from './sales.ts';
+import { charge, findFirstAnswer, resumeOrder } from './sales.ts';
 import type { Order, OrderCreate } from './schemas.ts';
 
 /** Creating an order is the charge: read, record the intent, have the card charged, write down what came of it. */
@@ -46,7 +46,7 @@ export async function createOrder(
     find: async () => {
       facts = await read();
       const operationId = facts.answered ? facts.key?.operation_id : undefined;
-      return { row: facts.key, result: operationId && (await findAnswer(db, company.id, operationId)) };
+      return { row: facts.key, result: operationId && (await findFirstAnswer(db, company.id, operationId)) };
     },
     begin: () =>
       waitingForReservations(charging.clock, async () => {
@@ -55,8 +55,10 @@ export async function createOrder(
         const isNew = facts !== undefined || found.key === undefined;
         facts = undefined;
         if (!isNew) return undefined;
-        const numbered = found.referenceUsed ? await firstUnused(db, company.id, firstUse.subject) : firstUse;
-        return begin(charging, context, input, key, found, numbered);
+        if (!found.referenceUsed) return begin(charging, context, input, key, found, firstUse);
+        const generation = await generationOf(charging, company, firstUse.subject);
+        if (generation.kind === 'in_use') return resumeOrder(charging, company.id, generation.operation.order_id);
+        return begin(charging, context, input, key, found, generation.numbered);
       }),
     resume: (orderId) => resumeOrder(charging, company.id, orderId),
   });

@@ -6,6 +6,7 @@ import { joinSql, type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/service.ts';
 import { undecided } from '../transactions/service.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
+import type { Order } from './schemas.ts';
 
 export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
   currency, subtotal, discount_amount, total, refunded_amount, coupon, description, shipping, metadata, subscription_id,
@@ -142,8 +143,8 @@ export async function forgetRetry(db: Queryable, companyId: string, id: string):
 }
 
 /** The order as its first charge left it, which is what its idempotency key is answered with. */
-export async function findAnswer(db: Queryable, companyId: string, orderId: string): Promise<object | undefined> {
-  const [row] = await db.query<{ object: object }>(
+export async function findAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
+  const [row] = await db.query<{ object: Order }>(
     `SELECT e.object FROM orders o JOIN events e ON e.company_id = o.company_id AND e.id = o.answer_event_id
      WHERE o.company_id = $1 AND o.id = $2`,
     [companyId, orderId],

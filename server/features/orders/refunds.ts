@@ -1,12 +1,10 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import type { KeyedRequest } from '../../http/idempotency.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Finding, Outcome } from '../../vault/processors/processor.ts';
-import type { VaultOutcome } from '../../vault/vault.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import {
   acceptOpen,
@@ -14,8 +12,8 @@ import {
   deriveReference,
   discardOpen,
   findOpenOf,
-  firstUnused,
   insertOpen,
+  isKeyed,
   markInDoubt,
   nextFree,
   type Numbered,
@@ -32,9 +30,11 @@ import {
   notSentError,
   vaultUnavailable,
 } from './dependencies.ts';
+import { generationOf } from './generations.ts';
 import { chargeReferenceOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { decide } from './sales.ts';
+import { decide, usedByAnother } from './sales.ts';
+import { send, type Sent } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { nextOrderStatus, refundable } from './transitions.ts';
 
@@ -43,9 +43,16 @@ export interface Refund {
   readonly order_id: string;
   readonly id: string;
   readonly reference: string;
+  readonly sending: number;
   readonly amount: number;
   /** The request that asked for it. */
   readonly request_id: string | null;
+}
+
+/** A refund that may be sent. */
+export interface OpenedRefund extends Refund, Opened {
+  /** What it stands for. */
+  readonly numbered: Numbered;
 }
 
 export async function refundOrder(
@@ -58,6 +65,12 @@ export async function refundOrder(
   return runPhased(context.db, phased, {
     keepAnswer: true,
     begin: async () => {
+      const { company } = context;
+      const generation = phased.key && (await generationOf(charging, company, subjects.keyedRefund(phased.key.key)));
+      if (generation?.kind === 'in_use') {
+        if (generation.operation.order_id !== orderId) throw usedByAnother();
+        return resumeRefund(charging, company.id, orderId, generation.operation.id);
+      }
       failpoint('refund.before_intent');
       const begun = await charging.db.transaction(async (transaction) => {
         const state = await lockOrder(transaction, context.company.id, orderId);
@@ -68,7 +81,8 @@ export async function refundOrder(
         if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
         await refuseUndecided(transaction, order);
         const amount = amountOf(order, input);
-        return { state, refund: await openRefund(transaction, context, state, id, amount, phased.key) };
+        const numbered = generation?.numbered ?? nextRefund(state);
+        return { state, refund: await openRefund(transaction, context, order, id, amount, numbered) };
       });
       return begun && refund(charging, begun.state, begun.refund);
     },
@@ -108,14 +122,12 @@ function amountOf(order: OrderRow, { amount }: OrderRefund): number {
 export async function openRefund(
   transaction: Database,
   { nowMs, company, requestId }: RequestContext,
-  state: OrderState,
+  order: OrderRow,
   id: string,
   amount: number,
-  key: KeyedRequest | undefined,
-): Promise<Refund & Opened> {
-  const { order } = state;
+  numbered: Numbered,
+): Promise<OpenedRefund> {
   const { company_id, id: order_id } = order;
-  const numbered = key ? await firstUnused(transaction, company_id, subjects.keyedRefund(key.key)) : nextRefund(state);
   const reference = deriveReference(company_id, numbered);
   const intent = { company_id, order_id, id, reference, amount, request_id: requestId };
   const opened = await insertOpen(
@@ -133,33 +145,35 @@ export async function openRefund(
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
-  return { ...intent, ...opened };
+  return { ...intent, ...opened, numbered };
 }
 
 /** Without a key, a refund is the order's first, second and so on. */
-function nextRefund({ order, transactions }: OrderState): Numbered {
+export function nextRefund({ order, transactions }: OrderState): Numbered {
   const refunds = transactions.filter(({ type }) => type === 'refund');
   const taken = new Set(refunds.map(({ reference }) => reference));
   return nextFree(order.company_id, { subject: subjects.refund(order.id), number: refunds.length }, taken);
 }
 
+/** Whether it was counted, rather than named by an idempotency key. */
+export function isRefundOf({ order, transactions }: OrderState, { reference }: Refund): boolean {
+  const subject = subjects.refund(order.id);
+  return Array.from({ length: 2 * transactions.length + 1 }).some(
+    (_, number) => deriveReference(order.company_id, { subject, number }) === reference,
+  );
+}
+
 /** Hands a refund to the processor. The intent is already recorded. */
-export async function refund(charging: Charging, state: OrderState, intent: Refund & Opened): Promise<Order> {
-  const { order, livemode } = state;
-  const chargeReference = chargeReferenceOf(state);
+export async function refund(charging: Charging, state: OrderState, opened: OpenedRefund): Promise<Order> {
   failpoint('refund.after_intent');
-  const outcome: VaultOutcome = chargeReference
-    ? await charging.vault.refund({
-        companyId: order.company_id,
-        mode: livemode ? 'live' : 'sandbox',
-        reference: intent.reference,
-        validUntilMs: intent.validUntilMs,
-        chargeReference,
-        amount: intent.amount,
-        currency: order.currency,
-      })
-    : { outcome: 'not_sent', reason: 'there is no sale' };
+  const sent = await sendRefund(charging, state, opened);
   failpoint('refund.after_processor');
+  if (!sent) return currentOrder(charging, opened);
+  const { intent, outcome } = sent;
+  if (outcome.outcome === 'conflict') {
+    await insist(() => discardOpen(charging.db, intent));
+    throw isKeyed(intent.numbered) ? usedByAnother() : notSentError('refund');
+  }
   if (outcome.outcome === 'unknown') {
     await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('refund');
@@ -173,9 +187,29 @@ export async function refund(charging: Charging, state: OrderState, intent: Refu
   return accepted ?? currentOrder(charging, intent);
 }
 
-async function currentOrder({ db }: Charging, { company_id, order_id }: Refund): Promise<Order> {
+async function sendRefund(
+  charging: Charging,
+  state: OrderState,
+  intent: OpenedRefund,
+): Promise<Sent<OpenedRefund> | undefined> {
+  const { company_id: companyId, currency } = state.order;
+  const mode = state.livemode ? 'live' : 'sandbox';
+  const chargeReference = chargeReferenceOf(state);
+  if (!chargeReference) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' } };
+  return send(charging, {
+    mode,
+    intent,
+    numbered: intent.numbered,
+    call: ({ reference, validUntilMs, amount }) =>
+      charging.vault.refund({ companyId, mode, reference, validUntilMs, chargeReference, amount, currency }),
+  });
+}
+
+/** Another process was faster. It asked the same processor about the same reference, so it knows what happened. */
+async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
   const state = await findOrder(db, company_id, order_id);
   if (!state) throw new Error('an order is gone');
+  if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
   return toWire(state);
 }
 

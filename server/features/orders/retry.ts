@@ -1,17 +1,16 @@
 import { ApiError, notFound } from '../../errors.ts';
-import type { KeyedRequest } from '../../http/idempotency.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
-import { insertOpen, nextFree, type Numbered, type Opened, subjects } from '../transactions/service.ts';
+import { deriveReference, insertOpen, nextFree, type Numbered, subjects } from '../transactions/service.ts';
 import { type Charging, lockMs } from './dependencies.ts';
-import { type OrderState, toWire } from './order.ts';
+import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
-import { inUse, openRefund, refund, type Refund, refuseUndecided } from './refunds.ts';
-import { charge, decide, redemptionIdOf, type Sale, saleOf } from './sales.ts';
+import { inUse, nextRefund, type OpenedRefund, openRefund, refund, refuseUndecided } from './refunds.ts';
+import { charge, decide, redemptionIdOf, type OpenedSale, saleOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
 
@@ -19,9 +18,9 @@ type Begun =
   | {
       readonly kind: 'sale';
       readonly state: OrderState;
-      readonly sale: Sale & Opened;
+      readonly sale: OpenedSale;
     }
-  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: Refund & Opened };
+  | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund };
 
 /** Tries again what failed last: the charge of an order, or the refund that the processor rejected. */
 export async function retryOrder(
@@ -44,7 +43,7 @@ export async function retryOrder(
           await refuseUndecided(transaction, state.order);
           return state.order.status === 'failed'
             ? openSale(charging, transaction, context, state, id)
-            : openRefundAgain(transaction, context, state, id, phased.key);
+            : openRefundAgain(transaction, context, state, id);
         }),
       );
       if (!begun) return undefined;
@@ -66,10 +65,24 @@ function notRetryable({ order }: OrderState): ApiError {
  * and those by hand: whichever a restored database has forgotten, the next one finds it.
  */
 export function nextAttempt({ order, transactions }: Pick<OrderState, 'order' | 'transactions'>): Numbered {
-  const { company_id, id, subscription_id, subscription_cycle, attempt_count } = order;
-  const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
   const taken = new Set(transactions.map(({ reference }) => reference));
-  return nextFree(company_id, { subject, number: attempt_count }, taken);
+  return nextFree(order.company_id, { subject: attemptsAt(order), number: order.attempt_count }, taken);
+}
+
+function attemptsAt({ id, subscription_id, subscription_cycle }: OrderRow): readonly string[] {
+  return subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
+}
+
+/** How far beyond the declines that the books count an attempt is looked for. */
+const attemptsAhead = 50;
+
+/** Which attempt a sale is that was found again. Undefined when its idempotency key names it instead. */
+export function attemptOf({ order }: OrderState, { reference }: { readonly reference: string }): Numbered | undefined {
+  const subject = attemptsAt(order);
+  for (let number = 0; number <= order.attempt_count + attemptsAhead; number += 1) {
+    if (deriveReference(order.company_id, { subject, number }) === reference) return { subject, number };
+  }
+  return undefined;
 }
 
 async function openSale(
@@ -125,13 +138,16 @@ async function openRefundAgain(
   context: RequestContext,
   state: OrderState,
   id: string,
-  key: KeyedRequest | undefined,
 ): Promise<Begun> {
   const { order, transactions } = state;
   const rejected = transactions.findLast(({ type, status }) => type === 'refund' && status === 'failed');
   if (!rejected) throw new Error('an order is refund_failed without a failed refund');
   const amount = Math.min(rejected.amount, order.total - order.refunded_amount);
-  return { kind: 'refund', state, refund: await openRefund(transaction, context, state, id, amount, key) };
+  return {
+    kind: 'refund',
+    state,
+    refund: await openRefund(transaction, context, order, id, amount, nextRefund(state)),
+  };
 }
 
 async function resumeRetry(

@@ -1,18 +1,20 @@
 import { inProgress } from '../../http/idempotency.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
+import { ApiError } from '../../errors.ts';
 import { type FailureCode, type Finding, failureReasons, type Outcome } from '../../vault/processors/processor.ts';
-import type { VaultOutcome } from '../../vault/vault.ts';
 import { concludeRedemptions, type RedemptionEnd } from '../coupons/service.ts';
 import { newEvent } from '../events/service.ts';
 import {
   deriveReference,
   discardOpen,
   findOpenOf,
+  isKeyed,
   markInDoubt,
   markWaiting,
   type Numbered,
   type Opened,
+  type OpenKey,
   type OpenTransaction,
 } from '../transactions/service.ts';
 import {
@@ -28,6 +30,7 @@ import {
 import { type OrderRow, type OrderState, toWire, type TransactionSummary, withTransaction } from './order.ts';
 import { settle, type Settlement } from './charge-queries.ts';
 import { findAnswer, findOrder } from './queries.ts';
+import { send, type Sent } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
@@ -61,13 +64,15 @@ export function saleOf(
   return { id, reference, numbered, amount: total, request_id: requestId, payment_method_id, card_brand, card_last4 };
 }
 
-export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' }>;
+export type Decided = Exclude<Outcome | Finding, { outcome: 'unknown' | 'expired' }>;
 
 /** A charge whose outcome is known, and is to be written down. */
 export interface Ending {
   readonly state: OrderState;
-  readonly sale: Sale;
+  readonly sale: Sale & Pick<Opened, 'sending'>;
   readonly decided: Decided;
+  /** What the processor has under the reference is not this charge. */
+  readonly disowned?: boolean;
   /** By the clock of the company. */
   readonly nowMs: number;
 }
@@ -133,8 +138,10 @@ async function ended(
   return settlements.map(({ event }, index) => (moved[index] ? (event.object as Order) : undefined));
 }
 
-function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<OrderRow> = {}): Settlement {
+function settlementOf(ending: Ending, change: Partial<OrderRow> = {}): Settlement {
+  const { state, sale, decided, nowMs } = ending;
   const { order, livemode } = state;
+  const disowned = decided.outcome === 'conflict' || ending.disowned === true;
   const approved = decided.outcome === 'approved';
   const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
   if (!status) throw new Error(`a sale of an order that is ${order.status} cannot end`);
@@ -142,7 +149,7 @@ function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<O
   const response = 'response' in decided ? decided.response : null;
   const transaction: TransactionSummary = {
     id: sale.id,
-    reference: sale.reference,
+    reference: disowned ? sale.id : sale.reference,
     type: 'sale',
     status: approved ? 'succeeded' : 'failed',
     amount: sale.amount,
@@ -176,15 +183,20 @@ function settlementOf({ state, sale, decided, nowMs }: Ending, change: Partial<O
     order: settled,
     expected: order,
     transaction,
+    sending: sale.sending,
+    disowned,
     response,
     event: newEvent(order.company_id, nowMs, type, object, settled.sequence, sale.request_id),
     chargebackAt: chargebackAfterMs === undefined ? null : new Date(nowMs + chargebackAfterMs),
   };
 }
 
+const conflictCode = 'duplicate_transaction';
+
 /** A charge that never reached the processor failed for want of a bank to answer it. */
 export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): { code: FailureCode; reason: string } {
   if (decided.outcome === 'declined') return { code: decided.failureCode, reason: decided.failureReason };
+  if (decided.outcome === 'conflict') return { code: conflictCode, reason: failureReasons[conflictCode] };
   const code = (decided.outcome === 'not_sent' && decided.failureCode) || 'issuer_unavailable';
   return { code, reason: failureReasons[code] };
 }
@@ -193,49 +205,81 @@ export function failureOf(decided: Exclude<Decided, { outcome: 'approved' }>): {
 export async function charge(
   charging: Charging,
   state: OrderState,
-  sale: Sale & Opened,
+  sale: OpenedSale,
   path: 'charge' | 'retry' | 'renewal',
   /** When it happens by the clock of the company, where that is not now. */
   atMs?: number,
 ): Promise<Order> {
-  const { order, card, livemode } = state;
+  const { order } = state;
   failpoint(`${path}.after_intent`);
-  const outcome: VaultOutcome = card
-    ? await charging.vault.charge({
-        companyId: order.company_id,
-        mode: livemode ? 'live' : 'sandbox',
-        reference: sale.reference,
-        validUntilMs: sale.validUntilMs,
-        card,
-        amount: sale.amount,
-        currency: order.currency,
-      })
-    : { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' };
+  const sent = await sendCharge(charging, state, sale);
   failpoint(`${path}.after_processor`);
-  const open = { company_id: order.company_id, order_id: order.id, id: sale.id, request_id: sale.request_id };
+  if (!sent) return currentOrder(charging, order, sale.id);
+  const { intent, outcome } = sent;
   if (outcome.outcome === 'unavailable') {
     throw path === 'retry'
-      ? await abandonRetry(charging, order, open)
-      : await waitForVault(charging, open, outcome.reason);
+      ? await abandonRetry(charging, order, intent)
+      : await waitForVault(charging, intent, outcome.reason);
   }
-  if (outcome.outcome === 'unknown') {
-    await insist(() => markInDoubt(charging.db, open, firstCheckMs));
+  const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
+  if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
+    await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const settled = await insist(() => charging.end({ state, sale, decided: outcome, nowMs }));
+  const settled = await insist(() => charging.end({ state, sale: intent, decided: outcome, nowMs }));
   failpoint(`${path}.after_settle`);
-  if (settled) return settled;
-  // Recovery was faster. It asked the same processor about the same reference, so it knows what happened.
-  const now = await findOrder(charging.db, order.company_id, order.id);
+  if (isRefused) throw usedByAnother();
+  return settled ?? currentOrder(charging, order, sale.id);
+}
+
+/** A sale that may be sent. Those that are found again do not say what they stand for. */
+export type OpenedSale = Sale & Opened & { readonly numbered?: Numbered | undefined };
+
+/** Whether the idempotency key of its request names the charge, which the client then has to answer for. */
+function isOfKey({ numbered, request_id }: OpenedSale): boolean {
+  return numbered ? isKeyed(numbered) : request_id !== null;
+}
+
+async function sendCharge(
+  charging: Charging,
+  { order, card, livemode }: OrderState,
+  sale: OpenedSale,
+): Promise<Sent<OpenedSale & OpenKey> | undefined> {
+  const { company_id, id: order_id, currency } = order;
+  const mode = livemode ? 'live' : 'sandbox';
+  const intent = { ...sale, company_id, order_id };
+  if (!card) {
+    return { intent, outcome: { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' } };
+  }
+  return send(charging, {
+    mode,
+    intent,
+    numbered: sale.numbered,
+    call: ({ reference, validUntilMs, amount }) =>
+      charging.vault.charge({ companyId: company_id, mode, reference, validUntilMs, card, amount, currency }),
+  });
+}
+
+/** Another process was faster. It asked the same processor about the same reference, so it knows what happened. */
+async function currentOrder({ db }: Charging, { company_id, id }: OrderRow, saleId: string): Promise<Order> {
+  const now = await findOrder(db, company_id, id);
   if (!now) throw new Error('an order is gone');
+  if (now.transactions.some((one) => one.id === saleId && one.status === 'in_progress')) throw gatewayError('charge');
   return toWire(now);
+}
+
+/** The processor has another charge under this key. A database that was restored from a backup has forgotten it. */
+export function usedByAnother(): ApiError {
+  const message =
+    'This idempotency key was used for another charge at the processor: the amount, the currency or the card differs. Use a fresh key for a new operation.';
+  return new ApiError('idempotency_key_conflict', message, { param: 'X-SVC-Idempotency-Key', stored: true });
 }
 
 /** Leaves the sale to be sent later, see `waiting.ts`, and gives the error for the request. */
 async function waitForVault(
   charging: Charging,
-  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'request_id'>,
+  open: OpenKey & Pick<Sale, 'request_id'>,
   reason: string,
 ): Promise<Error> {
   const { company_id, order_id, id, request_id } = open;
@@ -245,11 +289,7 @@ async function waitForVault(
 }
 
 /** A retry that was not sent leaves the order as it was: nothing counts as an attempt. */
-async function abandonRetry(
-  charging: Charging,
-  order: OrderRow,
-  open: Pick<OpenTransaction, 'company_id' | 'order_id' | 'id'>,
-): Promise<Error> {
+async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey): Promise<Error> {
   const redemptionId = redemptionIdOf(order);
   await insist(() =>
     charging.db.transaction(async (transaction) => {
@@ -264,7 +304,15 @@ async function abandonRetry(
 /** What a repeated idempotency key of a new order is answered with. Undefined when the order never came about. */
 export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
   await decide(charging, companyId, orderId, (open) => open.type === 'sale');
-  return findAnswer(charging.db, companyId, orderId);
+  return findFirstAnswer(charging.db, companyId, orderId);
+}
+
+/** The order as its first charge left it; an error where the processor has another charge under its key. */
+export async function findFirstAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
+  const order = await findAnswer(db, companyId, orderId);
+  const sale = order?.transactions[0];
+  if (sale?.failure_code === conflictCode && sale.processor_transaction_id === null) throw usedByAnother();
+  return order;
 }
 
 /** Asks about an undecided operation, and fails as long as nothing is known about it. */

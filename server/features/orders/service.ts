@@ -4,11 +4,13 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
 import { createLane } from '../../platform/lane.ts';
 import { customersById } from '../customers/service.ts';
-import { findOpenOf, type Opened } from '../transactions/service.ts';
+import type { Company } from '../companies/service.ts';
+import { findOpenOf, subjects } from '../transactions/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
 import { planCharges, type PlannedCharge, readFacts, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
 import { createOrder } from './create-order.ts';
 import { type Billing, type Charging, type Conclusion, lockMs, type MoneyDependencies } from './dependencies.ts';
+import { type Generation, generationOf } from './generations.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { type NewOrder, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 import {
@@ -25,13 +27,14 @@ import { refundOrder } from './refunds.ts';
 import { nextAttempt, retryOrder } from './retry.ts';
 import {
   charge,
-  decide,
   type Ending,
   endCharges,
   endPlainCharges,
   endsAlone,
   failureOf,
   type NewSale,
+  type OpenedSale,
+  resumeOrder,
   type Sale,
   saleOf,
 } from './sales.ts';
@@ -85,9 +88,11 @@ export interface Orders {
   /** Asks about what is open, without waiting for its time. */
   look(companyId: string, id: string): Promise<void>;
   /** Has an order charged whose intent is recorded. */
-  charge(state: OrderState, sale: Sale & Opened, atMs?: number): Promise<Order>;
+  charge(state: OrderState, sale: OpenedSale, atMs?: number): Promise<Order>;
   /** Asks about the charge of an order, and fails as long as nothing is known about it. */
   decideSale(companyId: string, id: string): Promise<void>;
+  /** Of a charge that its idempotency key names. */
+  generationOf(company: Pick<Company, 'id' | 'mode'>, key: string): Promise<Generation>;
   /** Jobs: one batch, and how much it did. */
   checkOpenTransactions(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
@@ -119,7 +124,10 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     list: getOrders,
     look: (companyId, id) => lookAgain(charging, companyId, id),
     charge: (state, sale, atMs) => charge(charging, state, sale, 'renewal', atMs),
-    decideSale: (companyId, id) => decide(charging, companyId, id, ({ type }) => type === 'sale'),
+    decideSale: async (companyId, id) => {
+      await resumeOrder(charging, companyId, id);
+    },
+    generationOf: (company, key) => generationOf(charging, company, subjects.key(key)),
     checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
     raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),

@@ -247,7 +247,7 @@ describe('the transitions of a transaction', () => {
     if (to === 'succeeded' || to === 'failed') {
       return closeOpen(
         service.db,
-        { company_id: service.company.id, order_id: sale.orderId, id: sale.id },
+        { company_id: service.company.id, order_id: sale.orderId, id: sale.id, sending: 1 },
         { status: to, response: null, failureCode: to === 'failed' ? 'unknown' : null, failureReason: null, at },
       );
     }

@@ -28,6 +28,7 @@ import { chargeReferenceOf, type OrderRow, type OrderState, toWire } from './ord
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { inUse, refuseUndecided } from './refunds.ts';
 import { decide } from './sales.ts';
+import { send } from './sending.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus } from './transitions.ts';
 
@@ -36,6 +37,7 @@ interface VoidIntent {
   readonly order_id: string;
   readonly id: string;
   readonly reference: string;
+  readonly sending: number;
   /** The request that asked for it. */
   readonly request_id: string | null;
 }
@@ -104,24 +106,31 @@ async function openVoid(
 }
 
 /** Sends a void to the processor. The intent is already recorded. */
-async function sendVoid(charging: Charging, state: OrderState, intent: VoidIntent & Opened): Promise<Order> {
+async function sendVoid(charging: Charging, state: OrderState, opened: VoidIntent & Opened): Promise<Order> {
   const { order, livemode } = state;
   failpoint('void.after_intent');
-  const outcome = await charging.vault.void({
-    companyId: order.company_id,
-    mode: livemode ? 'live' : 'sandbox',
-    reference: intent.reference,
-    validUntilMs: intent.validUntilMs,
-    chargeReference: chargeReferenceOf(state) ?? '',
+  const mode = livemode ? 'live' : 'sandbox';
+  const chargeReference = chargeReferenceOf(state) ?? '';
+  const sent = await send(charging, {
+    mode,
+    intent: opened,
+    call: ({ reference, validUntilMs }) =>
+      charging.vault.void({ companyId: order.company_id, mode, reference, validUntilMs, chargeReference }),
   });
   failpoint('void.after_processor');
+  if (!sent) {
+    const recorded = await recordedVoid(charging, opened.company_id, opened.order_id, opened.id);
+    if (recorded) return recorded;
+    throw gatewayError('void');
+  }
+  const { intent, outcome } = sent;
   if (outcome.outcome === 'unknown') {
     await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('void');
   }
-  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable') {
+  if (outcome.outcome === 'not_sent' || outcome.outcome === 'unavailable' || outcome.outcome === 'conflict') {
     await insist(() => discardOpen(charging.db, intent));
-    throw outcome.outcome === 'not_sent' ? notSentError('void') : vaultUnavailable('void', { unfinished: false });
+    throw outcome.outcome === 'unavailable' ? vaultUnavailable('void', { unfinished: false }) : notSentError('void');
   }
   await insist(() => recordVoid(charging, intent, outcome));
   failpoint('void.after_record');

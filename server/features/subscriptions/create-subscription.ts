@@ -20,7 +20,7 @@ import { insertEvents } from '../events/service.ts';
 import { lockMs, type Orders, type PlacedOrder, planCharges, shippingOf } from '../orders/service.ts';
 import type { Shipping, ShippingInput } from '../orders/schemas.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
-import { firstUnused, type Opened, subjects } from '../transactions/service.ts';
+import type { Numbered, Opened } from '../transactions/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { changed } from './billing.ts';
 import { type BillingCycle, monthsLater } from './calendar.ts';
@@ -58,8 +58,13 @@ export async function createSubscription(
   return runPhased(context.db, phased, {
     keepAnswer: true,
     begin: async () => {
+      const generation = phased.key && (await orders.generationOf(company, phased.key.key));
+      if (generation?.kind === 'in_use') {
+        await orders.decideSale(company.id, generation.operation.order_id);
+        return shown(generation.operation.order_id);
+      }
       const begun = await waitingForReservations(clock, () =>
-        db.transaction((transaction) => begin(transaction, context, input, phased)),
+        db.transaction((transaction) => begin(transaction, context, input, phased, generation?.numbered)),
       );
       if (!begun) return undefined;
       const { row, charge, opened } = begun;
@@ -79,6 +84,7 @@ async function begin(
   context: RequestContext,
   input: SubscriptionCreate,
   { key }: PhasedRequest,
+  numbered: Numbered | undefined,
 ): Promise<Begun | undefined> {
   const { company, nowMs, requestId } = context;
   if (!company.processor) {
@@ -93,7 +99,6 @@ async function begin(
   const row = { ...newSubscription(context, input, customer, plan, card), coupon: use?.snapshot ?? null };
   const livemode = company.mode === 'live';
   const startsLater = row.start_at.getTime() > nowMs;
-  const numbered = key && !startsLater ? await firstUnused(transaction, company.id, subjects.key(key.key)) : undefined;
   const surroundings = { company, card, nowMs, requestId, ...(numbered && { numbered }) };
   const charge = startsLater ? undefined : orderFor(row, null, surroundings);
 

@@ -21,6 +21,11 @@ export interface Numbered {
   readonly number: number;
 }
 
+/** Whether the number is the generation of an idempotency key. */
+export function isKeyed({ subject }: Numbered): boolean {
+  return subject[0] === 'key' || subject[0] === 'refund key';
+}
+
 /**
  * A hash in the form of a UUID: 36 characters, within what every processor allows (Adyen 64, Stripe 255). It has no key,
  * so that it outlives every secret. The id of the company, which a processor does not know, keeps it from guessing

@@ -17,6 +17,7 @@ import type { Transaction } from './schemas.ts';
 
 /** Single operations at the processor. Orders write them; everybody else reads them. */
 
+export { type BookedOperation, findBooked, reclassify } from './queries.ts';
 export {
   acceptOpen,
   claimDue,
@@ -27,25 +28,32 @@ export {
   dueChannel,
   findOpenOf,
   insertOpen,
+  type Intended,
   markInDoubt,
   markWaiting,
   milliseconds,
   type NewOpenTransaction,
   type Opened,
+  type OpenKey,
   openStatistics,
   type OpenTransaction,
-  reclassify,
+  renewSending,
   undecided,
   validUntil,
-} from './queries.ts';
-export { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
+} from './open-queries.ts';
+export { deriveReference, isKeyed, nextFree, type Numbered, subjects } from './reference.ts';
 
 /** Nearly always the first is unused: a key is used again after it has expired, if ever. */
 const numbersAtOnce = 32;
 
-/** The first number of a subject that the books do not have. */
-export async function firstUnused(db: Queryable, companyId: string, subject: readonly string[]): Promise<Numbered> {
-  for (let first = 0; ; first += numbersAtOnce) {
+/** The first number of a subject, from this one on, that the books do not have. */
+export async function firstUnused(
+  db: Queryable,
+  companyId: string,
+  subject: readonly string[],
+  from = 0,
+): Promise<Numbered> {
+  for (let first = from; ; first += numbersAtOnce) {
     const numbered = Array.from({ length: numbersAtOnce }, (_, index) => ({ subject, number: first + index }));
     const references = numbered.map((one) => deriveReference(companyId, one));
     const taken = await findTaken(db, companyId, references);

@@ -1,0 +1,38 @@
+import { limits } from '../../limits.ts';
+import type { Company } from '../companies/service.ts';
+import {
+  type BookedOperation,
+  deriveReference,
+  findBooked,
+  firstUnused,
+  type Numbered,
+} from '../transactions/service.ts';
+import { type Charging, gatewayError } from './dependencies.ts';
+
+/**
+ * A key that is used again after 24 hours is a new operation, of the next generation. Where the books have a generation
+ * already, our clock said that the key has expired; the processor is asked by its own clock before anything is charged.
+ */
+export type Generation =
+  /** The number that is free. */
+  | { readonly kind: 'new'; readonly numbered: Numbered }
+  /** The processor executed the last one less than 24 hours ago: the key has not expired, whatever our clock says. */
+  | { readonly kind: 'in_use'; readonly operation: BookedOperation };
+
+export async function generationOf(
+  { db, vault }: Charging,
+  { id: companyId, mode }: Pick<Company, 'id' | 'mode'>,
+  subject: readonly string[],
+): Promise<Generation> {
+  const numbered = await firstUnused(db, companyId, subject);
+  // The clock of a sandbox is its own, and the sandbox executes nothing that could be executed twice.
+  if (numbered.number === 0 || mode === 'sandbox') return { kind: 'new', numbered };
+  const reference = deriveReference(companyId, { subject, number: numbered.number - 1 });
+  const operation = await findBooked(db, companyId, reference);
+  if (!operation) return { kind: 'new', numbered };
+  const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0 });
+  if (found.outcome === 'unknown') throw gatewayError('charge');
+  const executed = found.outcome === 'not_found' ? undefined : found.executed;
+  const isYoung = executed !== undefined && executed.ageMs <= limits.idempotencyKeyHours * 3_600_000;
+  return isYoung ? { kind: 'in_use', operation } : { kind: 'new', numbered };
+}

@@ -1,0 +1,268 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
+import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
+
+/** Operations at the processor that are not over. */
+
+/** The slot of an operation of which nothing is known yet: an order has one, so it has one such operation at most. */
+export const undecided = '00000000-0000-0000-0000-000000000000';
+
+export type OpenType = 'sale' | 'refund' | 'void';
+
+export interface NewOpenTransaction {
+  readonly company_id: string;
+  readonly order_id: string;
+  readonly id: string;
+  readonly customer_id: string;
+  readonly payment_method_id: string;
+  readonly reference: string;
+  readonly type: OpenType;
+  readonly amount: number;
+  readonly currency: string;
+  readonly card_brand: BrandName;
+  readonly card_last4: string;
+  readonly request_id: string | null;
+  readonly updated_at: Date;
+}
+
+/** Until when a request that is recorded now is valid; `company` is SQL for the id of its company. */
+export const validUntil = (company: string): string => `date_trunc('milliseconds', now())
+  + (SELECT c.request_life_ms FROM companies c WHERE c.id = ${company}) * interval '1 ms'`;
+
+export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
+
+/** An operation that is recorded and may be sent. */
+export interface Opened {
+  /** From then on the processor refuses it. By the clock of the database. */
+  readonly validUntilMs: number;
+  /** Which sending this is. What is recorded of an earlier one has no effect. */
+  readonly sending: number;
+}
+
+interface OpenedRow {
+  valid_until_ms: number;
+  sending: number;
+}
+const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending`;
+const toOpened = (row: OpenedRow): Opened => ({ validUntilMs: row.valid_until_ms, sending: row.sending });
+
+/** An operation as the statements below name it. */
+export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
+export type Intended = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'reference'>;
+
+const isThisSending = `company_id = $1 AND order_id = $2 AND id = $3 AND sending = $4`;
+const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown[] => [
+  company_id,
+  order_id,
+  id,
+  sending,
+];
+
+/** Undefined when another operation of the order is undecided. */
+export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
+  const rows = await db.query<OpenedRow>(
+    `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
+       currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at)
+     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
+       now() + $12 * interval '1 ms', now() + $12 * interval '1 ms')
+     ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
+    [
+      open.company_id,
+      open.order_id,
+      open.id,
+      open.customer_id,
+      open.payment_method_id,
+      open.type,
+      open.amount,
+      open.currency,
+      open.card_brand,
+      open.card_last4,
+      open.updated_at,
+      lockMs,
+      open.request_id,
+      open.reference,
+    ],
+  );
+  return rows[0] && toOpened(rows[0]);
+}
+
+export interface OpenTransaction {
+  readonly company_id: string;
+  readonly order_id: string;
+  readonly id: string;
+  readonly reference: string;
+  /** The validity that was sent. Only a processor whose clock is past it can say that the operation never happened. */
+  readonly valid_until_ms: number;
+  readonly sending: number;
+  /** How long ago it was opened, by the clock of the database. */
+  readonly age_ms: number;
+  readonly type: OpenType;
+  readonly amount: number;
+  readonly currency: string;
+  /** Taken on by the processor; it only has to settle. */
+  readonly accepted: boolean;
+  readonly in_doubt: boolean;
+  /** A sale that was certainly not sent yet. */
+  readonly waiting: boolean;
+  /** Whether the process that opened it is taken to be at work on it. */
+  readonly locked: boolean;
+  readonly request_id: string | null;
+  readonly payment_method_id: string;
+  readonly card_brand: BrandName;
+  readonly card_last4: string;
+}
+
+const openColumns = `company_id, order_id, id, coalesce(reference, id) AS reference, type, amount, currency, request_id,
+  payment_method_id, card_brand, card_last4, slot = id AS accepted, in_doubt, waiting, locked_until > now() AS locked,
+  ${openedColumns}, greatest(0, ${milliseconds('now() - opened_at')}) AS age_ms`;
+
+export async function findOpenOf(db: Queryable, companyId: string, orderId: string): Promise<OpenTransaction[]> {
+  return db.query<OpenTransaction>(
+    `SELECT ${openColumns} FROM open_transactions WHERE company_id = $1 AND order_id = $2`,
+    [companyId, orderId],
+  );
+}
+
+/** The outcome is unknown: recovery asks the processor from now on. */
+export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number): Promise<void> {
+  await db.query(
+    `UPDATE open_transactions SET in_doubt = true, locked_until = now(),
+       next_check_at = now() + $5 * interval '1 ms'
+     WHERE ${isThisSending} AND slot = '${undecided}'`,
+    [...keyOf(open), firstCheckMs],
+  );
+}
+
+/** The sale was not sent; it can be sent later under its reference. */
+export async function markWaiting(db: Queryable, open: OpenKey, checkAfterMs: number): Promise<void> {
+  await db.query(
+    `UPDATE open_transactions SET waiting = true, locked_until = now(), next_check_at = now() + $5 * interval '1 ms'
+     WHERE ${isThisSending} AND slot = '${undecided}' AND NOT in_doubt`,
+    [...keyOf(open), checkAfterMs],
+  );
+}
+
+/** Takes a waiting sale over. From here on it may have been sent. Undefined when another process was faster. */
+export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
+  const rows = await db.query<OpenedRow>(
+    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil('$1')},
+       sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
+     WHERE ${isThisSending} AND slot = '${undecided}' AND waiting RETURNING ${openedColumns}`,
+    [...keyOf(open), lockMs],
+  );
+  return rows[0] && toOpened(rows[0]);
+}
+
+/**
+ * Begins a new sending of an operation that was not executed: under another reference, or with a validity from this time
+ * of the processor's clock on. Undefined when it is over, or another process has begun one.
+ */
+export async function renewSending(
+  db: Queryable,
+  open: OpenKey,
+  { reference, fromMs }: { readonly reference?: string; readonly fromMs?: number | undefined },
+  lockMs: number,
+): Promise<Opened | undefined> {
+  const rows = await db.query<OpenedRow>(
+    `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, checks = 0,
+       reference = coalesce($6, reference),
+       valid_until = ${validUntil('$1')} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
+       locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
+     WHERE ${isThisSending} AND slot = '${undecided}' AND NOT waiting RETURNING ${openedColumns}`,
+    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null],
+  );
+  return rows[0] && toOpened(rows[0]);
+}
+
+/** A refund was taken on: it leaves the slot to others, and is due to be asked about. */
+export async function acceptOpen(db: Queryable, open: OpenKey, response: ProcessorResponse): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE open_transactions SET slot = id, in_doubt = false, processor_response = $5, checks = 0,
+       locked_until = now(), next_check_at = now()
+     WHERE ${isThisSending} AND slot = '${undecided}' RETURNING pg_notify('${dueChannel}', '')`,
+    [...keyOf(open), JSON.stringify(response)],
+  );
+  return rows.length === 1;
+}
+
+/** A process that listens here looks for what is due at once. */
+export const dueChannel = 'transactions_due';
+
+export interface Closing {
+  readonly status: 'succeeded' | 'failed';
+  readonly response: ProcessorResponse | null;
+  readonly failureCode: FailureCode | null;
+  readonly failureReason: string | null;
+  readonly at: Date;
+}
+
+/** The operation is over. False when it already was. */
+export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing): Promise<boolean> {
+  const rows = await db.query(
+    `WITH closed AS (
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${undecided}', $3) RETURNING *
+     )
+     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
+       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
+     SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
+       $5, coalesce($6::json, processor_response), $7, $8, $9, reference FROM closed RETURNING 1`,
+    [
+      ...keyOf(open),
+      closing.status,
+      closing.response && JSON.stringify(closing.response),
+      closing.failureCode,
+      closing.failureReason,
+      closing.at,
+    ],
+  );
+  return rows.length === 1;
+}
+
+/** It never happened, or leaves no transaction of its own. A walk of a list may stand on it all the same. */
+export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
+  const rows = await db.query(
+    `WITH gone AS (
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${undecided}'
+       RETURNING company_id, id, type, amount
+     ), buried AS (
+       INSERT INTO tombstones (company_id, id, object_type, sort_values)
+       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type <> 'void'
+     )
+     SELECT 1 FROM gone`,
+    keyOf(open),
+  );
+  return rows.length === 1;
+}
+
+/**
+ * Takes what is due and puts off its next check, by the number of those before: whoever dies while asking leaves it to be
+ * found again.
+ */
+export async function claimDue(
+  db: Queryable,
+  batch: number,
+  checkDelaysMs: readonly number[],
+  resendDelayMs: number,
+): Promise<OpenTransaction[]> {
+  return db.query<OpenTransaction>(
+    `UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
+       next_check_at = now() + CASE WHEN waiting THEN $3
+         ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
+     WHERE (company_id, order_id, slot) IN (
+       SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now()
+       ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
+     ) RETURNING ${openColumns}`,
+    [batch, checkDelaysMs, resendDelayMs],
+  );
+}
+
+export async function openStatistics(
+  db: Queryable,
+): Promise<{ inDoubt: number; oldestInDoubtSeconds: number; waiting: number }> {
+  const [row] = await db.query<{ in_doubt: number; oldest: number | null; waiting: number }>(
+    `SELECT count(*) FILTER (WHERE in_doubt)::integer AS in_doubt, count(*) FILTER (WHERE waiting)::integer AS waiting,
+       extract(epoch FROM now() - min(opened_at) FILTER (WHERE in_doubt))::float8 AS oldest
+     FROM open_transactions WHERE in_doubt OR waiting`,
+  );
+  return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
+}

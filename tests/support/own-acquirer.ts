@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Company, updateProcessor } from '../../server/features/companies/service.ts';
+import { Secret } from '../../server/platform/secret.ts';
+import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
+import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import type { TestService } from './service.ts';
+
+/** The acquirer simulator in this process, with a clock that a test can set. */
+export interface OwnAcquirer {
+  readonly url: string;
+  readonly secret: string;
+  /** How far its clock is ahead of ours. */
+  offsetMs: number;
+  control(body: Control): Promise<void>;
+  journal(): Promise<Operation[]>;
+  /** Sends it a charge as somebody else would. */
+  charge(body: object): Promise<Operation>;
+  stop(): Promise<void>;
+}
+
+export async function openAcquirer(): Promise<OwnAcquirer> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-acquirer-'));
+  const secret = 'secret of the acquirer';
+  const server = await openSimulator({
+    journalFile: join(folder, 'journal.ndjson'),
+    secret: new Secret(secret),
+    clock: { nowMs: () => Date.now() + acquirer.offsetMs },
+    settleAfterMs: 0,
+    requestLifeMs: 60_000,
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  async function call(method: string, path: string, body?: object): Promise<Record<string, any>> {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, `${path}: ${text}`);
+    return JSON.parse(text);
+  }
+
+  const acquirer: OwnAcquirer = {
+    url,
+    secret,
+    offsetMs: 0,
+    async control(body) {
+      await call('POST', '/control', body);
+    },
+    journal: async () => (await call('GET', '/journal')).operations,
+    charge: async (body) => (await call('POST', '/charges', body)) as Operation,
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return acquirer;
+}
+
+export interface LiveMerchant {
+  readonly company: Company;
+  readonly key: string;
+}
+
+/** A live company that is connected to the acquirer. */
+export async function connectMerchant(
+  service: TestService,
+  { url, secret }: Pick<OwnAcquirer, 'url' | 'secret'>,
+  timing: { readonly timeoutMs?: number; readonly requestLifeMs?: number } = {},
+): Promise<LiveMerchant> {
+  const { timeoutMs = 5_000, requestLifeMs = 60_000 } = timing;
+  const { live } = await service.createMerchant();
+  const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
+  await connectProcessor(service.vaultDb, service.keys, live.id, connection);
+  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
+  const company: Company = { ...live, processor: 'acquirer' };
+  return { company, key: await service.createKey(company) };
+}
