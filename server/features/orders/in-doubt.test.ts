@@ -675,6 +675,7 @@ describe('what is in doubt', { concurrency: false }, () => {
     const sent = call(request);
     await sleep(requestLifeMs + 100);
     interference = {};
+    await setValidity(orderId, -1_000);
     await recover(orderId);
     assert.deepEqual(await openOf(orderId), [], 'it was given up');
     isGatewayError(await sent);
