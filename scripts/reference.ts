@@ -90,6 +90,11 @@ function limitsPage(): string {
       'Logged requests',
       `kept ${limits.requestRetentionDays} days; ${limits.requestBodyLength / 1024} KiB of each body`,
     ],
+    [
+      'Refused cards',
+      `${limits.refusedCards.count} in ${limits.refusedCards.windowSeconds / 60} minutes: of one address with a publishable key, of one ` +
+        `customer and of one card with a secret key; ${limits.refusedCardsOfCompany.count.toLocaleString('en')} of one company with secret keys`,
+    ],
     ['Presigned image link', `${limits.imageUrlTtlSeconds / 60} minutes`],
     ['Names, SKU, company, category, brand, material, weight', `${limits.textLength} characters`],
     ['E-mail address', `${limits.emailLength} characters`],

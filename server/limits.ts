@@ -26,7 +26,10 @@ export const limits = {
   cardTokenSeconds: 15 * 60,
   /** How long after its token a card that nothing names stays in the vault. */
   unreferencedCardSeconds: 5 * 60,
+  /** From one address with a publishable key; of one customer, and of one card, with a secret key. */
   refusedCards: { count: 20, windowSeconds: 10 * 60 },
+  /** With secret keys: more than typing errors explain. */
+  refusedCardsOfCompany: { count: 1_000, windowSeconds: 10 * 60 },
 
   pageSize: 10,
   pageSizeMax: 100,

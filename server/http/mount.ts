@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import ipaddr from 'ipaddr.js';
 import Type from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
@@ -15,7 +14,8 @@ import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } fro
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
 import { type Page, pageRequest } from './lists.ts';
 import { readQuery } from './query-parameters.ts';
-import { type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
+import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
+import { refusingCardTesters } from './refused-cards.ts';
 import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
 import { queryParametersOf } from './route-parameters.ts';
 import { receiveUpload } from './uploads.ts';
@@ -102,13 +102,6 @@ function mountPreflight(app: FastifyInstance, route: Route): void {
 function applyHeaders(reply: FastifyReply, outcome: RateOutcome): void {
   for (const [name, value] of Object.entries(outcome.headers)) reply.header(name, value);
   if (outcome.refusal) throw outcome.refusal;
-}
-
-/** A network gives out IPv6 addresses by the /64: whoever has one address has them all. */
-export function addressBucket(address: string): string {
-  if (!ipaddr.isValid(address)) return 'address unknown';
-  const parsed = ipaddr.process(address);
-  return `address ${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
 }
 
 /** Requests that no company could be told of count against the address they came from. */
@@ -218,31 +211,14 @@ async function serve(
   }
 
   async function answerWith(file: UploadedFile | undefined): Promise<Answer> {
-    const answer = async (): Promise<Answer> =>
-      execute(route, request, reply, readInput(request, file), file, dependencies);
-    return route.capturesCards ? refusingCardTesters(request, dependencies, answer) : answer();
-  }
-}
-
-/** Someone who tries out card numbers learns no more from this address, also not that one is good. */
-async function refusingCardTesters(
-  request: FastifyRequest,
-  { limiter, clock }: HttpDependencies,
-  answer: () => Promise<Answer>,
-): Promise<Answer> {
-  const bucket = { key: `{${addressBucket(request.ip)}}:refused_cards`, limit: limits.refusedCards };
-  const state = await limiter.peek(bucket, clock.nowMs());
-  if (!state.allowed) {
-    throw new ApiError('rate_limit_exceeded', 'Too many cards from your address were refused. Try again later.', {
-      headers: { 'Retry-After': String(state.retryAfterSeconds) },
-    });
-  }
-  try {
-    return await answer();
-  } catch (error) {
-    const refused = error instanceof ApiError && error.fieldErrors.some(({ field }) => field.startsWith('card'));
-    if (refused) await limiter.consume([bucket], clock.nowMs());
-    throw error;
+    const input = readInput(request, file);
+    const answer = (): Promise<Answer> => execute(route, request, reply, input, file, dependencies);
+    if (!route.testedCard || !admission) return answer();
+    const { company, caller } = admission;
+    const nowMs = dependencies.clock.nowMs() + company.clockOffsetMs;
+    const context = { requestId: request.id, company, caller, nowMs, db: dependencies.db };
+    const tested = await route.testedCard({ ...input, context, prepared: undefined });
+    return refusingCardTesters(dependencies, admission, request.ip, tested, answer);
   }
 }
 

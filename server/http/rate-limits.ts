@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import type { RateDecision, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
@@ -23,6 +24,13 @@ export function rateLimitsOf(config: Config): RateLimits {
     coupon_validation: config.SVC_RATE_LIMIT_COUPON_VALIDATION,
     capture: config.SVC_RATE_LIMIT_CAPTURE,
   };
+}
+
+/** A network gives out IPv6 addresses by the /64, so all of them are one client. */
+export function addressBucket(address: string): string {
+  if (!ipaddr.isValid(address)) return 'address unknown';
+  const parsed = ipaddr.process(address);
+  return `address ${parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()}`;
 }
 
 export interface RateOutcome {

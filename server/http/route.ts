@@ -7,6 +7,7 @@ import type { PhasedRequest } from './phases.ts';
 import type { Caller } from './caller.ts';
 import type { MemberPermission, ReadPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
+import type { TestedCard } from './refused-cards.ts';
 import type { ListDeclaration, Page } from './lists.ts';
 
 /** A route is data: what it needs and gives. The common rules read it; the handler never sees a header. */
@@ -66,8 +67,6 @@ export interface RouteBase {
   readonly toldAtOnce?: boolean;
   /** The answer shows a secret: kept under an idempotency key it is sealed. */
   readonly secretAnswer?: boolean;
-  /** Takes card numbers: a client whose cards are refused again and again is told to wait. */
-  readonly capturesCards?: boolean;
   /** Open to publishable keys and to pages of any origin. */
   readonly publishable?: boolean;
   /** What a missing object is called in a 404. */
@@ -102,6 +101,8 @@ export interface Route extends RouteBase {
   readonly phased?: (request: RouteRequest<unknown, unknown>, key: PhasedRequest) => Promise<PhasedAnswer>;
   /** What an idempotency key compares, where that is not the body as it came. */
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
+  /** Takes card numbers: which card, and for whom. A client whose cards are refused again and again has to wait. */
+  readonly testedCard?: (request: RouteRequest<unknown, unknown>) => Promise<TestedCard>;
   /** What must happen before the transaction of an idempotency key, because it takes long or calls others. */
   readonly prepare?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
   /** When the clock of the company is another after the preparation: what it shows then. */
@@ -115,6 +116,7 @@ type Typed<Body extends TSchema, Prepared, Parameters extends QueryParameters> =
   readonly body?: Body;
   readonly parameters?: Parameters;
   readonly fieldsToHash?: (request: RouteRequest<Static<Body>, undefined>) => Promise<object>;
+  readonly testedCard?: (request: RouteRequest<Static<Body>, undefined>) => Promise<TestedCard>;
   readonly prepare?: (request: RouteRequest<Static<Body>, undefined>) => Promise<Prepared>;
   readonly clockAfter?: (prepared: Prepared) => number;
   readonly handle: (request: RouteRequest<Static<Body>, QueryValues<Parameters>, Prepared>) => Promise<unknown>;

@@ -5,7 +5,8 @@ import { limits } from '../limits.ts';
 import type { Client, CurrentSession } from '../features/users/service.ts';
 import type { Queryable } from '../platform/database.ts';
 import type { RateDecision, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { addressBucket, type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
+import { type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
+import { addressBucket } from './rate-limits.ts';
 import type { SessionCookie } from './session-cookie.ts';
 import { validator } from './validate.ts';
 

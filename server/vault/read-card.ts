@@ -28,7 +28,7 @@ const billingRequiredNumber = '4000009999001000';
 
 /** Bad format is told per field; nothing of what was typed is repeated. */
 export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { problems: FieldError[] } {
-  const digits = raw.number.replace(/[ -]/g, '');
+  const digits = digitsOf(raw);
   const brand = brandOf(digits);
   const expMonth = Number(raw.exp_month);
   const expYear = fullYear(String(raw.exp_year));
@@ -59,6 +59,14 @@ export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { prob
     requiresBilling,
   };
 }
+
+/** The number alone, whatever else is wrong with the card; undefined where it cannot be one. */
+export function readNumber(raw: RawCard, mode: Mode): CardNumber | undefined {
+  const digits = digitsOf(raw);
+  return numberProblem(digits, mode) === undefined ? new CardNumber(digits) : undefined;
+}
+
+const digitsOf = ({ number }: RawCard): string => number.replace(/[ -]/g, '');
 
 function problem(field: string, message: string | undefined): FieldError | undefined {
   return message === undefined ? undefined : { field, code: 'invalid_value', message };

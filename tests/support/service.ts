@@ -19,6 +19,7 @@ import { migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
+import type { RateLimiter } from '../../server/platform/rate-limiter/rate-limiter.ts';
 import { addressCheck } from '../../server/platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from '../../server/platform/outbound/outbound.ts';
 import { deriveKey, Secret } from '../../server/platform/secret.ts';
@@ -84,6 +85,7 @@ export interface TestOptions {
   readonly dataDir?: string;
   readonly references?: Partial<References>;
   readonly vault?: Vault;
+  readonly limiter?: RateLimiter;
   /** Of receivers of webhooks. */
   readonly certificates?: readonly string[];
 }
@@ -146,7 +148,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     clock,
     log,
     masterSecret,
-    limiter: createMemoryRateLimiter(),
+    limiter: options.limiter ?? createMemoryRateLimiter(),
     tracing: await startTracing({}),
     vault,
     orders,

@@ -1,4 +1,5 @@
-import { ApiError, type FieldError, validationError } from '../../errors.ts';
+import { ApiError } from '../../errors.ts';
+import { RefusedCard } from '../../http/refused-cards.ts';
 import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -6,7 +7,8 @@ import type { Database } from '../../platform/database.ts';
 import { newId, randomBase62 } from '../../platform/ids.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
-import { type Card, type RawCard, readCard } from '../../vault/read-card.ts';
+import { type Card, type RawCard, readCard, readNumber } from '../../vault/read-card.ts';
+import type { CardNumber } from '../../vault/card-number.ts';
 import type { Vault } from '../../vault/vault.ts';
 import {
   type CardFacts,
@@ -31,29 +33,48 @@ export interface VaultedCard extends CardFacts {
 
 function readOrRefuse(context: RequestContext, raw: RawCard): Card {
   const card = readCard(raw, context.company.mode, context.nowMs);
-  if ('problems' in card) throw refusedCard(card.problems);
+  if ('problems' in card) throw new RefusedCard(card.problems);
   return card;
 }
 
-/** About the body itself, like a schema error: the same idempotency key can be used with the card typed right. */
-function refusedCard(problems: readonly FieldError[]): ApiError {
-  const { message, fieldErrors } = validationError(problems);
-  return new ApiError('validation_error', message, { fieldErrors, stored: false });
+/** Each card is fingerprinted once in a request, however many ask for it. */
+const fingerprints = new WeakMap<RawCard, Promise<string>>();
+
+function fingerprintOf(
+  { company }: RequestContext,
+  { vault }: CardDependencies,
+  raw: RawCard,
+  number: CardNumber,
+): Promise<string> {
+  const known = fingerprints.get(raw) ?? vault.fingerprint(company.id, company.mode, number);
+  fingerprints.set(raw, known);
+  return known;
+}
+
+/** Which card is tried, good or not. Undefined where what was typed cannot be the number of one. */
+export async function testedFingerprint(
+  context: RequestContext,
+  dependencies: CardDependencies,
+  raw: RawCard,
+): Promise<string | undefined> {
+  const number = readNumber(raw, context.company.mode);
+  return number && fingerprintOf(context, dependencies, raw, number);
 }
 
 /** Puts the card into the vault, registered so that it leaves again unless a row comes to name it. */
 export async function vaultCard(
   context: RequestContext,
-  { vault, clock }: CardDependencies,
+  dependencies: CardDependencies,
   raw: RawCard,
   customerId: string | null = null,
 ): Promise<VaultedCard> {
   const { company, nowMs, db } = context;
+  const { vault, clock } = dependencies;
   const card = readOrRefuse(context, raw);
   const cardId = newId(nowMs);
   const graceMs = (limits.cardTokenSeconds + limits.unreferencedCardSeconds) * 1000;
   const [fingerprint, registered] = await Promise.all([
-    vault.fingerprint(company.id, company.mode, card.number),
+    fingerprintOf(context, dependencies, raw, card.number),
     registerUnreferencedCard(db, company.id, cardId, new Date(clock.nowMs() + graceMs), customerId),
   ]);
   if (!registered && customerId) {
@@ -75,12 +96,12 @@ export async function vaultCard(
 /** What an idempotency key compares of a request with a card: the vault's fingerprint for the number, no CVC. */
 export async function hashableCard(
   context: RequestContext,
-  { vault }: CardDependencies,
+  dependencies: CardDependencies,
   raw: RawCard,
 ): Promise<Record<string, unknown>> {
   const { number, expMonth, expYear } = readOrRefuse(context, raw);
   return {
-    fingerprint: await vault.fingerprint(context.company.id, context.company.mode, number),
+    fingerprint: await fingerprintOf(context, dependencies, raw, number),
     exp_month: expMonth,
     exp_year: expYear,
   };

@@ -433,26 +433,3 @@ describe('reading cards', () => {
     assert.equal(list.body.url, `/v1/customers/${customer}/payment_methods`);
   });
 });
-
-describe('card testing', () => {
-  it('stops an address after 20 refused cards in 10 minutes, for good cards too, and lets it go on later', async () => {
-    const guarded = await startTestService({ settings: { SVC_TRUST_PROXY: '127.0.0.1' } });
-    try {
-      const call = (address: string, number: string) =>
-        guarded.call('POST', '/v1/card_tokens', {
-          body: { card: { ...card, number } },
-          headers: { 'x-forwarded-for': address },
-        });
-      for (let index = 0; index < 20; index += 1)
-        assertRefused(await call('203.0.113.1', '1'), 400, 'validation_error');
-      const stopped = await call('203.0.113.1', card.number);
-      assertRefused(stopped, 429, 'rate_limit_exceeded');
-      assert.ok(Number(stopped.headers.get('retry-after')) >= 1);
-      assert.equal((await call('203.0.113.2', card.number)).status, 201);
-      guarded.clock.advance(10 * 60_000);
-      assert.equal((await call('203.0.113.1', card.number)).status, 201);
-    } finally {
-      await guarded.stop();
-    }
-  });
-});

@@ -3,7 +3,7 @@ import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
-import { type CardDependencies, createCardToken, hashableCard, vaultCard } from './card-tokens.ts';
+import { type CardDependencies, createCardToken, hashableCard, testedFingerprint, vaultCard } from './card-tokens.ts';
 import {
   cardCapture,
   cardToken,
@@ -41,7 +41,6 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
         'For browsers, with a publishable key: the merchant’s server attaches the token to a customer. A token is used ' +
         'once, within 15 minutes. The card fields of the browser SDK call this.',
       category: 'capture',
-      capturesCards: true,
       publishable: true,
       bodyBytes: limits.publicBodyBytes,
       secretAnswer: true,
@@ -49,6 +48,9 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       bodyExample: { card: exampleCard },
       success: { status: 201, schema: cardToken, shape: 'resource' },
       errors: [],
+      testedCard: async ({ context, body }) => ({
+        fingerprint: await testedFingerprint(context, dependencies, body.card),
+      }),
       fieldsToHash: async ({ context, body }) => ({
         ...body,
         card: await hashableCard(context, dependencies, body.card),
@@ -65,11 +67,14 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       summary: 'Capture a card, server to server',
       description: 'Captures the card and attaches it to the customer in one call.',
       category: 'capture',
-      capturesCards: true,
       body: cardCapture,
       bodyExample: { customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', card: exampleCard, set_as_default: true },
       success: { status: 201, schema: paymentMethod, shape: 'resource' },
       errors: ['resource_not_found', 'invalid_request'],
+      testedCard: async ({ context, body }) => ({
+        customerId: body.customer_id.toLowerCase(),
+        fingerprint: await testedFingerprint(context, dependencies, body.card),
+      }),
       fieldsToHash: async ({ context, body }) => ({
         ...body,
         card: await hashableCard(context, dependencies, body.card),

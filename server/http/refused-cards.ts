@@ -1,0 +1,75 @@
+import { ApiError, type FieldError, validationError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { RateCheck, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { Admitted } from './caller.ts';
+import { addressBucket } from './rate-limits.ts';
+
+/**
+ * Card testing: trying numbers, dates and codes until one is accepted. After too many refusals every card is refused,
+ * good ones too, so that going on tells nothing. Each bucket belongs to one company, so none can block another.
+ */
+
+/** The data of a card was looked at and refused. A body without a card, or with a malformed one, is no such refusal. */
+export class RefusedCard extends ApiError {
+  /** Not kept under an idempotency key: the same key can be used with the card typed right. */
+  constructor(problems: readonly FieldError[]) {
+    const { message, fieldErrors } = validationError(problems);
+    super('validation_error', message, { fieldErrors, stored: false });
+  }
+}
+
+/** What a request tries a card for, and which. */
+export interface TestedCard {
+  readonly customerId?: string;
+  /** From the vault, so that no number gets into the store of the limits. Absent where the number cannot be one. */
+  readonly fingerprint?: string | undefined;
+}
+
+interface Bucket extends RateCheck {
+  readonly refusal: string;
+}
+
+/**
+ * Pages that anyone opens are told apart by their address. A secret key is a server that captures for all its shoppers
+ * from one address: there the mistakes of one shopper must not stop the others.
+ */
+function bucketsOf({ company, caller }: Admitted, address: string, { customerId, fingerprint }: TestedCard): Bucket[] {
+  const bucket = (name: string, refusal: string, limit: RateLimit = limits.refusedCards): Bucket => ({
+    key: `{${company.id}}:refused_cards:${name}`,
+    limit,
+    refusal,
+  });
+  if (caller.kind !== 'key' || caller.publishable) {
+    return [bucket(addressBucket(address), 'Too many cards from your address were refused.')];
+  }
+  return [
+    bucket('company', 'Too many cards of this company were refused.', limits.refusedCardsOfCompany),
+    ...(customerId ? [bucket(`customer ${customerId}`, 'Too many cards of this customer were refused.')] : []),
+    ...(fingerprint ? [bucket(`card ${fingerprint}`, 'This card was refused too often.')] : []),
+  ];
+}
+
+export async function refusingCardTesters<Answer>(
+  { limiter, clock }: { readonly limiter: RateLimiter; readonly clock: Clock },
+  admitted: Admitted,
+  address: string,
+  tested: TestedCard,
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
+  const buckets = bucketsOf(admitted, address, tested);
+  const states = await Promise.all(buckets.map(async (bucket) => limiter.peek(bucket, clock.nowMs())));
+  for (const [index, { allowed, retryAfterSeconds }] of states.entries()) {
+    if (allowed) continue;
+    throw new ApiError('rate_limit_exceeded', `${buckets[index]?.refusal} Try again later.`, {
+      headers: { 'Retry-After': String(retryAfterSeconds) },
+    });
+  }
+  try {
+    return await answer();
+  } catch (error) {
+    // One by one, since a bucket that others have just filled must not keep the rest from counting.
+    if (error instanceof RefusedCard) for (const bucket of buckets) await limiter.consume([bucket], clock.nowMs());
+    throw error;
+  }
+}
