@@ -63,6 +63,7 @@ import { buildServer } from './http/server.ts';
 import { isLocalName, sessionCookie } from './http/session-cookie.ts';
 import { mountUserRoutes } from './http/user-routes.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
+import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
@@ -81,6 +82,7 @@ export interface AppDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly background: Background;
   readonly masterSecret: Secret<Buffer>;
   readonly limiter: RateLimiter;
   readonly tracing: Tracing;
@@ -105,7 +107,7 @@ export const usualReferences: References = {
 
 /** The whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, db, clock, log, masterSecret, limiter, tracing, references, vault } = dependencies;
+  const { config, db, clock, log, background, masterSecret, limiter, tracing, references, vault } = dependencies;
   const signingKey = deriveKey(masterSecret, 'file-urls');
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
@@ -137,7 +139,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     db,
     clock,
     team,
+    background,
+    log,
     sessionKey: deriveKey(masterSecret, 'sessions'),
+    attemptsKey: deriveKey(masterSecret, 'login-attempts'),
     totpKey: deriveKey(masterSecret, 'totp'),
     recoveryKey: deriveKey(masterSecret, 'account-recovery'),
     signUpOpen: config.SVC_SIGN_UP !== 'off',
@@ -170,7 +175,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     recorder,
   });
   app.addHook('onClose', async () => {
-    await Promise.all([audit.flush(), recorder?.stop()]);
+    await Promise.all([audit.flush(), background.flush(), recorder?.stop()]);
   });
   mountOperations(app, dependencies.readiness, vault, metrics);
   mountFiles(app, disk, signingKey, clock);

@@ -88,6 +88,8 @@ export const limits = {
   signInsPerAddress: { count: 50, windowSeconds: 10 * 60 },
   /** Accounts that are opened, and passwords that are asked for by mail, from one address. */
   strangersPerAddress: { count: 100, windowSeconds: 60 * 60 },
+  /** How long a browser is known in which a person signed in. */
+  knownBrowserDays: 365,
   sessionIdleHours: 12,
   sessionDays: 14,
   stepUpMinutes: 15,

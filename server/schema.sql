@@ -254,6 +254,15 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 
+CREATE TABLE login_attempts (
+  key bytea NOT NULL,
+  failures integer NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT login_attempts_failures_check CHECK ((failures > 0)),
+  CONSTRAINT login_attempts_pkey PRIMARY KEY (key)
+);
+CREATE INDEX login_attempts_expiry ON public.login_attempts USING btree (expires_at);
+
 CREATE TABLE mails (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -763,8 +772,6 @@ CREATE TABLE users (
   totp_confirmed_at timestamp with time zone,
   totp_last_step bigint,
   recovery_hashes bytea[] NOT NULL DEFAULT '{}'::bytea[],
-  failed_attempts integer NOT NULL DEFAULT 0,
-  locked_until timestamp with time zone,
   reset_hash bytea,
   reset_expires_at timestamp with time zone,
   CONSTRAINT users_email UNIQUE (email_key),

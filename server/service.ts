@@ -17,6 +17,7 @@ import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
 import { healthServer, migrationCheck, poolCheck } from './http/operations.ts';
 import { startWorker } from './jobs/worker.ts';
+import { createBackground } from './platform/background.ts';
 import { systemClock } from './platform/clock.ts';
 import {
   byKeySettings,
@@ -210,6 +211,7 @@ async function start(
       db,
       clock: systemClock,
       log,
+      background: createBackground(),
       masterSecret,
       limiter,
       tracing,

@@ -41,6 +41,7 @@ before(async () => {
   owner = await signUp(service);
   keep('password', owner.password);
   keep('session', owner.cookie.split('=')[1]);
+  keep('cookie of a known browser', owner.browser.split('=')[1]);
   const roles = (await owner.in('GET', '/v1/roles')).body.data;
   const invite = (email: string): Promise<Reply> =>
     owner.in(

@@ -15,6 +15,9 @@ export interface SessionCookie {
   check(request: FastifyRequest): void;
   set(reply: FastifyReply, token: string): void;
   clear(reply: FastifyReply): void;
+  /** A cookie beside it that outlives the session: whose browser it is, for counting failed attempts. */
+  readBrowser(request: FastifyRequest): string | undefined;
+  setBrowser(reply: FastifyReply, token: string): void;
 }
 
 const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
@@ -39,12 +42,18 @@ export function isLocal(request: FastifyRequest): boolean {
 export function sessionCookie(baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:');
   // A browser takes a name of this kind over TLS, for this very host and the whole of it, or not at all.
-  const name = secure ? '__Host-svc_session' : 'svc_session';
+  const prefix = secure ? '__Host-' : '';
+  const [name, browserName] = [`${prefix}svc_session`, `${prefix}svc_browser`];
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  const valueOf = (request: FastifyRequest, cookie: string): string | undefined => {
+    const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
+    return pairs.find((pair) => pair.startsWith(`${cookie}=`))?.slice(cookie.length + 1);
+  };
   return {
-    read(request) {
-      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim());
-      return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+    read: (request) => valueOf(request, name),
+    readBrowser: (request) => valueOf(request, browserName),
+    setBrowser(reply, token) {
+      reply.header('Set-Cookie', `${browserName}=${token}; ${attributes}; Max-Age=${limits.knownBrowserDays * 86_400}`);
     },
     checkSameSite(request) {
       if (request.method === 'GET' || request.method === 'HEAD') return;

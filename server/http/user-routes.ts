@@ -26,6 +26,8 @@ export interface UserAnswer {
   readonly body: unknown;
   /** A new session's token, or null for the end of the session. */
   readonly token?: string | null;
+  /** Lets the browser be known when its person signs in again. */
+  readonly browser?: string;
   /** Whose doing it was, where nobody was signed in before. */
   readonly userId?: string;
 }
@@ -99,7 +101,11 @@ export function mountUserRoutes(
         const asked: UserRequest<unknown> = {
           body,
           params: request.params as Record<string, string>,
-          client: { address: request.ip, userAgent: request.headers['user-agent'] ?? '' },
+          client: {
+            address: request.ip,
+            userAgent: request.headers['user-agent'] ?? '',
+            browser: cookie.readBrowser(request),
+          },
           current: current as CurrentSession,
           tell,
         };
@@ -109,6 +115,7 @@ export function mountUserRoutes(
         if (userId && !told) await tell(http.db, userId);
         if (answer.token) cookie.set(reply, answer.token);
         if (answer.token === null) cookie.clear(reply);
+        if (answer.browser) cookie.setBrowser(reply, answer.browser);
         return reply
           .code(route.status ?? 200)
           .header('Content-Type', jsonType)

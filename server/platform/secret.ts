@@ -38,6 +38,7 @@ export type KeyPurpose =
   | 'invitations'
   | 'mails'
   | 'sessions'
+  | 'login-attempts'
   | 'totp'
   | 'account-recovery'
   | 'secret-check';

@@ -7,7 +7,9 @@ import type { Reply, TestService } from './service.ts';
 export interface Person {
   readonly email: string;
   readonly password: string;
+  /** Of the session, and of the browser. */
   cookie: string;
+  browser: string;
   companies: { id: string; name: string; mode: 'sandbox' | 'live'; permissions: string[]; role: { name: string } }[];
   call(method: string, path: string, options?: PersonOptions): Promise<Reply>;
   /** In the sandbox, or in the company named. */
@@ -28,8 +30,10 @@ export function newPerson(service: TestService, email = `person-${randomUUID()}@
     email,
     password: somePassword,
     cookie: '',
+    browser: '',
     companies: [],
     async call(method, path, { body, company, headers = {}, idempotencyKey } = {}) {
+      const cookie = [person.cookie, person.browser].filter(Boolean).join('; ');
       const reply = await service.call(method, path, {
         key: null,
         ...(body !== undefined && { body }),
@@ -37,13 +41,16 @@ export function newPerson(service: TestService, email = `person-${randomUUID()}@
         headers: {
           origin: service.baseUrl,
           'sec-fetch-site': 'same-origin',
-          ...(person.cookie && { cookie: person.cookie }),
+          ...(cookie && { cookie }),
           ...(company !== undefined && { 'svc-company': company }),
           ...headers,
         },
       });
-      const set = reply.headers.get('set-cookie');
-      if (set) person.cookie = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
+      for (const set of reply.headers.getSetCookie()) {
+        const pair = set.includes('Max-Age=0') ? '' : (set.split(';')[0] ?? '');
+        if (/svc_browser=/.test(set)) person.browser = pair;
+        else person.cookie = pair;
+      }
       if (Array.isArray(reply.body.companies)) person.companies = reply.body.companies;
       return reply;
     },
@@ -100,6 +107,7 @@ export async function colleague(service: TestService, owner: Person, roleName: s
 }
 
 export async function lastMail(service: TestService, recipient: string): Promise<string> {
+  await service.background.flush();
   const mails = await latestMails(service.db, service.mailKey, 1_000);
   return mails.find((mail) => mail.recipient === recipient)?.body ?? '';
 }

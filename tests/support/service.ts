@@ -16,6 +16,7 @@ import {
   type Subscriptions,
 } from '../../server/features/subscriptions/service.ts';
 import { migrationCheck, poolCheck } from '../../server/http/operations.ts';
+import { type Background, createBackground } from '../../server/platform/background.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
@@ -59,6 +60,7 @@ export interface TestService {
   readonly db: DatabasePool;
   readonly database: TestDatabase;
   readonly clock: { nowMs(): number; advance(ms: number): void };
+  readonly background: Background;
   readonly logLines: string[];
   readonly config: Config;
   readonly vault: Vault;
@@ -140,6 +142,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
   const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling });
   const subscriptions = openSubscriptions({ db: apiDb, lanesDb, orders, clock, log });
+  const background = createBackground();
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
@@ -147,6 +150,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     db: apiDb,
     clock,
     log,
+    background,
     masterSecret,
     limiter: options.limiter ?? createMemoryRateLimiter(),
     tracing: await startTracing({}),
@@ -177,6 +181,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     db,
     database,
     clock,
+    background,
     logLines,
     config,
     vault,

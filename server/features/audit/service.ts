@@ -1,5 +1,6 @@
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, RequestContext } from '../../http/route.ts';
+import { createBackground } from '../../platform/background.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
@@ -59,18 +60,16 @@ export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
     },
     { batchMax: 256, width: 1 },
   );
-  const underWay = new Set<Promise<void>>();
+  const background = createBackground();
   return {
     write(entry) {
       const row = toRow(entry);
-      const written = insist(() => lane(row))
-        .catch((error: unknown) => log.error({ err: error, entry }, 'audit entry lost'))
-        .finally(() => underWay.delete(written));
-      underWay.add(written);
+      background.run(
+        insist(() => lane(row)),
+        (error) => log.error({ err: error, entry }, 'audit entry lost'),
+      );
     },
-    async flush() {
-      await Promise.all(underWay);
-    },
+    flush: () => background.flush(),
   };
 }
 

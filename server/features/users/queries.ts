@@ -13,12 +13,10 @@ export interface UserRow {
   totp_confirmed_at: Date | null;
   totp_last_step: number | null;
   recovery_hashes: Buffer[];
-  failed_attempts: number;
-  locked_until: Date | null;
 }
 
 const columns = `id, email, email_key, email_verified_at, first_name, last_name, password_hash, totp_secret,
-  totp_confirmed_at, totp_last_step, recovery_hashes, failed_attempts, locked_until`;
+  totp_confirmed_at, totp_last_step, recovery_hashes`;
 const columnsOf = (table: string): string =>
   columns
     .split(',')
@@ -54,39 +52,48 @@ export async function lockUser(db: Queryable, id: string): Promise<UserRow | und
 }
 
 /**
- * Counts an attempt as failed before it is looked at, so that a hundred at once are no more guesses than one after
- * another. The last one that is allowed locks. False while it is locked.
+ * Counts an attempt as failed before it is looked at, so that a hundred at once are no more attempts than one after another.
+ * False while as many failed as may.
  */
 export async function takeAttempt(
   db: Queryable,
-  id: string,
+  key: Buffer,
   most: number,
   now: Date,
-  lockedUntil: Date,
+  expiresAt: Date,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE users SET failed_attempts = (CASE WHEN locked_until IS NULL THEN failed_attempts ELSE 0 END) + 1,
-       locked_until = CASE WHEN locked_until IS NULL AND failed_attempts + 1 >= $2 THEN $4::timestamptz END
-     WHERE id = $1 AND (locked_until IS NULL OR locked_until <= $3) RETURNING 1`,
-    [id, most, now, lockedUntil],
+    `INSERT INTO login_attempts AS a (key, failures, expires_at) VALUES ($1, 1, $4)
+     ON CONFLICT (key) DO UPDATE
+       SET failures = CASE WHEN a.expires_at <= $3 THEN 1 ELSE a.failures + 1 END, expires_at = EXCLUDED.expires_at
+       WHERE a.expires_at <= $3 OR a.failures < $2
+     RETURNING 1`,
+    [key, most, now, expiresAt],
   );
   return rows.length === 1;
 }
 
+export async function findAttempts(db: Queryable, key: Buffer): Promise<Date | undefined> {
+  const [row] = await db.query<{ expires_at: Date }>('SELECT expires_at FROM login_attempts WHERE key = $1', [key]);
+  return row?.expires_at;
+}
+
 /** Of an attempt that did not fail, but was not the whole of it either. */
-export async function giveBackAttempt(db: Queryable, id: string): Promise<void> {
+export async function giveBackAttempt(db: Queryable, key: Buffer): Promise<void> {
   await db.query(
-    'UPDATE users SET failed_attempts = greatest(failed_attempts - 1, 0), locked_until = NULL WHERE id = $1',
-    [id],
+    `WITH last AS (DELETE FROM login_attempts WHERE key = $1 AND failures = 1)
+     UPDATE login_attempts SET failures = failures - 1 WHERE key = $1 AND failures > 1`,
+    [key],
   );
 }
 
-export async function forgetFailures(db: Queryable, id: string): Promise<void> {
-  await db.query(
-    `UPDATE users SET failed_attempts = 0, locked_until = NULL
-     WHERE id = $1 AND (failed_attempts > 0 OR locked_until IS NOT NULL)`,
-    [id],
-  );
+export async function deleteAttempts(db: Queryable, key: Buffer): Promise<void> {
+  await db.query('DELETE FROM login_attempts WHERE key = $1', [key]);
+}
+
+export async function deleteExpiredAttempts(db: Queryable, now: Date): Promise<number> {
+  const rows = await db.query('DELETE FROM login_attempts WHERE expires_at <= $1 RETURNING 1', [now]);
+  return rows.length;
 }
 
 /** False when somebody else was faster with a code of this step. */
@@ -117,12 +124,10 @@ export async function updateNames(db: Queryable, id: string, first: string | nul
 }
 
 export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
-  await db.query(
-    `UPDATE users SET password_hash = $2, reset_hash = NULL, reset_expires_at = NULL, failed_attempts = 0,
-       locked_until = NULL
-     WHERE id = $1`,
-    [id, hash],
-  );
+  await db.query('UPDATE users SET password_hash = $2, reset_hash = NULL, reset_expires_at = NULL WHERE id = $1', [
+    id,
+    hash,
+  ]);
 }
 
 export async function markVerified(db: Queryable, id: string, at: Date): Promise<void> {

@@ -14,6 +14,7 @@ import {
 import {
   acceptInvitation,
   beginTotp,
+  browserToken,
   changePassword,
   changeUser,
   completeReset,
@@ -38,7 +39,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
   /** As it stands after what was done. */
   const signedIn = async (token: string): Promise<UserAnswer> => {
     const current = await readSession(dependencies, token);
-    return { body: await showSession(db, current), token, userId: current.user.id };
+    const browser = browserToken(dependencies, current.user);
+    return { body: await showSession(db, current), token, browser, userId: current.user.id };
   };
   const shown = async (current: CurrentSession): Promise<UserAnswer> => ({
     body: await showSession(db, await readAgain(db, current)),
@@ -128,7 +130,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       body: passwordChange,
       handle: async ({ current, body, tell }) => {
         const token = await changePassword(dependencies, current, body, tell);
-        return { ...(await shown(current)), token };
+        return signedIn(token);
       },
     }),
     defineUserRoute({
@@ -151,8 +153,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       guessable: true,
       body: resetCompletion,
       handle: async ({ body, tell }) => {
-        await completeReset(dependencies, body.token, body.password, tell);
-        return { body: { changed: true } };
+        const { browser } = await completeReset(dependencies, body.token, body.password, tell);
+        return { body: { changed: true }, browser };
       },
     }),
     defineUserRoute({

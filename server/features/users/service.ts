@@ -1,66 +1,35 @@
-import { randomBytes } from 'node:crypto';
 import { ApiError, invalidField } from '../../errors.ts';
-import { limits } from '../../limits.ts';
-import { type Database, type DatabasePool, type Queryable, violatedConstraint } from '../../platform/database.ts';
-import { newId, randomBase62 } from '../../platform/ids.ts';
-import { openBytes, sealBytes } from '../../platform/sealing.ts';
-import { keyedHash } from '../../platform/secret.ts';
+import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
 import { type Company, createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { dropLinksFor, writeLinkMail } from '../mails/service.ts';
-import { addOwner, invitationOver, readInvitation, takeInvitation, type TeamDependencies } from '../team/service.ts';
-import { guessPassword } from './guesses.ts';
-import { checkPassword, hashPassword, passwordMatches } from './passwords.ts';
+import { addOwner, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
+import type { Tell, UserDependencies } from './dependencies.ts';
+import { type Counter, counterFor, forgetAttempts, giveBack, tryPassword } from './login-attempts.ts';
+import { setPassword, takeOver } from './password-resets.ts';
+import { checkPassword, hashPassword } from './passwords.ts';
 import {
-  confirmTotp,
   deleteOtherSessions,
   findMemberships,
   findUserByEmail,
-  findUserByReset,
-  forgetFailures,
-  giveBackAttempt,
   insertMembership,
   insertUser,
-  lockUser,
   markVerified,
   removeTotp,
-  setReset,
-  setTotpSecret,
   stepUpSession,
-  takeRecoveryCode,
-  takeTotpStep,
   updateNames,
-  updatePassword,
   type UserRow,
 } from './queries.ts';
 import type { PasswordChange, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
-import {
-  type Client,
-  type CurrentSession,
-  openSession,
-  renewToken,
-  type SessionDependencies,
-  steppedUpUntilMs,
-} from './sessions.ts';
-import { matchingStep, newTotpSecret, otpauthUrl, toBase32 } from './totp.ts';
+import { codeMatches } from './second-factor.ts';
+import { type Client, type CurrentSession, openSession, renewToken, steppedUpUntilMs } from './sessions.ts';
 
+export type { UserDependencies } from './dependencies.ts';
+export { browserToken, reapAttempts } from './login-attempts.ts';
+export { completeReset, requestReset } from './password-resets.ts';
+export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
 export { tellCompaniesOf } from './told.ts';
-
-export interface UserDependencies extends SessionDependencies {
-  readonly db: DatabasePool;
-  readonly team: TeamDependencies;
-  readonly totpKey: Buffer;
-  /** Links for new passwords and recovery codes are kept as hashes with it. */
-  readonly recoveryKey: Buffer;
-  /** Whether strangers can open an account. */
-  readonly signUpOpen: boolean;
-}
-
-/** Writes the audit entry of what is done, in the transaction in which it is done. */
-type Tell = (db: Queryable, userId: string) => Promise<void>;
-
-const minuteMs = 60_000;
 
 /** What the dashboard knows of who is signed in. */
 export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<object> {
@@ -176,53 +145,43 @@ function refusedSignIn(): ApiError {
 }
 
 /** The password, and the code where codes are on. Each failure counts towards the lock. */
-async function verify(dependencies: UserDependencies, user: UserRow | undefined, given: StepUp): Promise<UserRow> {
-  const { db } = dependencies;
-  const { password } = given;
-  const matches = user ? await guessPassword(dependencies, user, password) : await passwordMatches(password, undefined);
+async function verify(
+  dependencies: UserDependencies,
+  counter: Counter,
+  user: UserRow | undefined,
+  given: StepUp,
+): Promise<UserRow> {
+  const matches = await tryPassword(dependencies, counter, user, given.password);
   if (!matches || !user) throw refusedSignIn();
   if (user.totp_confirmed_at) {
     if (!given.totp_code) {
-      await giveBackAttempt(db, user.id);
+      await giveBack(dependencies, counter);
       throw new ApiError('totp_required', 'Enter the code of your authenticator app.');
     }
     if (!(await codeMatches(dependencies, user, given.totp_code))) {
       throw new ApiError('invalid_credentials', 'The code is wrong or was used.', { param: 'totp_code' });
     }
   }
-  await forgetFailures(db, user.id);
+  await forgetAttempts(dependencies, dependencies.db, counter);
   return user;
 }
 
-async function codeMatches(dependencies: UserDependencies, user: UserRow, code: string): Promise<boolean> {
-  const { db, clock, recoveryKey } = dependencies;
-  const step = matchingStep(totpSecretOf(dependencies, user), code, clock.nowMs(), user.totp_last_step);
-  if (step !== undefined) return takeTotpStep(db, user.id, step);
-  return takeRecoveryCode(db, user.id, recoveryHash(recoveryKey, user.id, code));
-}
-
-function totpSecretOf({ totpKey }: UserDependencies, user: UserRow): Buffer {
-  if (!user.totp_secret) throw invalidField('code', 'cannot be checked: codes are not set up');
-  return openBytes(totpKey, user.totp_secret, user.id);
-}
-
-const recoveryHash = (key: Buffer, userId: string, code: string): Buffer =>
-  keyedHash(key, `${userId} ${code.trim().toLowerCase()}`);
-
 export async function signIn(dependencies: UserDependencies, input: SignIn, client: Client): Promise<string> {
   const { db } = dependencies;
-  const user = await verify(dependencies, await findUserByEmail(db, emailKeyOf(input.email)), input);
+  const emailKey = emailKeyOf(input.email);
+  const known = await findUserByEmail(db, emailKey);
+  const counter = counterFor(dependencies, emailKey, known, client.browser);
+  const user = await verify(dependencies, counter, known, input);
   return openSession(db, dependencies, user.id, client);
 }
 
+/** Strangers have no part in these attempts. */
+const counterOf = ({ session }: CurrentSession): Counter => `session ${session.id}`;
+
 /** The password once more, for what shows or changes secrets. */
-export async function stepUp(
-  dependencies: UserDependencies,
-  { user, session }: CurrentSession,
-  given: StepUp,
-): Promise<void> {
-  await verify(dependencies, user, given);
-  await stepUpSession(dependencies.db, session.id, new Date(dependencies.clock.nowMs()));
+export async function stepUp(dependencies: UserDependencies, current: CurrentSession, given: StepUp): Promise<void> {
+  await verify(dependencies, counterOf(current), current.user, given);
+  await stepUpSession(dependencies.db, current.session.id, new Date(dependencies.clock.nowMs()));
 }
 
 export async function changeUser({ db }: UserDependencies, { user }: CurrentSession, input: UserUpdate): Promise<void> {
@@ -232,15 +191,16 @@ export async function changeUser({ db }: UserDependencies, { user }: CurrentSess
 /** Whoever else was signed in no longer is, also by this very cookie: gives the token of a new one. */
 export async function changePassword(
   dependencies: UserDependencies,
-  { user, session }: CurrentSession,
+  current: CurrentSession,
   { current_password, password }: PasswordChange,
   tell: Tell,
 ): Promise<string> {
   const { db } = dependencies;
-  if (!(await guessPassword(dependencies, user, current_password))) {
+  const { user, session } = current;
+  if (!(await tryPassword(dependencies, counterOf(current), user, current_password))) {
     throw invalidField('current_password', 'is not your password');
   }
-  await forgetFailures(db, user.id);
+  await forgetAttempts(dependencies, db, counterOf(current));
   checkPassword(password, user.email);
   const hash = await hashPassword(password);
   return db.transaction(async (transaction) => {
@@ -248,110 +208,6 @@ export async function changePassword(
     await deleteOtherSessions(transaction, user.id, session.id);
     await tell(transaction, user.id);
     return renewToken(transaction, dependencies, session);
-  });
-}
-
-/** Links for a new password that were mailed before open nothing any more. */
-async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
-  await updatePassword(transaction, userId, hash);
-  await dropLinksFor(transaction, userId);
-}
-
-/** Says the same whether there is such an account or not. */
-export async function requestReset(dependencies: UserDependencies, email: string): Promise<void> {
-  const { db, clock, recoveryKey, team } = dependencies;
-  const user = await findUserByEmail(db, emailKeyOf(email));
-  const [membership] = user ? await findMemberships(db, user.id, null) : [];
-  if (!user || !membership) return;
-  const token = randomBytes(32).toString('base64url');
-  const nowMs = clock.nowMs();
-  await db.transaction(async (transaction) => {
-    const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
-    const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
-    if (!(await setReset(transaction, user.id, keyedHash(recoveryKey, token), new Date(expiresMs), notAfter))) return;
-    await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
-      recipient: user.email,
-      subject: 'Choose a new password',
-      link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
-      body: (link) =>
-        [
-          `Hello ${user.first_name},`,
-          '',
-          `to choose a new password, open this link within ${limits.passwordResetMinutes} minutes:`,
-          '',
-          link,
-          '',
-          'If you did not ask for it, you can ignore this mail; your password stays as it is.',
-          '',
-        ].join('\n'),
-    });
-  });
-}
-
-export async function completeReset(
-  dependencies: UserDependencies,
-  token: string,
-  password: string,
-  tell: Tell,
-): Promise<void> {
-  const { db, clock, recoveryKey } = dependencies;
-  const now = new Date(clock.nowMs());
-  await db.transaction(async (transaction) => {
-    const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
-    if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
-    checkPassword(password, user.email);
-    const passwordHash = await hashPassword(password);
-    await takeOver(transaction, user, passwordHash);
-    // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
-    if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
-    await tell(transaction, user.id);
-  });
-}
-
-/** Whoever comes by a link from the mailbox: the password is theirs, and all sessions end. */
-async function takeOver(transaction: Database, user: UserRow, passwordHash: string): Promise<void> {
-  await setPassword(transaction, user.id, passwordHash);
-  await deleteOtherSessions(transaction, user.id, null);
-}
-
-export async function beginTotp(
-  dependencies: UserDependencies,
-  { user }: CurrentSession,
-): Promise<{ secret: string; otpauth_url: string }> {
-  if (user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
-  const secret = newTotpSecret();
-  await setTotpSecret(dependencies.db, user.id, sealBytes(dependencies.totpKey, secret, user.id));
-  return { secret: toBase32(secret), otpauth_url: otpauthUrl(secret, user.email) };
-}
-
-const recoveryCodeCount = 10;
-
-/** The first right code turns them on. The recovery codes are shown this once. */
-export async function completeTotp(
-  dependencies: UserDependencies,
-  { user: { id } }: CurrentSession,
-  code: string,
-  tell: Tell,
-): Promise<{ recovery_codes: string[] }> {
-  const { db, clock, recoveryKey } = dependencies;
-  const nowMs = clock.nowMs();
-  const codes = Array.from({ length: recoveryCodeCount }, () => randomBase62(10).toLowerCase());
-  await db.transaction(async (transaction) => {
-    const user = await lockUser(transaction, id);
-    if (!user || user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
-    const step = matchingStep(totpSecretOf(dependencies, user), code, nowMs, null);
-    if (step === undefined) throw invalidField('code', 'is wrong; is the clock of your device right?');
-    const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
-    await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
-    await tell(transaction, id);
-  });
-  return { recovery_codes: codes };
-}
-
-export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, tell: Tell): Promise<void> {
-  await db.transaction(async (transaction) => {
-    await removeTotp(transaction, user.id);
-    await tell(transaction, user.id);
   });
 }
 
@@ -377,15 +233,17 @@ export async function acceptInvitation(
   const known = await findUserByEmail(db, invitation.email_key);
   const proven = known?.email_verified_at ? known : undefined;
   if (invitation.status !== 'pending' || invitation.expired) throw invitationOver();
-  if (proven) await verify(dependencies, proven, given);
-  else checkPassword(given.password, invitation.email);
+  if (proven) {
+    const counter = counterFor(dependencies, proven.email_key, proven, client.browser);
+    await verify(dependencies, counter, proven, given);
+  } else checkPassword(given.password, invitation.email);
   const hash = proven ? '' : await hashPassword(given.password);
   const now = new Date(clock.nowMs());
   return db.transaction(async (transaction) => {
     const { companyId, memberId } = await takeInvitation(transaction, team, token);
     const userId = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
     if (known && hash) {
-      await takeOver(transaction, known, hash);
+      await takeOver(dependencies, transaction, known, hash);
       // They may be a stranger's, who took the address first, and would lock its owner out.
       await removeTotp(transaction, userId);
       await markVerified(transaction, userId, now);

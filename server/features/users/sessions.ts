@@ -32,6 +32,8 @@ export interface SessionDependencies {
 export interface Client {
   readonly address: string;
   readonly userAgent: string;
+  /** What the browser kept from when its person signed in before. */
+  readonly browser: string | undefined;
 }
 
 export interface CurrentSession {

@@ -1,0 +1,96 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { keyedHash } from '../../platform/secret.ts';
+import { passwordMatches } from './passwords.ts';
+import {
+  deleteAttempts,
+  deleteExpiredAttempts,
+  findAttempts,
+  giveBackAttempt,
+  takeAttempt,
+  type UserRow,
+} from './queries.ts';
+
+/**
+ * Passwords are tried only so often, and the answer says nothing of whether there is an account: attempts count against the
+ * address that was typed. A browser that signed in before counts by itself, so that strangers cannot lock a person out.
+ */
+
+export interface AttemptDependencies {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly attemptsKey: Buffer;
+}
+
+/** Whose failures count together. */
+export type Counter = `email ${string}` | `browser ${string}` | `session ${string}`;
+
+const minuteMs = 60_000;
+
+/** While it is locked nothing is looked at, so that further attempts teach nothing. */
+async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> {
+  const key = keyedHash(attemptsKey, counter);
+  const nowMs = clock.nowMs();
+  const expiresAt = new Date(nowMs + limits.lockMinutes * minuteMs);
+  if (await takeAttempt(db, key, limits.failedSignIns, new Date(nowMs), expiresAt)) return;
+  const endMs = (await findAttempts(db, key))?.getTime() ?? nowMs;
+  const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
+  const message = `Too many attempts failed. Try again in ${Math.ceil(seconds / 60)} minutes, or choose a new password by mail.`;
+  throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
+}
+
+/** An attempt counts as failed until it is known not to be. One that could not be looked at does not count. */
+export async function tryPassword(
+  dependencies: AttemptDependencies,
+  counter: Counter,
+  user: UserRow | undefined,
+  password: string,
+): Promise<boolean> {
+  await take(dependencies, counter);
+  try {
+    return await passwordMatches(password, user?.password_hash);
+  } catch (error) {
+    await giveBack(dependencies, counter);
+    throw error;
+  }
+}
+
+export const giveBack = ({ db, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> =>
+  giveBackAttempt(db, keyedHash(attemptsKey, counter));
+
+export const forgetAttempts = (
+  { attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>,
+  db: Queryable,
+  counter: Counter,
+): Promise<void> => deleteAttempts(db, keyedHash(attemptsKey, counter));
+
+export const reapAttempts = ({ db, clock }: Pick<AttemptDependencies, 'db' | 'clock'>): Promise<number> =>
+  deleteExpiredAttempts(db, new Date(clock.nowMs()));
+
+type Known = Pick<UserRow, 'email_key' | 'password_hash'>;
+
+/** Only for the account and its present password: a new password makes strangers of all browsers but the one it is chosen in. */
+const markOf = ({ attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>, user: Known, id: string): Buffer =>
+  keyedHash(attemptsKey, `browser ${id} of ${user.email_key} ${user.password_hash}`);
+
+/** What a browser keeps once its person has signed in. */
+export function browserToken(dependencies: Pick<AttemptDependencies, 'attemptsKey'>, user: Known): string {
+  const id = randomBytes(16).toString('base64url');
+  return `${id}.${markOf(dependencies, user, id).toString('base64url')}`;
+}
+
+export function counterFor(
+  dependencies: Pick<AttemptDependencies, 'attemptsKey'>,
+  emailKey: string,
+  user: UserRow | undefined,
+  token: string | undefined,
+): Counter {
+  const [id = '', mark = ''] = (token ?? '').split('.');
+  const given = Buffer.from(mark, 'base64url');
+  const expected = user && markOf(dependencies, user, id);
+  const isKnown = expected?.length === given.length && timingSafeEqual(expected, given);
+  return isKnown ? `browser ${id}` : `email ${emailKey}`;
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { invalidField } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { keyedHash } from '../../platform/secret.ts';
+import { emailKeyOf } from '../customers/service.ts';
+import { dropLinksFor, writeLinkMail } from '../mails/service.ts';
+import type { Tell, UserDependencies } from './dependencies.ts';
+import { browserToken, forgetAttempts } from './login-attempts.ts';
+import { checkPassword, hashPassword } from './passwords.ts';
+import {
+  deleteOtherSessions,
+  findMemberships,
+  findUserByEmail,
+  findUserByReset,
+  markVerified,
+  setReset,
+  updatePassword,
+  type UserRow,
+} from './queries.ts';
+
+const minuteMs = 60_000;
+
+/** Answers the same, and as soon, whether there is such an account or not: the mail is written behind the answer. */
+export async function requestReset(dependencies: UserDependencies, email: string): Promise<void> {
+  const { db, background, log } = dependencies;
+  const user = await findUserByEmail(db, emailKeyOf(email));
+  if (!user) return;
+  background.run(mailReset(dependencies, user), (error) =>
+    log.error({ err: error, user_id: user.id }, 'the mail for a new password could not be written'),
+  );
+}
+
+async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, user: UserRow): Promise<void> {
+  const [membership] = await findMemberships(db, user.id, null);
+  if (!membership) return;
+  const token = randomBytes(32).toString('base64url');
+  const nowMs = clock.nowMs();
+  await db.transaction(async (transaction) => {
+    const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
+    const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
+    if (!(await setReset(transaction, user.id, keyedHash(recoveryKey, token), new Date(expiresMs), notAfter))) return;
+    await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
+      recipient: user.email,
+      subject: 'Choose a new password',
+      link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
+      body: (link) =>
+        [
+          `Hello ${user.first_name},`,
+          '',
+          `to choose a new password, open this link within ${limits.passwordResetMinutes} minutes:`,
+          '',
+          link,
+          '',
+          'If you did not ask for it, you can ignore this mail; your password stays as it is.',
+          '',
+        ].join('\n'),
+    });
+  });
+}
+
+/** Gives what the browser keeps in which the password was chosen: it is known from now on. */
+export async function completeReset(
+  dependencies: UserDependencies,
+  token: string,
+  password: string,
+  tell: Tell,
+): Promise<{ browser: string }> {
+  const { db, clock, recoveryKey } = dependencies;
+  const now = new Date(clock.nowMs());
+  return db.transaction(async (transaction) => {
+    const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
+    if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
+    checkPassword(password, user.email);
+    const passwordHash = await hashPassword(password);
+    await takeOver(dependencies, transaction, user, passwordHash);
+    // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
+    if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
+    await tell(transaction, user.id);
+    return { browser: browserToken(dependencies, { ...user, password_hash: passwordHash }) };
+  });
+}
+
+/** For who comes by a link from the mailbox: the password is theirs, all sessions end, and so does a lock. */
+export async function takeOver(
+  dependencies: UserDependencies,
+  transaction: Queryable,
+  user: UserRow,
+  passwordHash: string,
+): Promise<void> {
+  await setPassword(transaction, user.id, passwordHash);
+  await deleteOtherSessions(transaction, user.id, null);
+  await forgetAttempts(dependencies, transaction, `email ${user.email_key}`);
+}
+
+/** Links for a new password that were mailed before open nothing any more. */
+export async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
+  await updatePassword(transaction, userId, hash);
+  await dropLinksFor(transaction, userId);
+}

@@ -1,0 +1,74 @@
+import { ApiError, invalidField } from '../../errors.ts';
+import { randomBase62 } from '../../platform/ids.ts';
+import { openBytes, sealBytes } from '../../platform/sealing.ts';
+import { keyedHash } from '../../platform/secret.ts';
+import type { Tell, UserDependencies } from './dependencies.ts';
+import {
+  confirmTotp,
+  lockUser,
+  removeTotp,
+  setTotpSecret,
+  takeRecoveryCode,
+  takeTotpStep,
+  type UserRow,
+} from './queries.ts';
+import type { CurrentSession } from './sessions.ts';
+import { matchingStep, newTotpSecret, otpauthUrl, toBase32 } from './totp.ts';
+
+/** Codes of an authenticator app, and the recovery codes for who has lost it. */
+
+export async function codeMatches(dependencies: UserDependencies, user: UserRow, code: string): Promise<boolean> {
+  const { db, clock, recoveryKey } = dependencies;
+  const step = matchingStep(totpSecretOf(dependencies, user), code, clock.nowMs(), user.totp_last_step);
+  if (step !== undefined) return takeTotpStep(db, user.id, step);
+  return takeRecoveryCode(db, user.id, recoveryHash(recoveryKey, user.id, code));
+}
+
+function totpSecretOf({ totpKey }: UserDependencies, user: UserRow): Buffer {
+  if (!user.totp_secret) throw invalidField('code', 'cannot be checked: codes are not set up');
+  return openBytes(totpKey, user.totp_secret, user.id);
+}
+
+const recoveryHash = (key: Buffer, userId: string, code: string): Buffer =>
+  keyedHash(key, `${userId} ${code.trim().toLowerCase()}`);
+
+export async function beginTotp(
+  dependencies: UserDependencies,
+  { user }: CurrentSession,
+): Promise<{ secret: string; otpauth_url: string }> {
+  if (user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
+  const secret = newTotpSecret();
+  await setTotpSecret(dependencies.db, user.id, sealBytes(dependencies.totpKey, secret, user.id));
+  return { secret: toBase32(secret), otpauth_url: otpauthUrl(secret, user.email) };
+}
+
+const recoveryCodeCount = 10;
+
+/** The first right code turns them on. The recovery codes are shown this once. */
+export async function completeTotp(
+  dependencies: UserDependencies,
+  { user: { id } }: CurrentSession,
+  code: string,
+  tell: Tell,
+): Promise<{ recovery_codes: string[] }> {
+  const { db, clock, recoveryKey } = dependencies;
+  const nowMs = clock.nowMs();
+  const codes = Array.from({ length: recoveryCodeCount }, () => randomBase62(10).toLowerCase());
+  await db.transaction(async (transaction) => {
+    const user = await lockUser(transaction, id);
+    if (!user || user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
+    const step = matchingStep(totpSecretOf(dependencies, user), code, nowMs, null);
+    if (step === undefined) throw invalidField('code', 'is wrong; is the clock of your device right?');
+    const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
+    await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
+    await tell(transaction, id);
+  });
+  return { recovery_codes: codes };
+}
+
+export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, tell: Tell): Promise<void> {
+  await db.transaction(async (transaction) => {
+    await removeTotp(transaction, user.id);
+    await tell(transaction, user.id);
+  });
+}
