@@ -113,9 +113,12 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'stuck_delivery',
-    means: 'webhook that should have been delivered more than an hour ago and was not tried',
+    means: 'webhook that was due more than an hour ago, or that a worker has kept for more than 15 minutes',
     sql: `SELECT d.company_id, d.event_id AS id FROM webhook_deliveries d JOIN companies c ON c.id = d.company_id
           JOIN webhook_endpoints w ON w.company_id = d.company_id AND w.id = d.endpoint_id AND w.status = 'enabled'
-          WHERE d.status = 'pending' AND d.next_attempt_at < now() - interval '1 hour'`,
+          WHERE d.status = 'pending' AND CASE WHEN d.claimed_by IS NULL
+            THEN d.inserted_at < now() - interval '1 hour'
+              AND d.next_attempt_at < now() + c.clock_offset_ms * interval '1 ms' - interval '1 hour'
+            ELSE coalesce(d.claimed_at, d.inserted_at) < now() - interval '15 minutes' END`,
   },
 ];

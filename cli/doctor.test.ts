@@ -116,6 +116,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
      SELECT id, gen_random_uuid(), 'https://receiver.invalid/', '{*}', 'enabled', '2026-02-11', '\\x00', now() FROM companies LIMIT 1`,
     `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at)
      SELECT w.company_id, w.id, gen_random_uuid(), now(), now() - interval '2 hours' FROM webhook_endpoints w`,
+    `UPDATE webhook_deliveries SET inserted_at = now() - interval '2 hours'`,
   ],
 };
 
@@ -136,6 +137,21 @@ describe('the doctor', () => {
       assert.ok(found.includes(check), `it found ${found.join() || 'nothing'}`);
     });
   }
+
+  it('finds a webhook that a living worker claimed and forgot', async () => {
+    const [endpoint = '', delivery = ''] = corruptions.stuck_delivery ?? [];
+    const found = (claimed: string): Promise<string[]> =>
+      findingsAfter(async (db) => {
+        await db.query(endpoint);
+        await db.query(delivery);
+        await db.query(
+          `UPDATE webhook_deliveries SET claimed_by = gen_random_uuid(), claimed_at = now() - $1::interval`,
+          [claimed],
+        );
+      });
+    assert.ok(!(await found('10 minutes')).includes('stuck_delivery'));
+    assert.ok((await found('16 minutes')).includes('stuck_delivery'));
+  });
 
   it('says so on the command line, and exits with 1 only when something is wrong', async () => {
     const env = {

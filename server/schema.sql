@@ -806,6 +806,7 @@ CREATE TABLE webhook_deliveries (
   next_attempt_at timestamp with time zone,
   claimed_by uuid,
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  claimed_at timestamp with time zone,
   CONSTRAINT webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
   CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
   CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
@@ -824,6 +825,7 @@ CREATE TABLE webhook_deliveries_default (
   next_attempt_at timestamp with time zone,
   claimed_by uuid,
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  claimed_at timestamp with time zone,
   CONSTRAINT webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
   CONSTRAINT webhook_deliveries_default_pkey PRIMARY KEY (company_id, endpoint_id, event_id, inserted_at),
   CONSTRAINT webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))

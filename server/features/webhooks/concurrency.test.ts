@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startCuttingProxy } from '../../../tests/support/cutting-proxy.ts';
 import { countOf } from '../../../tests/support/orders.ts';
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts';
 import type { TestService } from '../../../tests/support/service.ts';
@@ -11,7 +12,7 @@ import {
   newSubscriber,
   startWebhookService,
 } from '../../../tests/support/webhooks.ts';
-import type { DatabasePool } from '../../platform/database.ts';
+import { type DatabasePool, openDatabase, queueSettings } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { type Attempt, claimDeliveries, type Delivery, keepWatch, recordAttempts } from './delivery-queries.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -331,6 +332,66 @@ describe('a worker', () => {
     await sleep(100);
     await subscriber.happen();
     await receiver.count(1, 3_000);
+  });
+
+  it('delivers what it claimed when the answer of the claim was lost after the commit', async (t) => {
+    const receiver = await receiving(t);
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    const proxy = await startCuttingProxy(service.database.connectionString);
+    const lanesDb = openDatabase({
+      connectionString: proxy.through(service.database.connectionString),
+      poolSize: 2,
+      applicationName: 'svc tests',
+      onError: () => undefined,
+      settings: queueSettings,
+    });
+    const dispatcher = dispatchFor(service, {}, { lanesDb });
+    t.after(async () => {
+      await dispatcher.stop();
+      await lanesDb.close();
+      await proxy.stop();
+    });
+    const cut = proxy.cutAnswer(endpoint.id);
+    const id = await subscriber.happen();
+    await cut;
+    const claimed = await countOf(service, 'webhook_deliveries', 'endpoint_id = $1 AND claimed_by IS NOT NULL', [
+      endpoint.id,
+    ]);
+    assert.deepEqual([claimed, receiver.received.length], [1, 0], 'it was committed, and the worker does not know');
+    await receiver.count(1, 5_000);
+    assert.equal(receiver.received[0]?.headers['svc-delivery-attempt'], '1');
+    await eventually('it is known', async () => {
+      return (await subscriber.delivery(endpoint.id, id)).delivery_status === 'delivered';
+    });
+  });
+
+  it('lets go of a claim in its name that it does not know of, and of none that it works on', async (t) => {
+    const receiver = await receiving(t, hang);
+    const subscriber = await newSubscriber(service);
+    const endpoint = await subscriber.subscribe(receiver.url);
+    running(t, dispatchFor(service, { compareMs: 200 }));
+    await insertSomeEvents(service, subscriber.company.id, 30);
+    await receiver.count(20);
+    // As if a statement of this worker had been committed after the worker gave it up.
+    const [late] = await service.db.query<{ event_id: string }>(
+      `INSERT INTO webhook_deliveries (company_id, endpoint_id, event_id, event_inserted_at, next_attempt_at, attempts,
+         claimed_by)
+       SELECT company_id, endpoint_id, gen_random_uuid(), event_inserted_at, next_attempt_at + interval '1 day', 1,
+         claimed_by
+       FROM webhook_deliveries WHERE endpoint_id = $1 LIMIT 1 RETURNING event_id`,
+      [endpoint.id],
+    );
+    const claims = `endpoint_id = $1 AND claimed_by IS NOT NULL AND attempts = 1`;
+    await eventually('it is free', async () => {
+      return (
+        (await countOf(service, 'webhook_deliveries', `event_id = $1 AND claimed_by IS NULL`, [late?.event_id])) === 1
+      );
+    });
+    await sleep(300);
+    assert.equal(await countOf(service, 'webhook_deliveries', claims, [endpoint.id]), 30);
+    assert.equal(receiver.received.length, 20, 'nothing is sent twice');
+    await service.db.query('DELETE FROM webhook_deliveries WHERE endpoint_id = $1', [endpoint.id]);
   });
 
   it('writes down what came of an attempt when the database is back', async (t) => {

@@ -67,7 +67,7 @@ const claim = (due: string): string => `
     ) d
     WHERE d.status = 'pending' AND d.claimed_by IS NULL LIMIT $4
   ), claimed AS (
-    UPDATE webhook_deliveries d SET claimed_by = $1, attempts = d.attempts + 1 FROM taken t
+    UPDATE webhook_deliveries d SET claimed_by = $1, claimed_at = now(), attempts = d.attempts + 1 FROM taken t
     WHERE d.company_id = t.company_id AND d.endpoint_id = t.endpoint_id AND d.event_id = t.event_id
       AND d.inserted_at = t.inserted_at
     RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
@@ -188,6 +188,22 @@ export async function giveBack(db: Queryable, workerId: string, deliveries: read
      WHERE company_id = $2 AND endpoint_id = $3 AND event_id = ANY($4::uuid[]) AND status = 'pending' AND claimed_by = $1`,
     [workerId, first.company_id, first.endpoint_id, deliveries.map(({ event_id }) => event_id)],
   );
+}
+
+/**
+ * Claims of this worker that it does not know of, because their answer was lost after the commit: given back as they were.
+ * Not while it claims: it does not know of those yet either.
+ */
+export async function releaseUnknownClaims(db: Queryable, workerId: string, held: readonly Claimed[]): Promise<number> {
+  const rows = await db.query(
+    `UPDATE webhook_deliveries d SET claimed_by = NULL, attempts = d.attempts - 1
+     WHERE d.status = 'pending' AND d.claimed_by = $1 AND NOT EXISTS (
+       SELECT 1 FROM unnest($2::uuid[], $3::uuid[]) AS held (endpoint_id, event_id)
+       WHERE held.endpoint_id = d.endpoint_id AND held.event_id = d.event_id)
+     RETURNING 1`,
+    [workerId, held.map(({ endpoint_id }) => endpoint_id), held.map(({ event_id }) => event_id)],
+  );
+  return rows.length;
 }
 
 /** Claims that were not worked on: given back as they were. */

@@ -17,6 +17,7 @@ import {
   keepWatch,
   recordAttempts,
   releaseClaims,
+  releaseUnknownClaims,
 } from './delivery-queries.ts';
 import { webhooksDueChannel } from './queries.ts';
 import { disableEndpoint } from './service.ts';
@@ -45,12 +46,15 @@ export interface DispatcherTimes {
   readonly silenceMs: number;
   /** For what is under way when the worker stops. */
   readonly finishingMs: number;
+  /** How often a worker compares its claims with what it holds. */
+  readonly compareMs: number;
 }
 
 const usualTimes: DispatcherTimes = {
   answerMs: limits.webhookTimeoutSeconds * 1_000,
   silenceMs: 10_000,
   finishingMs: 4_000,
+  compareMs: 60_000,
 };
 /** How often a worker shows itself before it would be taken for dead. */
 const signsOfLife = 5;
@@ -66,10 +70,10 @@ interface Held {
   /** Sent, and not answered. */
   requests: number;
   /** Sent, and the answer is not written down: what would be sent again after a crash. */
-  underWay: number;
+  readonly underWay: Set<Delivery>;
 }
 
-const stockOf = ({ waiting, underWay }: Held): number => waiting.length + underWay;
+const stockOf = ({ waiting, underWay }: Held): number => waiting.length + underWay.size;
 
 /** One for claims, one for records: the more of them wait for each other, the cheaper each one is. */
 export const dispatcherConnections = 2;
@@ -86,6 +90,8 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
   const endpoints = new Map<string, Held>();
+  /** On their way back to the queue. */
+  const returning = new Set<readonly Delivery[]>();
   const attempt = createAttempts(dependencies, times.answerMs);
   const alarm = new EventEmitter();
   const state = { held: 0, inFlight: 0, stopping: false };
@@ -97,6 +103,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   const changed = new Set<string>();
   /** When companies whose clock is ahead are asked for, also while others have something due. */
   let nextAheadMs = 0;
+  let nextCompareMs = performance.now() + times.compareMs;
   let rung = false;
   const ring = (): void => {
     rung = true;
@@ -121,7 +128,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       if (!made.gone) return;
       await untilWritten(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
     } catch (error) {
-      // It stays claimed by this worker, and is given back when the worker stops or is declared dead.
+      // It stays claimed by this worker, until that finds that it no longer holds it.
       log.error({ err: error, event_id: delivery.event_id }, 'an attempt to deliver could not be recorded');
     }
   }
@@ -130,13 +137,13 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   function sendNext(endpointId: string): void {
     const held = endpoints.get(endpointId);
     if (!held) return;
-    while (!state.stopping && held.requests < requestsPerEndpointMax && held.underWay < underWayPerEndpointMax) {
+    while (!state.stopping && held.requests < requestsPerEndpointMax && held.underWay.size < underWayPerEndpointMax) {
       const delivery = held.waiting.shift();
       if (!delivery) break;
-      held.underWay += 1;
+      held.underWay.add(delivery);
       state.inFlight += 1;
       void deliver(held, delivery).then(() => {
-        held.underWay -= 1;
+        held.underWay.delete(delivery);
         state.inFlight -= 1;
         state.held -= 1;
         sendNext(endpointId);
@@ -174,9 +181,10 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
   function returnUnsent(deliveries: readonly Delivery[]): void {
     if (deliveries.length === 0) return;
     state.held -= deliveries.length;
-    untilWritten(() => giveBack(db, workerId, deliveries)).then(ring, (error: unknown) => {
-      log.error({ err: error }, 'deliveries could not be given back; they wait for the end of this worker');
-    });
+    returning.add(deliveries);
+    untilWritten(() => giveBack(db, workerId, deliveries))
+      .finally(() => returning.delete(deliveries))
+      .then(ring, (error: unknown) => log.error({ err: error }, 'deliveries could not be given back yet'));
   }
 
   /** Claims what is due: of all endpoints that have room, or only of those that are named. */
@@ -220,12 +228,22 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
         returnUnsent(deliveries);
         continue;
       }
-      const held = endpoints.get(endpointId) ?? { waiting: [], requests: 0, underWay: 0 };
+      const held = endpoints.get(endpointId) ?? { waiting: [], requests: 0, underWay: new Set() };
       endpoints.set(endpointId, held);
       held.waiting.push(...deliveries);
       sendNext(endpointId);
     }
     return due;
+  }
+
+  /** A claim may have been committed although its answer was lost. Nobody else takes over what a living worker has. */
+  async function releaseUnknown(): Promise<void> {
+    const held = [...endpoints.values()].flatMap(({ waiting, underWay }) => [...waiting, ...underWay]);
+    const count = await releaseUnknownClaims(db, workerId, [...held, ...[...returning].flat()]);
+    nextCompareMs = performance.now() + times.compareMs;
+    if (count === 0) return;
+    log.warn({ count }, 'claimed deliveries that this worker did not know of were released');
+    rung = true;
   }
 
   /** Looks at the whole queue when there is news and once a second; in between only after endpoints that ran low. */
@@ -241,11 +259,13 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       rung = false;
       runningLow.clear();
       try {
+        if (performance.now() >= nextCompareMs) await releaseUnknown();
         const claimed = await claim(only);
         // Behind what was taken there may be more.
         if (look) nextLookMs = performance.now() + (claimed > 0 ? 0 : idleMs);
       } catch (error) {
         log.error({ err: error }, 'webhooks could not be claimed; it will be tried again');
+        nextCompareMs = 0;
         nextLookMs = performance.now() + idleMs;
         await pause(idleMs);
       }
