@@ -394,6 +394,16 @@ CREATE INDEX orders_rare_status ON public.orders USING btree (company_id, rare_s
 CREATE INDEX orders_subscription ON public.orders USING btree (company_id, subscription_id, id) WHERE (subscription_id IS NOT NULL);
 CREATE INDEX orders_total ON public.orders USING btree (company_id, total, id);
 
+CREATE TABLE password_resets (
+  hash bytea NOT NULL,
+  user_id uuid NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT password_resets_pkey PRIMARY KEY (hash),
+  CONSTRAINT password_resets_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX password_resets_expiry ON public.password_resets USING btree (expires_at);
+CREATE INDEX password_resets_user ON public.password_resets USING btree (user_id, expires_at);
+
 CREATE TABLE payment_methods (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -772,11 +782,8 @@ CREATE TABLE users (
   totp_confirmed_at timestamp with time zone,
   totp_last_step bigint,
   recovery_hashes bytea[] NOT NULL DEFAULT '{}'::bytea[],
-  reset_hash bytea,
-  reset_expires_at timestamp with time zone,
   CONSTRAINT users_email UNIQUE (email_key),
-  CONSTRAINT users_pkey PRIMARY KEY (id),
-  CONSTRAINT users_reset UNIQUE (reset_hash)
+  CONSTRAINT users_pkey PRIMARY KEY (id)
 );
 
 CREATE TABLE voids (

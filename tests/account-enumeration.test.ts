@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { reapAttempts } from '../server/features/users/service.ts';
+import { reapAttempts, reapResets } from '../server/features/users/service.ts';
 import { limits } from '../server/limits.ts';
 import { colleague, inviteAs, lastMail, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
 import { assertRefused, countOf } from './support/orders.ts';
@@ -182,6 +182,34 @@ describe('a person whose address strangers try', () => {
       429,
       'too_many_requests',
     );
+  });
+
+  it('opens the link of an hour, however often strangers ask for another one', async () => {
+    const person = newPerson(service, (await signUp(service)).email);
+    const ask = async (): Promise<string> => {
+      await askReset(person.email, from());
+      return /token=(\S+)/.exec(await lastMail(service, person.email))?.[1] ?? '';
+    };
+    const complete = (token: string): Promise<Reply> =>
+      person.call('POST', '/dashboard/password_resets/complete', {
+        body: { token, password: somePassword },
+        headers: from(),
+      });
+    const token = await ask();
+    let later = token;
+    for (let count = 0; count < 5; count += 1) {
+      service.clock.advance((limits.passwordResetPauseMinutes + 1) * minuteMs);
+      later = await ask();
+    }
+    assert.notEqual(later, token);
+    assert.equal((await complete(token)).status, 200);
+    assertRefused(await complete(later), 400, 'validation_error');
+    const ofPerson = 'user_id = (SELECT id FROM users WHERE email = $1)';
+    assert.equal(await countOf(service, 'password_resets', ofPerson, [person.email]), 0);
+    await ask();
+    service.clock.advance((limits.passwordResetMinutes + 1) * minuteMs);
+    assert.ok((await reapResets(service)) >= 1);
+    assert.equal(await countOf(service, 'password_resets', 'true', []), 0);
   });
 
   it('is let in again once the time is over', async () => {

@@ -7,7 +7,7 @@ import type { Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { dueChannel } from '../features/transactions/service.ts';
-import { reapAttempts, reapSessions } from '../features/users/service.ts';
+import { reapAttempts, reapResets, reapSessions } from '../features/users/service.ts';
 import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -74,6 +74,7 @@ export const jobs: readonly Job[] = [
   },
   { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => dropExpiredLinks(db) },
   { name: 'ended login attempts', everyMs: 60_000, run: ({ db, clock }) => reapAttempts({ db, clock }) },
+  { name: 'expired password links', everyMs: 600_000, run: ({ db, clock }) => reapResets({ db, clock }) },
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
   { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },

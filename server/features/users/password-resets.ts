@@ -9,12 +9,14 @@ import type { Tell, UserDependencies } from './dependencies.ts';
 import { browserToken, forgetAttempts } from './login-attempts.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import {
+  deleteExpiredResets,
   deleteOtherSessions,
   findMemberships,
   findUserByEmail,
   findUserByReset,
+  insertReset,
+  lockUser,
   markVerified,
-  setReset,
   updatePassword,
   type UserRow,
 } from './queries.ts';
@@ -39,7 +41,9 @@ async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, use
   await db.transaction(async (transaction) => {
     const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
     const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
-    if (!(await setReset(transaction, user.id, keyedHash(recoveryKey, token), new Date(expiresMs), notAfter))) return;
+    const hash = keyedHash(recoveryKey, token);
+    await lockUser(transaction, user.id);
+    if (!(await insertReset(transaction, user.id, hash, new Date(expiresMs), notAfter))) return;
     await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
       recipient: user.email,
       subject: 'Choose a new password',
@@ -98,3 +102,6 @@ export async function setPassword(transaction: Queryable, userId: string, hash: 
   await updatePassword(transaction, userId, hash);
   await dropLinksFor(transaction, userId);
 }
+
+export const reapResets = ({ db, clock }: Pick<UserDependencies, 'db' | 'clock'>): Promise<number> =>
+  deleteExpiredResets(db, new Date(clock.nowMs()));

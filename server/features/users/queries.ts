@@ -123,39 +123,46 @@ export async function updateNames(db: Queryable, id: string, first: string | nul
   );
 }
 
+/** Links for another one end with it. */
 export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
-  await db.query('UPDATE users SET password_hash = $2, reset_hash = NULL, reset_expires_at = NULL WHERE id = $1', [
-    id,
-    hash,
-  ]);
+  await db.query(
+    `WITH ended AS (DELETE FROM password_resets WHERE user_id = $1) UPDATE users SET password_hash = $2 WHERE id = $1`,
+    [id, hash],
+  );
 }
 
 export async function markVerified(db: Queryable, id: string, at: Date): Promise<void> {
   await db.query('UPDATE users SET email_verified_at = COALESCE(email_verified_at, $2) WHERE id = $1', [id, at]);
 }
 
-/** False when there is a link that is good for longer than `notAfter`: it was mailed a moment ago. */
-export async function setReset(
+/** False when there is a link that is good for longer than `notAfter`: it was mailed a moment ago. Under the lock of the user. */
+export async function insertReset(
   db: Queryable,
-  id: string,
+  userId: string,
   hash: Buffer,
   expiresAt: Date,
   notAfter: Date,
 ): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE users SET reset_hash = $2, reset_expires_at = $3
-     WHERE id = $1 AND (reset_expires_at IS NULL OR reset_expires_at <= $4) RETURNING 1`,
-    [id, hash, expiresAt, notAfter],
+    `INSERT INTO password_resets (hash, user_id, expires_at) SELECT $2, $1, $3
+     WHERE NOT EXISTS (SELECT 1 FROM password_resets WHERE user_id = $1 AND expires_at > $4) RETURNING 1`,
+    [userId, hash, expiresAt, notAfter],
   );
   return rows.length === 1;
 }
 
 export async function findUserByReset(db: Queryable, hash: Buffer, at: Date): Promise<UserRow | undefined> {
   const [row] = await db.query<UserRow>(
-    `SELECT ${columns} FROM users WHERE reset_hash = $1 AND reset_expires_at > $2 FOR UPDATE`,
+    `SELECT ${columnsOf('u')} FROM users u JOIN password_resets r ON r.user_id = u.id
+     WHERE r.hash = $1 AND r.expires_at > $2 FOR UPDATE`,
     [hash, at],
   );
   return row;
+}
+
+export async function deleteExpiredResets(db: Queryable, now: Date): Promise<number> {
+  const rows = await db.query('DELETE FROM password_resets WHERE expires_at <= $1 RETURNING 1', [now]);
+  return rows.length;
 }
 
 export async function setTotpSecret(db: Queryable, id: string, sealed: Buffer): Promise<void> {

@@ -26,7 +26,7 @@ import { type Client, type CurrentSession, openSession, renewToken, steppedUpUnt
 
 export type { UserDependencies } from './dependencies.ts';
 export { browserToken, reapAttempts } from './login-attempts.ts';
-export { completeReset, requestReset } from './password-resets.ts';
+export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
 export { tellCompaniesOf } from './told.ts';
