@@ -189,6 +189,7 @@ CREATE TABLE customers (
   sequence integer NOT NULL DEFAULT 1,
   CONSTRAINT customers_company_id_default_payment_method_id_fkey FOREIGN KEY (company_id, default_payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT customers_phone_e164 CHECK (((phone = ('+'::text || phone_key)) AND (phone ~ '^\+[1-9][0-9]{6,14}$'::text))),
   CONSTRAINT customers_pkey PRIMARY KEY (company_id, id)
 );
 CREATE UNIQUE INDEX customers_email ON public.customers USING btree (company_id, email_key, (
@@ -703,9 +704,12 @@ CREATE TABLE team_members (
   invited_at timestamp with time zone NOT NULL,
   accepted_at timestamp with time zone,
   updated_at timestamp with time zone NOT NULL,
+  invited_phone text,
   CONSTRAINT team_members_check CHECK (((status = 'active'::text) <= (accepted_at IS NOT NULL))),
   CONSTRAINT team_members_company_id_role_id_fkey FOREIGN KEY (company_id, role_id) REFERENCES roles(company_id, id),
   CONSTRAINT team_members_email UNIQUE (company_id, email_key),
+  CONSTRAINT team_members_phone_e164 CHECK ((invited_phone ~ '^\+[1-9][0-9]{6,14}$'::text)),
+  CONSTRAINT team_members_phone_us CHECK ((phone_number ~ '^\+1[0-9]{10}$'::text)),
   CONSTRAINT team_members_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT team_members_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'blocked'::text])))
 );
@@ -782,7 +786,9 @@ CREATE TABLE users (
   totp_confirmed_at timestamp with time zone,
   totp_last_step bigint,
   recovery_hashes bytea[] NOT NULL DEFAULT '{}'::bytea[],
+  phone_number text,
   CONSTRAINT users_email UNIQUE (email_key),
+  CONSTRAINT users_phone_e164 CHECK ((phone_number ~ '^\+[1-9][0-9]{6,14}$'::text)),
   CONSTRAINT users_pkey PRIMARY KEY (id)
 );
 

@@ -27,6 +27,13 @@ const minuteMs = 60_000;
 const bodies: Record<string, () => unknown> = {
   createApiKey: () => ({ name: 'Key', kind: 'secret' }),
   rotateApiKey: () => ({ grace_period_hours: 24 }),
+  inviteTeamMember: () => ({
+    first_name: 'Grace',
+    last_name: 'Hopper',
+    email: `${randomUUID()}@example.com`,
+    phone_number: '+49 30 123456',
+    role_id: randomUUID(),
+  }),
   updateTeamMember: () => ({ role_id: randomUUID() }),
   createRole: () => ({ name: `Role ${randomUUID()}`, permissions: ['orders:read'] }),
   createPlan: () => ({ name: 'Plan', amount: 100, currency: 'usd', billing_cycle: cycle }),

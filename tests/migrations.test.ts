@@ -97,6 +97,51 @@ describe('migrations', () => {
     assert.equal(await describeCatalog(url), fresh);
   });
 
+  it('write the phones of customers in E.164, and give the people of a team their numbers', async () => {
+    const url = await released('0.1.0');
+    const id = '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60';
+    await withClient(url, async (client) => {
+      await client.query(
+        `INSERT INTO companies (id, account_id, name, mode, api_version) VALUES ($1, $1, 'Tea', 'live', '2026-02-11')`,
+        [id],
+      );
+      const phones = ['+44 (20) 7946-0958', '+15551234567'];
+      for (const phone of phones) {
+        await client.query(
+          `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, tags,
+             metadata, search, updated_at)
+           VALUES ($1, gen_random_uuid(), $2, $2, 'A', 'L', $2, regexp_replace($2, '\\D', '', 'g'), '{}', '{}', '', now())`,
+          [id, phone],
+        );
+      }
+      await client.query(
+        `INSERT INTO roles (company_id, id, name, description, default_page, permissions) VALUES ($1, $1, 'Owner', '', '/home', '{}')`,
+        [id],
+      );
+      await client.query(
+        `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, phone_number, status, role_id, invited_at, accepted_at, updated_at)
+         VALUES ($1, $1, 'a@example.com', 'a@example.com', 'A', 'L', '+15551234567', 'active', $1, now(), now(), now())`,
+        [id],
+      );
+      for (const [user, email] of [
+        [id, 'a@example.com'],
+        [id.replace('0', '1'), 'b@example.com'],
+      ]) {
+        await client.query(
+          `INSERT INTO users (id, email, email_key, first_name, last_name, password_hash) VALUES ($1, $2, $2, 'A', 'L', '')`,
+          [user, email],
+        );
+      }
+      await client.query('INSERT INTO memberships (user_id, company_id, member_id) VALUES ($1, $1, $1)', [id]);
+      await migrate(url);
+      const customers = await client.query('SELECT phone FROM customers ORDER BY 1');
+      assert.deepEqual(customers.rows, [{ phone: '+15551234567' }, { phone: '+442079460958' }]);
+      const people = await client.query('SELECT phone_number FROM users ORDER BY id');
+      assert.deepEqual(people.rows, [{ phone_number: '+15551234567' }, { phone_number: null }]);
+      await assert.rejects(client.query(`UPDATE customers SET phone = '+44 20'`), /customers_phone_e164/);
+    });
+  });
+
   it('remove the links and card tokens that 0.1.0 kept in plain, and leave everything else', async () => {
     const url = await released('0.1.0');
     const links = ['https://pay.example/invitations/AZxMHw', 'http://127.0.0.1:8080/reset-password?token=q8Zx-_1'];

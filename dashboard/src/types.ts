@@ -24,6 +24,7 @@ export interface Session {
     readonly email: string;
     readonly first_name: string;
     readonly last_name: string;
+    readonly phone_number: string | null;
     readonly totp_enabled: boolean;
   };
   readonly companies: readonly Company[];

@@ -1016,7 +1016,7 @@ describe('among 5,000 objects', () => {
       await service.db.query(
         `INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, tags,
            metadata, search, updated_at)
-         SELECT $1, ${id}, 'c@example.com', n || '@example.com', 'Ada', 'Number' || n, '+1', n, '{}', '{}',
+         SELECT $1, ${id}, 'c@example.com', n || '@example.com', 'Ada', 'Number' || n, '+1555' || (1000000 + n), '1555' || (1000000 + n), '{}', '{}',
            array_to_tsvector(ARRAY[$2 || '.ada', $2 || '.number' || n]), ${updatedAt}
          FROM generate_series(1, 5000) n`,
         [company, company.slice(-12)],

@@ -29,6 +29,10 @@ export const clearable = <Schema extends TSchema>(schema: Schema) => {
 
 export const uuid = (options: Options = {}) => Type.String({ format: 'uuid', ...options });
 
+/** International, in any of the usual ways of writing. */
+export const phone = (options: Options = {}) =>
+  Type.String({ format: 'phone', maxLength: limits.phoneLength, examples: ['+15551234567'], ...options });
+
 export const timestamp = (options: Options = {}) =>
   Type.String({ format: 'date-time', examples: ['2026-02-11T09:30:00.000Z'], ...options });
 

@@ -19,7 +19,7 @@ export const auth = {
   lastName: 'Last name',
   companyName: 'Company name',
   phone: 'Phone',
-  phoneHint: 'A US number, such as +1 555 123 4567.',
+  phoneHint: 'With country code, such as +1 555 123 4567.',
   haveAccount: 'Already have an account?',
   forgotTitle: 'Reset your password',
   forgotLead: 'We send a link to the address of your account.',

@@ -265,9 +265,18 @@ describe('phone', () => {
   });
 
   test('is unique per merchant, whatever the formatting: 409 phone_already_exists', async () => {
-    const phone = '+44 (20) 7946-0958';
-    assert.equal((await created({ phone })).phone, phone);
+    await created({ phone: '+44 (20) 7946-0958' });
     assertError(await post(someCustomer({ phone: '+442079460958' })), 409, 'phone_already_exists', 'phone');
+  });
+
+  test('is returned in E.164, however it was written, from every call', async () => {
+    const { id, phone } = await created({ phone: '+44 (20) 7946.0959' });
+    assert.equal(phone, '+442079460959');
+    assert.equal((await get(id)).body.phone, '+442079460959');
+    assert.equal((await patch(id, { phone: '+44 20 7946 0960' })).body.phone, '+442079460960');
+    assert.equal((await patch(id, { first_name: 'Grace' })).body.phone, '+442079460960');
+    const [row] = await service.db.query('SELECT phone, phone_key FROM customers WHERE id = $1', [id]);
+    assert.deepEqual(row, { phone: '+442079460960', phone_key: '442079460960' });
   });
 
   test('of another customer on PATCH: 409 phone_already_exists, and nothing changes', async () => {

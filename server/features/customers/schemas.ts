@@ -8,6 +8,7 @@ import {
   metadataPatch,
   name,
   nullable,
+  phone,
   timestamp,
   uniqueStrings,
   uuid,
@@ -26,7 +27,7 @@ const addressFields = {
   state: part,
   postal_code: part,
   country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
-  phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+  phone: Type.Optional(clearable(phone())),
 };
 
 export const shippingAddressInput = Type.Object(addressFields, {
@@ -53,11 +54,9 @@ export const shippingAddress = Type.Object(
 export type ShippingAddress = Static<typeof shippingAddress>;
 
 const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['ada@example.com'] });
-const phone = Type.String({
-  format: 'phone',
-  maxLength: limits.phoneLength,
-  description: 'International format: `+` and the country code. Unique per merchant.',
-  examples: ['+15551234567'],
+const ownPhone = phone({
+  description:
+    'International format: `+` and the country code. Returned in E.164, without spaces. Unique per merchant.',
 });
 const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
@@ -69,7 +68,7 @@ const input = {
   email,
   first_name: name({ examples: ['Ada'] }),
   last_name: name({ examples: ['Lovelace'] }),
-  phone,
+  phone: ownPhone,
 };
 
 export const customerCreate = Type.Object(
@@ -105,7 +104,7 @@ export const customer = Type.Object(
     email,
     first_name: input.first_name,
     last_name: input.last_name,
-    phone,
+    phone: ownPhone,
     company: nullable(Type.String()),
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),

@@ -4,6 +4,7 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
+import { e164 } from '../../platform/phone.ts';
 import {
   type CustomerFilters,
   type CustomerKeys,
@@ -117,7 +118,7 @@ export async function createCustomer(
     email: input.email,
     first_name: input.first_name,
     last_name: input.last_name,
-    phone: input.phone,
+    phone: e164(input.phone),
     company: input.company ?? null,
     shipping_address: input.shipping_address ? addressOf(input.shipping_address, newId(nowMs)) : null,
     default_payment_method_id: null,
@@ -292,7 +293,7 @@ function merged(current: CustomerRow, input: CustomerUpdate, nowMs: number): Cus
     email: input.email ?? current.email,
     first_name: input.first_name ?? current.first_name,
     last_name: input.last_name ?? current.last_name,
-    phone: input.phone ?? current.phone,
+    phone: input.phone === undefined ? current.phone : e164(input.phone),
     company: input.company === undefined ? current.company : input.company,
     shipping_address:
       address === undefined

@@ -1,5 +1,15 @@
 import Type, { type Static } from 'typebox';
-import { clearable, freeText, line, metadata, metadataInput, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import {
+  clearable,
+  freeText,
+  line,
+  metadata,
+  metadataInput,
+  nullable,
+  phone,
+  timestamp,
+  uuid,
+} from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { couponDuration, couponKind } from '../coupons/schemas.ts';
 import { customer } from '../customers/schemas.ts';
@@ -26,7 +36,7 @@ export const shippingInput = Type.Object(
     state: part,
     postal_code: part,
     country: Type.Optional(clearable(Type.String({ format: 'country', examples: ['US'] }))),
-    phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+    phone: Type.Optional(clearable(phone())),
   },
   { additionalProperties: false, title: 'ShippingInput' },
 );

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, documentedAs, freeText, line, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, documentedAs, freeText, line, nullable, phone, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { brandNames } from '../../platform/card-brands.ts';
@@ -10,7 +10,7 @@ export const billingDetails = Type.Object(
   {
     name: Type.Optional(clearable(line())),
     email: Type.Optional(clearable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
-    phone: Type.Optional(clearable(Type.String({ format: 'phone', maxLength: limits.phoneLength }))),
+    phone: Type.Optional(clearable(phone())),
     address: Type.Optional(
       clearable(
         Type.Object(

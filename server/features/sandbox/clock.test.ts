@@ -146,6 +146,15 @@ describe('the clock', () => {
     assertNear(at((await pass({ to: '2027-06-01T10:00:30.500Z' })).now), at('2027-06-01T10:00:30.500Z'), 'again');
   });
 
+  it('says in whole seconds how far it is ahead', async () => {
+    const { pass, clock } = await newScene();
+    for (const ms of [1, 499, 500, 999]) {
+      const { offset_seconds } = await pass({ to: new Date(at((await clock()).now) + 5_000 + ms).toISOString() });
+      assert.ok(Number.isInteger(offset_seconds), String(offset_seconds));
+      assert.equal((await clock()).offset_seconds, offset_seconds);
+    }
+  });
+
   it('may be moved ten years at once', async () => {
     const { pass } = await newScene();
     await pass({ by: { months: 120 } });

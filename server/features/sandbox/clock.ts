@@ -44,7 +44,9 @@ export type ClockAdvance = Static<typeof clockAdvance>;
 
 const reading = {
   now: timestamp(),
-  offset_seconds: Type.Number({ description: 'How far the clock is ahead of real time.' }),
+  offset_seconds: Type.Integer({
+    description: 'How far the clock is ahead of real time, rounded up to whole seconds.',
+  }),
 };
 export const clockReading = Type.Object(reading, {
   title: 'Clock',
@@ -125,7 +127,7 @@ export async function readClock({ clock }: ClockDependencies, { db, company }: R
 }
 
 function shown(realMs: number, offsetMs: number): ClockReading {
-  return { now: new Date(realMs + offsetMs).toISOString(), offset_seconds: offsetMs / 1_000 };
+  return { now: new Date(realMs + offsetMs).toISOString(), offset_seconds: Math.ceil(offsetMs / 1_000) };
 }
 
 function targetOf({ to, by }: ClockAdvance, nowMs: number): number {

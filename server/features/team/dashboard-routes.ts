@@ -10,8 +10,17 @@ import {
   removeRole,
   unblockMember,
 } from './management.ts';
-import { deletion, memberUpdate, permissionList, role, roleCreate, roleUpdate, teamMember } from './schemas.ts';
-import type { TeamDependencies } from './service.ts';
+import {
+  deletion,
+  invitation,
+  memberUpdate,
+  permissionList,
+  role,
+  roleCreate,
+  roleUpdate,
+  teamMember,
+} from './schemas.ts';
+import { inviteTeamMember, type TeamDependencies } from './service.ts';
 
 // Whoever comes by an open session must not bring in a person of their own: that person could do the rest.
 const common = {
@@ -40,6 +49,17 @@ export function teamDashboardRoutes(dependencies: TeamDependencies): Route[] {
       idempotency: 'none',
       success: { status: 200, schema: permissionList, shape: 'other' },
       handle: async () => listPermissions(),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: '/dashboard/team_members',
+      operationId: 'inviteTeamMember',
+      summary: 'Invite a person of any country',
+      body: invitation,
+      success: { ...aMember, status: 201 },
+      errors: ['resource_already_exists', 'resource_not_found'],
+      handle: ({ context, body }) => inviteTeamMember(context, dependencies, body),
     }),
     defineRoute({
       ...common,

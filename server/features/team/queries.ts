@@ -83,7 +83,7 @@ export interface MemberRow {
   email: string;
   first_name: string;
   last_name: string;
-  phone_number: string;
+  phone_number: string | null;
   status: 'pending' | 'active' | 'blocked';
   role_id: string;
   role_name: string;
@@ -93,6 +93,7 @@ export interface MemberRow {
 }
 
 export interface NewMember extends Omit<MemberRow, 'role_name' | 'status' | 'accepted_at'> {
+  readonly invited_phone: string;
   readonly email_key: string;
   readonly invitation_hash: Buffer;
   readonly invitation_expires_at: Date;
@@ -101,8 +102,8 @@ export interface NewMember extends Omit<MemberRow, 'role_name' | 'status' | 'acc
 export async function insertMember(db: Queryable, companyId: string, member: NewMember): Promise<void> {
   await db.query(
     `INSERT INTO team_members (company_id, id, email, email_key, first_name, last_name, phone_number, status, role_id,
-       invitation_hash, invitation_expires_at, invited_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12)`,
+       invitation_hash, invitation_expires_at, invited_at, updated_at, invited_phone)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13)`,
     [
       companyId,
       member.id,
@@ -116,6 +117,7 @@ export async function insertMember(db: Queryable, companyId: string, member: New
       member.invitation_expires_at,
       member.invited_at,
       member.updated_at,
+      member.invited_phone,
     ],
   );
 }
@@ -206,12 +208,14 @@ export interface Invitation {
   readonly last_name: string;
   readonly email_key: string;
   readonly email: string;
+  /** That of the person, of whatever country. */
+  readonly phone_number: string | null;
   readonly role_name: string;
   readonly status: MemberRow['status'];
   readonly expired: boolean;
 }
 
-const invitation = `c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.status, m.invitation_expires_at <= now() AS expired,
+const invitation = `c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.invited_phone AS phone_number, m.status, m.invitation_expires_at <= now() AS expired,
   (SELECT r.name FROM roles r WHERE r.company_id = m.company_id AND r.id = m.role_id) AS role_name`;
 
 export async function findInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<Invitation | undefined> {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { memberPermissions } from '../../http/permissions.ts';
-import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { freeText, name, nullable, phone, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -18,6 +18,12 @@ export const teamMemberCreate = Type.Object(
 );
 export type TeamMemberCreate = Static<typeof teamMemberCreate>;
 
+/** In the dashboard: people anywhere. The API promises a US number of every member, so theirs is shown to themselves only. */
+export const invitation = Type.Object(
+  { ...teamMemberCreate.properties, phone_number: phone() },
+  { additionalProperties: false },
+);
+
 export const memberStatus = choice(['pending', 'active', 'blocked'], { title: 'TeamMemberStatus' });
 
 export const teamMember = Type.Object(
@@ -26,7 +32,7 @@ export const teamMember = Type.Object(
     email,
     first_name: Type.String(),
     last_name: Type.String(),
-    phone_number: usPhone,
+    phone_number: nullable(usPhone),
     status: memberStatus,
     role: Type.Object({ id: uuid(), name: Type.String() }, { title: 'RoleSummary' }),
     invited_at: timestamp(),

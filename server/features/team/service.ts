@@ -6,6 +6,7 @@ import type { PageRequest, RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
+import { e164, usNumber } from '../../platform/phone.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { insertEvents, newEvent } from '../events/service.ts';
@@ -129,7 +130,7 @@ export async function inviteTeamMember(
       email_key: emailKeyOf(input.email),
       first_name: input.first_name,
       last_name: input.last_name,
-      phone_number: input.phone_number,
+      ...phonesOf(input.phone_number),
       role_id: role.id,
       invitation_hash: hashOf(dependencies, token),
       invitation_expires_at: invitationExpiry(context),
@@ -143,6 +144,12 @@ export async function inviteTeamMember(
     return shown;
   });
 }
+
+/** A membership has the number where it is a US one, as the API promises; the person has it in any case. */
+const phonesOf = (phone: string): { phone_number: string | null; invited_phone: string } => ({
+  phone_number: usNumber(phone) ?? null,
+  invited_phone: e164(phone),
+});
 
 /** A role is given only by callers who have all of its permissions. */
 export async function roleToGive({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
@@ -229,7 +236,8 @@ export async function addOwner(
   nowMs: number,
   person: Omit<TeamMemberCreate, 'role_id'>,
 ): Promise<string> {
-  const owner = { ...person, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };
+  const { phone_number } = phonesOf(person.phone_number);
+  const owner = { ...person, phone_number, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };
   const id = await insertOwner(transaction, companyId, owner);
   if (!id) throw new Error(`company ${companyId} has no role of an owner`);
   return id;

@@ -8,6 +8,7 @@ export interface UserRow {
   email_verified_at: Date | null;
   first_name: string;
   last_name: string;
+  phone_number: string | null;
   password_hash: string;
   totp_secret: Buffer | null;
   totp_confirmed_at: Date | null;
@@ -15,7 +16,7 @@ export interface UserRow {
   recovery_hashes: Buffer[];
 }
 
-const columns = `id, email, email_key, email_verified_at, first_name, last_name, password_hash, totp_secret,
+const columns = `id, email, email_key, email_verified_at, first_name, last_name, phone_number, password_hash, totp_secret,
   totp_confirmed_at, totp_last_step, recovery_hashes`;
 const columnsOf = (table: string): string =>
   columns
@@ -25,14 +26,23 @@ const columnsOf = (table: string): string =>
 
 export type NewUser = Pick<
   UserRow,
-  'id' | 'email' | 'email_key' | 'email_verified_at' | 'first_name' | 'last_name' | 'password_hash'
+  'id' | 'email' | 'email_key' | 'email_verified_at' | 'first_name' | 'last_name' | 'phone_number' | 'password_hash'
 >;
 
 export async function insertUser(db: Queryable, user: NewUser): Promise<void> {
   await db.query(
-    `INSERT INTO users (id, email, email_key, email_verified_at, first_name, last_name, password_hash)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [user.id, user.email, user.email_key, user.email_verified_at, user.first_name, user.last_name, user.password_hash],
+    `INSERT INTO users (id, email, email_key, email_verified_at, first_name, last_name, phone_number, password_hash)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [
+      user.id,
+      user.email,
+      user.email_key,
+      user.email_verified_at,
+      user.first_name,
+      user.last_name,
+      user.phone_number,
+      user.password_hash,
+    ],
   );
 }
 
@@ -116,11 +126,27 @@ export async function takeRecoveryCode(db: Queryable, id: string, hash: Buffer):
   return rows.length === 1;
 }
 
-export async function updateNames(db: Queryable, id: string, first: string | null, last: string | null): Promise<void> {
+/** What is undefined stays as it is. */
+export async function updateUser(
+  db: Queryable,
+  id: string,
+  change: { readonly [Name in 'first_name' | 'last_name' | 'phone_number']?: string | undefined },
+): Promise<void> {
   await db.query(
-    'UPDATE users SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name) WHERE id = $1',
-    [id, first, last],
+    `UPDATE users SET first_name = COALESCE($2, first_name), last_name = COALESCE($3, last_name),
+       phone_number = COALESCE($4, phone_number)
+     WHERE id = $1`,
+    [id, change.first_name ?? null, change.last_name ?? null, change.phone_number ?? null],
   );
+}
+
+/** The number that an invitation named, for a person who has none yet or whose account was not theirs until now. */
+export async function givePhone(db: Queryable, id: string, phone: string, replaces: boolean): Promise<void> {
+  await db.query('UPDATE users SET phone_number = $2 WHERE id = $1 AND ($3 OR phone_number IS NULL)', [
+    id,
+    phone,
+    replaces,
+  ]);
 }
 
 /** Links for another one end with it. */

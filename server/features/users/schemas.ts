@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { name } from '../../http/schemas.ts';
+import { name, phone } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { usPhone } from '../team/schemas.ts';
 
 const closed = { additionalProperties: false } as const;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength });
@@ -13,7 +12,7 @@ const code = Type.Optional(Type.String({ minLength: 1, maxLength: 64 }));
 const token = Type.String({ minLength: 1, maxLength: 200 });
 
 export const signUp = Type.Object(
-  { email, password, first_name: name(), last_name: name(), phone_number: usPhone, company_name: name() },
+  { email, password, first_name: name(), last_name: name(), phone_number: phone(), company_name: name() },
   closed,
 );
 export type SignUp = Static<typeof signUp>;
@@ -24,7 +23,10 @@ export type SignIn = Static<typeof signIn>;
 export const stepUp = Type.Object({ password, totp_code: code }, closed);
 export type StepUp = Static<typeof stepUp>;
 
-export const userUpdate = Type.Object({ first_name: Type.Optional(name()), last_name: Type.Optional(name()) }, closed);
+export const userUpdate = Type.Object(
+  { first_name: Type.Optional(name()), last_name: Type.Optional(name()), phone_number: Type.Optional(phone()) },
+  closed,
+);
 export type UserUpdate = Static<typeof userUpdate>;
 
 export const passwordChange = Type.Object({ current_password: password, password }, closed);

@@ -1,6 +1,7 @@
 import { ApiError, invalidField } from '../../errors.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { e164 } from '../../platform/phone.ts';
 import { type Company, createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
@@ -12,12 +13,13 @@ import {
   deleteOtherSessions,
   findMemberships,
   findUserByEmail,
+  givePhone,
   insertMembership,
   insertUser,
   markVerified,
   removeTotp,
   stepUpSession,
-  updateNames,
+  updateUser,
   type UserRow,
 } from './queries.ts';
 import type { PasswordChange, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
@@ -40,6 +42,7 @@ export async function showSession(db: Queryable, { user, session }: CurrentSessi
       email: user.email,
       first_name: user.first_name,
       last_name: user.last_name,
+      phone_number: user.phone_number,
       totp_enabled: user.totp_confirmed_at !== null,
     },
     companies: memberships.map(({ company, role, permissions }) => ({
@@ -55,7 +58,7 @@ export async function showSession(db: Queryable, { user, session }: CurrentSessi
   };
 }
 
-type Person = Pick<SignUp, 'email' | 'first_name' | 'last_name'>;
+type Person = Pick<SignUp, 'email' | 'first_name' | 'last_name'> & { readonly phone_number: string | null };
 
 async function newUser(
   db: Queryable,
@@ -72,6 +75,7 @@ async function newUser(
     email_verified_at: verified ? new Date(nowMs) : null,
     first_name: person.first_name,
     last_name: person.last_name,
+    phone_number: person.phone_number && e164(person.phone_number),
     password_hash: passwordHash,
   };
   try {
@@ -185,7 +189,8 @@ export async function stepUp(dependencies: UserDependencies, current: CurrentSes
 }
 
 export async function changeUser({ db }: UserDependencies, { user }: CurrentSession, input: UserUpdate): Promise<void> {
-  await updateNames(db, user.id, input.first_name ?? null, input.last_name ?? null);
+  const { phone_number } = input;
+  await updateUser(db, user.id, { ...input, phone_number: phone_number && e164(phone_number) });
 }
 
 /** Whoever else was signed in no longer is, also by this very cookie: gives the token of a new one. */
@@ -212,7 +217,7 @@ export async function changePassword(
 }
 
 export async function showInvitation({ db, team }: UserDependencies, token: string): Promise<object> {
-  const { email_key, ...shown } = await readInvitation(db, team, token);
+  const { email_key, phone_number: _, ...shown } = await readInvitation(db, team, token);
   const user = await findUserByEmail(db, email_key);
   return { ...shown, has_account: Boolean(user?.email_verified_at) };
 }
@@ -248,6 +253,7 @@ export async function acceptInvitation(
       await removeTotp(transaction, userId);
       await markVerified(transaction, userId, now);
     }
+    if (invitation.phone_number) await givePhone(transaction, userId, invitation.phone_number, !proven);
     await insertMembership(transaction, userId, companyId, memberId);
     await tell(transaction, userId);
     return openSession(transaction, dependencies, userId, client);

@@ -8,6 +8,7 @@ import { Form, useAction, useForm } from '../../components/form.tsx';
 import { Failure, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { phoneDigits } from '../../format.ts';
 import { useKeepSession, useSignedIn } from '../../session.ts';
 import { account } from '../../texts/account.ts';
 import { auth } from '../../texts/auth.ts';
@@ -32,8 +33,14 @@ function Profile() {
   const { user } = useSignedIn().session;
   const keep = useKeepSession();
   const form = useForm({
-    initial: { first_name: user.first_name, last_name: user.last_name },
-    send: (body, key) => call<Session>('PATCH', '/dashboard/user', { body, key }),
+    initial: { first_name: user.first_name, last_name: user.last_name, phone_number: user.phone_number ?? '' },
+    send: ({ phone_number, ...names }, key) => {
+      const phone = phone_number.trim() ? { phone_number: phoneDigits(phone_number) } : {};
+      return call<Session>('PATCH', '/dashboard/user', { body: { ...names, ...phone }, key });
+    },
+    check: ({ phone_number }) => ({
+      phone_number: user.phone_number && !phone_number.trim() ? common.required : undefined,
+    }),
     onDone: (session) => {
       keep(session);
       toast(common.saved);
@@ -47,6 +54,14 @@ function Profile() {
           <TextField form={form} name="first_name" label={auth.firstName} autoComplete="given-name" />
           <TextField form={form} name="last_name" label={auth.lastName} autoComplete="family-name" />
         </FieldRow>
+        <TextField
+          form={form}
+          name="phone_number"
+          label={auth.phone}
+          hint={auth.phoneHint}
+          type="tel"
+          autoComplete="tel"
+        />
       </Form>
     </Panel>
   );

@@ -39,7 +39,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
     initial: { first_name: '', last_name: '', email: '', phone_number: '', role_id: '' },
     check: ({ role_id }) => ({ role_id: role_id === '' ? common.required : undefined }),
     send: (draft, key) =>
-      call<TeamMember>('POST', '/v1/team_members', {
+      call<TeamMember>('POST', '/dashboard/team_members', {
         body: { ...draft, email: draft.email.trim(), phone_number: phoneDigits(draft.phone_number) },
         key,
       }),

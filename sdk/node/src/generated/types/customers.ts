@@ -18,7 +18,7 @@ export interface CustomerCreate {
   email: string;
   first_name: string;
   last_name: string;
-  /** International format: `+` and the country code. Unique per merchant. */
+  /** International format: `+` and the country code. Returned in E.164, without spaces. Unique per merchant. */
   phone: string;
   company?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
@@ -46,7 +46,7 @@ export interface Customer {
   email: string;
   first_name: string;
   last_name: string;
-  /** International format: `+` and the country code. Unique per merchant. */
+  /** International format: `+` and the country code. Returned in E.164, without spaces. Unique per merchant. */
   phone: string;
   company: string | null;
   shipping_address: ShippingAddress | null;
@@ -70,7 +70,7 @@ export interface CustomerUpdate {
   email?: string | undefined;
   first_name?: string | undefined;
   last_name?: string | undefined;
-  /** International format: `+` and the country code. Unique per merchant. */
+  /** International format: `+` and the country code. Returned in E.164, without spaces. Unique per merchant. */
   phone?: string | undefined;
   company?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;

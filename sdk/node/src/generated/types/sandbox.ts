@@ -4,7 +4,7 @@ import type { EventType } from './events.ts';
 
 export interface Clock {
   now: string;
-  /** How far the clock is ahead of real time. */
+  /** How far the clock is ahead of real time, rounded up to whole seconds. */
   offset_seconds: number;
 }
 
@@ -33,7 +33,7 @@ export interface ClockHappening {
 
 export interface ClockAdvanced {
   now: string;
-  /** How far the clock is ahead of real time. */
+  /** How far the clock is ahead of real time, rounded up to whole seconds. */
   offset_seconds: number;
   /** In order of time; the first 10000 of it. All events are in `/v1/events`. */
   happened: ClockHappening[];

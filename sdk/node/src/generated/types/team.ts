@@ -12,8 +12,7 @@ export interface TeamMember {
   email: string;
   first_name: string;
   last_name: string;
-  /** A US number: `+1` and 10 digits. */
-  phone_number: string;
+  phone_number: string | null;
   status: TeamMemberStatus;
   role: RoleSummary;
   invited_at: string;
