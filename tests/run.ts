@@ -6,10 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import pg from 'pg';
-import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
-import { migrate } from '../server/platform/migrations.ts';
-import { rolePassword } from './support/database.ts';
+import { startTestServer } from './support/test-server.ts';
 
 /**
  * `npm test [files…]`: starts a PostgreSQL of its own, prepares the template that each test file clones its
@@ -89,24 +86,7 @@ async function grouped(files: readonly string[], into: string): Promise<string[]
   );
 }
 
-async function prepareTemplate(connectionString: string): Promise<void> {
-  const admin = new pg.Client({ connectionString });
-  await admin.connect();
-  try {
-    await admin.query('CREATE DATABASE svc_template');
-    const url = new URL(connectionString);
-    url.pathname = '/svc_template';
-    await migrate(url.href);
-    await admin.query('ALTER DATABASE svc_template IS_TEMPLATE true');
-    for (const role of ['svc_api', 'svc_vault'])
-      await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
-  } finally {
-    await admin.end();
-  }
-}
-
-async function runTests(files: string[], connectionString: string): Promise<boolean> {
-  process.env.SVC_TEST_DATABASE_URL = connectionString;
+async function runTests(files: string[]): Promise<boolean> {
   // Some hundred processes load the same modules: what one has compiled serves the next.
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compiled');
   // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.
@@ -132,14 +112,9 @@ async function runTests(files: string[], connectionString: string): Promise<bool
 let passed = false;
 const files = testFiles(process.argv.slice(2));
 const folder = await mkdtemp(join(tmpdir(), 'svc-tests-'));
-const postgres = await startEmbeddedPostgres({
-  dataDirectory: join(folder, 'postgres'),
-  // Nothing here outlives the run: durability is tested where a test is about it, on a server of its own.
-  settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
-});
+const postgres = await startTestServer(folder);
 try {
-  await prepareTemplate(postgres.connectionString);
-  passed = await runTests(await grouped(files, folder), postgres.connectionString);
+  passed = await runTests(await grouped(files, folder));
 } finally {
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
-const serverUrl = process.env.SVC_TEST_DATABASE_URL;
+function serverUrl(): string {
+  const url = process.env.SVC_TEST_DATABASE_URL;
+  if (!url) throw new Error('Run the tests with npm test, which starts their PostgreSQL.');
+  return url;
+}
 
 async function asAdmin(statement: string): Promise<void> {
-  if (!serverUrl) throw new Error('Run the tests with npm test, which starts their PostgreSQL.');
-  const admin = new pg.Client({ connectionString: serverUrl });
+  const admin = new pg.Client({ connectionString: serverUrl() });
   await admin.connect();
   try {
     await admin.query(statement);
@@ -45,7 +48,7 @@ export const copyDatabase = ({ connectionString }: TestDatabase): Promise<TestDa
 async function createDatabase(how: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdmin(`CREATE DATABASE ${name} ${how}`);
-  const url = new URL(serverUrl ?? '');
+  const url = new URL(serverUrl());
   url.pathname = `/${name}`;
   return {
     connectionString: url.href,

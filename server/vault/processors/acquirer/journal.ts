@@ -6,6 +6,7 @@ export interface Journal {
   /** Resolves when all that was appended so far is on the disk. */
   durable(): Promise<void>;
   readonly fsyncs: number;
+  close(): Promise<void>;
 }
 
 /** Opens or creates the file and tells each of its lines. What a kill left half-written at its end is cut off. */
@@ -36,6 +37,7 @@ export async function openJournal(file: string, onLine: (line: unknown) => void)
       return written;
     },
     durable: () => written,
+    close: () => written.then(() => handle.close()),
     get fsyncs() {
       return fsyncs;
     },

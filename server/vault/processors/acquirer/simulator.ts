@@ -243,5 +243,6 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
   });
   // Longer than clients keep a connection: one that is closed while a request is on its way leaves a doubt.
   server.keepAliveTimeout = 75_000;
+  server.on('close', () => void journal.close());
   return server;
 }

@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Company, updateProcessor } from '../../server/features/companies/service.ts';
+import { byKeySettings, type DatabasePool, openDatabase, queueSettings } from '../../server/platform/database.ts';
+import { Secret } from '../../server/platform/secret.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
+import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import { localVault, type Vault } from '../../server/vault/vault.ts';
+import { openShop, type Shop } from '../support/orders.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+/**
+ * What all schedules of a run share: a database whose clock can be moved, and connections to it. Each schedule has a merchant
+ * of its own and an acquirer of its own.
+ */
+
+const requestLifeMs = 60_000;
+const secret = 'secret of the acquirer';
+
+/** Rows of one merchant, by table. */
+export type Snapshot = ReadonlyMap<string, string | null>;
+
+export interface Merchant {
+  readonly company: Company;
+  readonly key: string;
+  readonly shop: Shop;
+  readonly vault: Vault;
+  journal(): Promise<Operation[]>;
+  /** Declines the next charges. */
+  decline(count: number): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface Laboratory {
+  readonly service: TestService;
+  readonly db: DatabasePool;
+  readonly byKeyDb: DatabasePool;
+  readonly queueDb: DatabasePool;
+  setDatabaseClock(offsetMs: number): Promise<void>;
+  /** How many statements wait for a lock. */
+  blocked(): Promise<number>;
+  openMerchant(acquirerNowMs: () => number): Promise<Merchant>;
+  snapshot(companyId: string): Promise<Snapshot>;
+  restore(companyId: string, snapshot: Snapshot): Promise<void>;
+  close(): Promise<void>;
+}
+
+// The functions of this schema come before those of PostgreSQL, so now() is the clock that a schedule moves.
+const clockStatements = `
+  CREATE SCHEMA moved;
+  CREATE TABLE moved.clock (offset_ms bigint NOT NULL);
+  INSERT INTO moved.clock VALUES (0);
+  CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS
+    $$ SELECT pg_catalog.now() + (SELECT offset_ms FROM moved.clock) * interval '1 ms' $$;
+  GRANT USAGE ON SCHEMA moved TO PUBLIC;
+  GRANT SELECT ON moved.clock TO PUBLIC;
+  DO $$ DECLARE found record; BEGIN
+    FOR found IN SELECT a.attrelid::regclass AS place, a.attname AS name FROM pg_attrdef d
+      JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+      JOIN pg_class c ON c.oid = a.attrelid AND NOT c.relispartition
+      WHERE pg_get_expr(d.adbin, d.adrelid) = 'now()' AND a.attgenerated = '' LOOP
+      EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT moved.now()', found.place, found.name);
+    END LOOP;
+  END $$;`;
+
+export async function openLaboratory(): Promise<Laboratory> {
+  const service = await startTestService();
+  const { database } = service;
+  await service.db.query(`DO $do$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = moved, pg_catalog, public',
+    current_database()); END $do$`);
+  for (const statement of splitStatements(clockStatements)) await service.db.query(statement);
+  const open = (settings: Readonly<Record<string, string>>): DatabasePool =>
+    openDatabase({
+      connectionString: database.apiUrl,
+      poolSize: 20,
+      applicationName: 'svc explorer',
+      onError: () => undefined,
+      settings,
+    });
+  const pools = [open({}), open(byKeySettings), open(queueSettings)] as const;
+  const [db, byKeyDb, queueDb] = pools;
+  const folder = await mkdtemp(join(tmpdir(), 'svc-explorer-'));
+
+  const tables = await service.db.query<{ name: string; columns: string }>(
+    `SELECT format('%I.%I', n.nspname, c.relname) AS name, string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) AS columns
+     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+     WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND EXISTS (
+       SELECT 1 FROM pg_attribute k WHERE k.attrelid = c.oid AND k.attname = 'company_id' AND NOT k.attisdropped)
+     GROUP BY 1`,
+  );
+
+  /** Without foreign keys and triggers, as pg_restore does it. */
+  async function replaceRows(companyId: string, snapshot: Snapshot): Promise<void> {
+    await service.db.transaction(async (transaction) => {
+      await transaction.query(`SET LOCAL session_replication_role = replica`);
+      for (const { name, columns } of tables) {
+        await transaction.query(`DELETE FROM ${name} WHERE company_id = $1`, [companyId]);
+        const rows = snapshot.get(name);
+        if (!rows) continue;
+        await transaction.query(
+          `INSERT INTO ${name} (${columns}) OVERRIDING SYSTEM VALUE
+           SELECT ${columns} FROM json_populate_recordset(NULL::${name}, $1::json)`,
+          [rows],
+        );
+      }
+    });
+  }
+
+  async function openMerchant(acquirerNowMs: () => number): Promise<Merchant> {
+    const journalFile = join(folder, randomUUID());
+    const simulator = await openSimulator({
+      journalFile,
+      secret: new Secret(secret),
+      clock: { nowMs: acquirerNowMs },
+      settleAfterMs: 0,
+      requestLifeMs,
+    });
+    const url = await listen(simulator);
+    const { live } = await service.createMerchant();
+    const connection = { url, secret: new Secret(secret), timeoutMs: 5_000, requestLifeMs };
+    await connectProcessor(service.vaultDb, service.keys, live.id, connection);
+    await updateProcessor(service.db, live.id, 'acquirer');
+    const company = { ...live, processor: 'acquirer' } as const;
+    const key = await service.createKey(company);
+    const ask = async (path: string, body?: object): Promise<{ operations: Operation[] }> => {
+      const response = await fetch(url + path, {
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+        headers: { authorization: `Bearer ${secret}` },
+      });
+      if (!response.ok) throw new Error(`the acquirer answered ${response.status}`);
+      return (await response.json()) as { operations: Operation[] };
+    };
+    return {
+      company,
+      key,
+      shop: await openShop(service, undefined, { key }),
+      vault: localVault(service.vaultDb, service.keys),
+      journal: async () => (await ask('/journal')).operations,
+      decline: async (count) => {
+        await ask('/control', { next: Array.from({ length: count }, () => 'decline:51') });
+      },
+      async remove() {
+        simulator.close();
+        simulator.closeAllConnections();
+        await replaceRows(company.id, new Map());
+        await rm(journalFile, { force: true });
+      },
+    };
+  }
+
+  return {
+    service,
+    db,
+    byKeyDb,
+    queueDb,
+    openMerchant,
+    setDatabaseClock: async (offsetMs) => {
+      await service.db.query('UPDATE moved.clock SET offset_ms = $1', [Math.round(offsetMs)]);
+    },
+    blocked: async () => {
+      const [row] = await service.db.query<{ count: number }>(
+        `SELECT count(*)::integer AS count FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return row?.count ?? 0;
+    },
+    async snapshot(companyId) {
+      const rows = await Promise.all(
+        tables.map(async ({ name, columns }): Promise<[string, string | null]> => {
+          const [row] = await service.db.query<{ rows: string | null }>(
+            `SELECT json_agg(t)::text AS rows FROM (SELECT ${columns} FROM ${name} WHERE company_id = $1) t`,
+            [companyId],
+          );
+          return [name, row?.rows ?? null];
+        }),
+      );
+      return new Map(rows);
+    },
+    restore: replaceRows,
+    async close() {
+      for (const pool of pools) await pool.close();
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** At the semicolons that end a line, but not inside of a body between dollar signs. */
+function splitStatements(text: string): string[] {
+  const parts: string[] = [];
+  let inBody = false;
+  let current = '';
+  for (const line of text.split('\n')) {
+    if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) inBody = !inBody;
+    current += `${line}\n`;
+    if (inBody || !line.trimEnd().endsWith(';')) continue;
+    parts.push(current.trim().replace(/;$/, ''));
+    current = '';
+  }
+  return parts.filter((part) => part !== '');
+}

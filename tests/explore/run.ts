@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startTestServer } from '../support/test-server.ts';
+import { explore, type Failure, type Scenario, scenarioOf, scenarios, shrink } from './explore.ts';
+import { openLaboratory } from './laboratory.ts';
+import { installVirtualTimers } from './timers.ts';
+import type { Without } from './world.ts';
+
+/**
+ * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--without MEND]`: explores schedules from a
+ * seed on, and ends with 1 when the books of one do not agree. `--seed N --count 1` repeats one schedule.
+ */
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    count: { type: 'string', default: '1000000' },
+    scenario: { type: 'string' },
+    without: { type: 'string' },
+  },
+});
+const only = scenarios.find((name) => name === values.scenario);
+if (values.scenario && !only) throw new Error(`--scenario is one of ${scenarios.join(', ')}`);
+const mends: readonly Without[] = ['references', 'validity', 'claims'];
+const without = mends.find((name) => name === values.without);
+if (values.without && !without) throw new Error(`--without is one of ${mends.join(', ')}`);
+
+function describe({ seed, scenario, schedule, problems, trace }: Failure): string {
+  const faults = [...schedule.faults].map(([turn, fault]) => `${turn} ${fault}`).join(', ');
+  return [
+    `seed ${seed}, ${scenario}: ${problems.join('; ')}`,
+    `  faults: ${faults || 'none'}`,
+    ...trace.map((line) => `  ${line}`),
+    '',
+  ].join('\n');
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'svc-explore-'));
+const postgres = await startTestServer(folder);
+const laboratory = await openLaboratory();
+installVirtualTimers();
+let failed = 0;
+let done = 0;
+const startedMs = Date.now();
+const deadlineMs = startedMs + Number(values.minutes) * 60_000;
+try {
+  for (let seed = Number(values.seed); done < Number(values.count) && Date.now() < deadlineMs; seed += 1) {
+    const scenario: Scenario = only ?? scenarioOf(seed);
+    const { failure } = await explore(laboratory, seed, scenario, without);
+    done += 1;
+    if (!failure) continue;
+    failed += 1;
+    process.stdout.write(describe(await shrink(laboratory, failure, without)));
+    if (failed === 5) break;
+  }
+} finally {
+  await laboratory.close();
+  await postgres.stop();
+  await rm(folder, { recursive: true, force: true });
+}
+const minutes = (Date.now() - startedMs) / 60_000;
+process.stdout.write(`${done} schedules, ${Math.round(done / minutes)} a minute, ${failed} failed\n`);
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,258 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/**
+ * Runs the code under exploration one step at a time. Every call to the database, the vault, a receiver and every timer is a
+ * step: it waits until the scheduler releases it. A schedule says which of the waiting steps comes next and which faults
+ * happen when, so the same schedule gives the same run.
+ */
+
+/** What happens to one call: it never arrives, its answer does not, or it arrives after its sender gave up. */
+export type Loss = 'lost_before' | 'lost_after' | 'late';
+
+/** The step of that turn is lost. */
+const stepFaults = ['lost_before', 'lost_after'] as const;
+/** The next call to the vault is. */
+const vaultFaults = { vault_lost_before: 'lost_before', vault_lost_after: 'lost_after', vault_late: 'late' } as const;
+
+export type FaultKind =
+  | (typeof stepFaults)[number]
+  | keyof typeof vaultFaults
+  /** The process of that step crashes. */
+  | 'crash'
+  /** Of the database. */
+  | 'clock_forward'
+  | 'clock_back'
+  /** A backup is taken; the last one comes back. */
+  | 'snapshot'
+  | 'restore';
+
+export interface Schedule {
+  /** For each turn, which of the waiting steps is released, modulo their number. Turns beyond the end take the oldest. */
+  readonly choices: readonly number[];
+  readonly faults: ReadonlyMap<number, FaultKind>;
+}
+
+/** A process of the service. When it crashes, whatever it waits for never happens. */
+export class Machine {
+  readonly name: string;
+  readonly crashed: Promise<void>;
+  alive = true;
+  private readonly die: () => void;
+
+  constructor(name: string) {
+    this.name = name;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    [this.crashed, this.die] = [promise, resolve];
+  }
+
+  crash(): void {
+    this.alive = false;
+    this.die();
+  }
+}
+
+/** What a step does when it is released, given the fault that it meets. */
+export type Release<Result> = (loss: Loss | undefined) => Promise<Result>;
+
+interface Step {
+  readonly machine: Machine;
+  readonly label: string;
+  readonly losable: boolean;
+  readonly toVault: boolean;
+  /** Of a timer: it fires when nothing else waits, the earliest first. */
+  readonly dueMs: number | undefined;
+  /** Does it, and gives what lets its machine go on. */
+  readonly release: (loss: Loss | undefined) => Promise<() => void>;
+}
+
+export interface StepOptions {
+  readonly losable?: boolean;
+  readonly toVault?: boolean;
+  /** Makes it a timer. */
+  readonly afterMs?: number;
+}
+
+export interface SchedulerHandlers {
+  readonly crash: (machine: Machine) => Promise<void>;
+  /** Faults that concern the whole system. */
+  readonly elsewhere: (fault: FaultKind) => Promise<void>;
+  /** Called when timers have moved the time of all clocks forward. */
+  readonly passed: (virtualMs: number) => Promise<void>;
+  /** How many statements wait for a lock that another step holds. */
+  readonly blocked: () => Promise<number>;
+}
+
+const turnsMax = 4_000;
+
+export const running = new AsyncLocalStorage<{ readonly machine: Machine; readonly scheduler: Scheduler }>();
+
+const realImmediate = setImmediate;
+const realTimeout = setTimeout;
+
+export class Scheduler {
+  readonly trace: string[] = [];
+  /** What timers are set by. */
+  virtualMs = 0;
+  private turn = 0;
+  private timers = 0;
+  /** What the next call to the vault meets. */
+  private held: Loss | undefined;
+  private waiting: Step[] = [];
+  /** What was released, by its turn, with what lets its machine go on when it has ended. */
+  private readonly unfinished = new Map<number, (() => void) | undefined>();
+  private readonly schedule: Schedule;
+  private readonly handlers: SchedulerHandlers;
+
+  constructor(schedule: Schedule, handlers: SchedulerHandlers) {
+    this.schedule = schedule;
+    this.handlers = handlers;
+  }
+
+  get turns(): number {
+    return this.turn;
+  }
+
+  /** The work of a machine. Undefined when the machine crashes before it ends. */
+  run<Result>(machine: Machine, work: () => Promise<Result>): Promise<Result | undefined> {
+    const done = running.run({ machine, scheduler: this }, work);
+    done.catch(() => undefined);
+    return Promise.race([done, machine.crashed.then(() => undefined)]);
+  }
+
+  step<Result>(
+    machine: Machine,
+    label: string,
+    release: Release<Result>,
+    { losable = true, toVault = false, afterMs }: StepOptions = {},
+  ): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (!machine.alive) return promise;
+    this.waiting.push({
+      machine,
+      label,
+      losable,
+      toVault,
+      dueMs: afterMs === undefined ? undefined : this.virtualMs + afterMs,
+      // Outside of the machine's context: what the real driver waits for by itself is no step.
+      release: (loss) =>
+        running.exit(() =>
+          release(loss).then(
+            (value) => () => machine.alive && resolve(value),
+            (error: unknown) => () => machine.alive && reject(error),
+          ),
+        ),
+    });
+    return promise;
+  }
+
+  nextTimer(): number {
+    this.timers += 1;
+    return this.timers;
+  }
+
+  isWaiting(machine: Machine): boolean {
+    return this.waiting.some((step) => step.machine === machine);
+  }
+
+  /** Takes a timer back. */
+  forget(isIt: (label: string) => boolean): void {
+    this.waiting = this.waiting.filter(({ label }) => !isIt(label));
+  }
+
+  /** Releases steps until all of the work has ended. */
+  async drive(works: readonly Promise<unknown>[]): Promise<void> {
+    let open = works.length;
+    const close = (): void => {
+      open -= 1;
+    };
+    for (const work of works) work.then(close, close);
+    for (let idle = 0; idle < 200; ) {
+      await quiet();
+      if (open === 0) return;
+      idle = (await this.next()) ? 0 : idle + 1;
+    }
+    throw new Error(
+      `the work does not end; waiting: ${this.waiting.map(({ label }) => label).join(', ') || 'nothing'}`,
+    );
+  }
+
+  private async next(): Promise<boolean> {
+    this.waiting = this.waiting.filter(({ machine }) => machine.alive);
+    const step = this.choose();
+    if (!step) {
+      await this.settle();
+      return false;
+    }
+    if (this.turn === turnsMax) throw new Error(`more than ${turnsMax} steps`);
+    const fault = this.schedule.faults.get(this.turn);
+    const number = this.turn;
+    this.turn += 1;
+    if (fault === 'crash') {
+      this.trace.push(`${number} ${step.machine.name} crashes before: ${step.label}`);
+      await this.handlers.crash(step.machine);
+      return true;
+    }
+    const loss = stepFaults.find((kind) => kind === fault);
+    if (isVaultFault(fault)) this.held = vaultFaults[fault];
+    else if (fault !== undefined && loss === undefined) {
+      this.trace.push(`${number} ${fault}`);
+      await this.handlers.elsewhere(fault);
+      return true;
+    }
+    const met = this.lossOf(step, loss);
+    this.trace.push(`${number} ${step.machine.name}: ${step.label}${met ? ` [${met}]` : ''}`);
+    this.waiting.splice(this.waiting.indexOf(step), 1);
+    if (step.dueMs !== undefined && step.dueMs > this.virtualMs) {
+      this.virtualMs = step.dueMs;
+      await this.handlers.passed(this.virtualMs);
+    }
+    this.unfinished.set(number, undefined);
+    void step.release(met).then((goOn) => this.unfinished.set(number, goOn));
+    await this.settle();
+    return true;
+  }
+
+  private lossOf({ toVault, losable }: Step, loss: Loss | undefined): Loss | undefined {
+    if (!toVault) return losable ? loss : undefined;
+    const held = this.held;
+    this.held = undefined;
+    return held ?? loss;
+  }
+
+  private choose(): Step | undefined {
+    const urgent = this.waiting.filter(({ dueMs }) => dueMs === undefined);
+    if (urgent.length > 0) return urgent[(this.schedule.choices[this.turn] ?? 0) % urgent.length];
+    if (this.unfinished.size > 0) return undefined;
+    return this.waiting.reduce<Step | undefined>(
+      (earliest, step) => (earliest && (earliest.dueMs ?? 0) <= (step.dueMs ?? 0) ? earliest : step),
+      undefined,
+    );
+  }
+
+  /**
+   * Waits until everything that was released has ended or waits for a lock that only another step can free. Machines go on in
+   * the order of the turns, whatever ended first.
+   */
+  private async settle(): Promise<void> {
+    const isOpen = (): number => [...this.unfinished.values()].filter((goOn) => goOn === undefined).length;
+    for (let round = 0; isOpen() > 0; round += 1) {
+      await new Promise((resolve) => void realTimeout(resolve, round < 20 ? 0 : 5));
+      if (round % 8 === 7 && isOpen() > 0 && (await this.handlers.blocked()) >= isOpen()) break;
+    }
+    for (const [turn, goOn] of [...this.unfinished].sort(([left], [right]) => left - right)) {
+      if (!goOn) continue;
+      this.unfinished.delete(turn);
+      goOn();
+      await quiet();
+    }
+  }
+}
+
+function isVaultFault(fault: FaultKind | undefined): fault is keyof typeof vaultFaults {
+  return fault !== undefined && fault in vaultFaults;
+}
+
+/** Lets promises and immediates run until nothing moves any more. */
+async function quiet(): Promise<void> {
+  for (let round = 0; round < 4; round += 1) await new Promise((resolve) => void realImmediate(resolve));
+}

@@ -1,0 +1,343 @@
+import { randomUUID } from 'node:crypto';
+import { ApiError, errorBody } from '../../server/errors.ts';
+import { openOrders, type Orders } from '../../server/features/orders/service.ts';
+import {
+  openSubscriptions,
+  subscriptionBilling,
+  type Subscriptions,
+} from '../../server/features/subscriptions/service.ts';
+import { startDispatcher } from '../../server/features/webhooks/jobs.ts';
+import { hashFields } from '../../server/http/idempotency.ts';
+import type { PhasedRequest } from '../../server/http/phases.ts';
+import type { RequestContext } from '../../server/http/route.ts';
+import { latestVersion } from '../../server/http/versions/versions.ts';
+import { createLog } from '../../server/platform/log.ts';
+import type { Vault } from '../../server/vault/vault.ts';
+import { compareLedger } from '../support/ledger.ts';
+import type { Laboratory, Merchant, Snapshot } from './laboratory.ts';
+import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.ts';
+import { type SteppedPool, steppedOutbound, steppedPool, steppedVault } from './stepped.ts';
+
+/** The service of one schedule: API processes, workers, a vault and an acquirer, with clocks of their own. */
+
+/** A mend that is taken out, to show that the explorer finds what it mends. */
+export type Without = 'references' | 'validity' | 'claims';
+
+interface Node {
+  readonly machine: Machine;
+  readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
+  readonly pools: readonly SteppedPool[];
+  readonly role: Role;
+  nowMs(): number;
+}
+
+type Role = 'api' | 'worker';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: { readonly id?: string; readonly status?: string };
+}
+
+export interface Operation {
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body: object;
+  readonly call: (
+    orders: Orders,
+    context: RequestContext,
+    request: PhasedRequest,
+  ) => Promise<{ status: number; body: string }>;
+}
+
+const hashKey = Buffer.alloc(32, 3);
+const clockStepMs = 120_000;
+/** How long a client waits before it repeats a request. */
+const patienceMs = 7_000;
+const repeatsMax = 60;
+const drainRounds = 40;
+
+export class World {
+  readonly scheduler: Scheduler;
+  readonly merchant: Merchant;
+  readonly received: string[] = [];
+  /** What a worker sleeps between two rounds. */
+  workerPauseMs = 5_000;
+  /** How often it is looked whether everything has ended. */
+  drainPauseMs = 60_000;
+  readonly answers = new Map<string, Answer[]>();
+  private readonly laboratory: Laboratory;
+  private readonly without: Without | undefined;
+  private readonly network = new Machine('network');
+  private nodes: Node[] = [];
+  private calm = false;
+  private databaseOffsetMs = 0;
+  private restores = 0;
+  private snapshotOfRows: Snapshot;
+  private dispatching = false;
+
+  private constructor(
+    laboratory: Laboratory,
+    merchant: Merchant,
+    snapshot: Snapshot,
+    schedule: Schedule,
+    clocks: { skewMs: number; virtualMs: () => number },
+    without: Without | undefined,
+  ) {
+    this.laboratory = laboratory;
+    this.merchant = merchant;
+    this.snapshotOfRows = snapshot;
+    this.without = without;
+    this.scheduler = new Scheduler(schedule, {
+      crash: (machine) => this.crash(machine),
+      elsewhere: (fault) => this.disturb(fault),
+      passed: () => this.showTime(),
+      blocked: () => laboratory.blocked(),
+    });
+    clocks.virtualMs = () => this.scheduler.virtualMs;
+  }
+
+  static async open(laboratory: Laboratory, schedule: Schedule, without: Without | undefined): Promise<World> {
+    await laboratory.setDatabaseClock(0);
+    const clocks = { skewMs: 0, virtualMs: () => 0 };
+    const merchant = await laboratory.openMerchant(() => Date.now() + clocks.virtualMs());
+    const snapshot = await laboratory.snapshot(merchant.company.id);
+    return new World(laboratory, merchant, snapshot, schedule, clocks, without);
+  }
+
+  start(...roles: readonly Role[]): void {
+    for (const role of roles) this.boot(role);
+  }
+
+  /** From now on events are delivered too. */
+  startDispatching(): void {
+    this.dispatching = true;
+  }
+
+  /** The rows as they are now are what a restore brings back. */
+  async remember(): Promise<void> {
+    this.snapshotOfRows = await this.laboratory.snapshot(this.merchant.company.id);
+  }
+
+  /** A client that repeats its request, at any API process, until it has an answer that is final. */
+  async request(operation: Operation): Promise<Answer> {
+    const client = new Machine('client');
+    for (let repeats = 0; repeats < repeatsMax; repeats += 1) {
+      const apis = this.nodes.filter(({ role }) => role === 'api');
+      const node = apis[repeats % apis.length];
+      const answer = node && (await this.scheduler.run(node.machine, () => this.serve(node, operation)));
+      if (answer && answer.status < 500 && answer.status !== 409) {
+        this.answers.set(operation.key, [...(this.answers.get(operation.key) ?? []), answer]);
+        return answer;
+      }
+      await this.pause(client, patienceMs);
+    }
+    throw new Error(`a client got no answer for its key after ${repeatsMax} repeats`);
+  }
+
+  /** Lets time pass. */
+  wait(ms: number): Promise<void> {
+    return this.pause(new Machine('time'), ms);
+  }
+
+  pause(machine: Machine, ms: number): Promise<void> {
+    return this.scheduler.step(machine, 'a client waits', async () => undefined, { losable: false, afterMs: ms });
+  }
+
+  /** No more faults: what is open is closed. */
+  async drain(): Promise<void> {
+    this.calm = true;
+    this.workerPauseMs = Math.max(this.workerPauseMs, 20_000);
+    const watcher = new Machine('watcher');
+    for (let round = 0; round < drainRounds; round += 1) {
+      const [row] = await this.laboratory.service.db.query<{ open: number }>(
+        `SELECT (SELECT count(*) FROM open_transactions WHERE company_id = $1)
+           + (SELECT count(*) FROM webhook_deliveries WHERE company_id = $1 AND status = 'pending')::integer AS open`,
+        [this.merchant.company.id],
+      );
+      // What is late counts when it arrives.
+      if (row?.open === 0 && !this.scheduler.isWaiting(this.network)) return;
+      await this.scheduler.drive([this.pause(watcher, this.drainPauseMs)]);
+    }
+  }
+
+  async problems(): Promise<string[]> {
+    const { company } = this.merchant;
+    const journal = (await this.merchant.journal()).map((operation) => ({
+      ...operation,
+      reference: unmapped(operation.reference),
+      charge_reference: operation.charge_reference && unmapped(operation.charge_reference),
+    }));
+    const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
+    const doubled = [...Map.groupBy(approved, ({ reference }) => reference).values()].filter(
+      ({ length }) => length > 1,
+    );
+    const pending = await this.laboratory.service.db.query<{ event_id: string }>(
+      `SELECT event_id FROM webhook_deliveries WHERE company_id = $1 AND status = 'pending'`,
+      [company.id],
+    );
+    const contradictions = [...this.answers].flatMap(([key, answers]) => {
+      const shown = new Set(answers.map(({ status, body }) => `${status} ${body.status ?? ''}`));
+      return shown.size > 1 ? [`key ${key} was answered with ${[...shown].join(' and ')}`] : [];
+    });
+    return [
+      ...doubled.map((operations) => `the charge ${operations[0]?.reference} was executed ${operations.length} times`),
+      ...(await compareLedger(this.laboratory.service.db, journal)),
+      ...pending.map(({ event_id }) => `the event ${event_id} was not delivered`),
+      ...contradictions,
+    ];
+  }
+
+  async close(): Promise<void> {
+    for (const { machine } of this.nodes) machine.crash();
+    await Promise.all(this.nodes.flatMap(({ pools }) => pools.map((pool) => pool.abandon())));
+    await this.merchant.remove();
+  }
+
+  private boot(role: Role): void {
+    const machine = new Machine(`${role} ${this.nodes.length + 1}`);
+    const { db: real, byKeyDb, queueDb } = this.laboratory;
+    const [db, lanesDb, deliveriesDb] = [real, byKeyDb, queueDb].map((pool) =>
+      steppedPool(pool, machine, this.scheduler),
+    ) as [SteppedPool, SteppedPool, SteppedPool];
+    const clock = { nowMs: () => Date.now() + this.scheduler.virtualMs };
+    const log = createLog('silent');
+    const vault = this.vaultFor(machine);
+    const orders = openOrders({ db, lanesDb, vault, clock, log, billing: subscriptionBilling });
+    const subscriptions = openSubscriptions({ db, lanesDb, orders, clock, log });
+    const node: Node = { machine, orders, subscriptions, pools: [db, lanesDb, deliveriesDb], role, nowMs: clock.nowMs };
+    this.nodes.push(node);
+    if (role === 'api') return;
+    const claims = this.without === 'claims' ? keepingLostClaims : (pool: SteppedPool): SteppedPool => pool;
+    void this.scheduler.run(machine, async () => {
+      if (this.dispatching) {
+        startDispatcher({
+          db: claims(db),
+          lanesDb: claims(deliveriesDb),
+          clock,
+          log,
+          outbound: steppedOutbound(machine, this.scheduler, (body) => this.received.push(body)),
+          secretKey: this.laboratory.service.webhookSecretKey,
+          random: () => 0.5,
+        });
+      }
+      for (;;) {
+        await subscriptions.billDue(64).catch(() => undefined);
+        await orders.checkOpenTransactions(100).catch(() => undefined);
+        await this.pause(machine, this.workerPauseMs);
+      }
+    });
+  }
+
+  private vaultFor(machine: Machine): Vault {
+    const { vault } = this.merchant;
+    const stepped = steppedVault(
+      this.without === 'references' ? this.randomReferences(vault) : vault,
+      machine,
+      this.network,
+      this.scheduler,
+    );
+    if (this.without !== 'validity') return stepped;
+    // As if the age of an operation, by the clock of the database, said whether it can still arrive.
+    return {
+      ...stepped,
+      lookup: (request) => stepped.lookup({ ...request, validUntilMs: request.validUntilMs - this.databaseOffsetMs }),
+    };
+  }
+
+  /** References that a restored database does not find again. */
+  private randomReferences(vault: Vault): Vault {
+    const mapped = (reference: string): string => `${reference}${restoreMark}${this.restores}`;
+    return {
+      ...vault,
+      charge: (request) => vault.charge({ ...request, reference: mapped(request.reference) }),
+      lookup: (request) => vault.lookup({ ...request, reference: mapped(request.reference) }),
+    };
+  }
+
+  private async serve(node: Node, operation: Operation): Promise<Answer> {
+    const { company } = this.merchant;
+    const requestId = `req_${randomUUID()}`;
+    const nowMs = node.nowMs();
+    const context: RequestContext = { requestId, company, nowMs, db: node.pools[0] as SteppedPool };
+    const { key, method, path, body } = operation;
+    const shown = (result: unknown): { status: number; body: string; apiVersion: string } => ({
+      status: 201,
+      body: JSON.stringify(result),
+      apiVersion: latestVersion,
+    });
+    const refused = (error: ApiError): { status: number; body: string; apiVersion: string } => ({
+      status: error.status,
+      body: JSON.stringify(errorBody(error, requestId)),
+      apiVersion: latestVersion,
+    });
+    const request: PhasedRequest = {
+      key: {
+        companyId: company.id,
+        key,
+        method,
+        path,
+        fieldHashes: hashFields(hashKey, company.id, body),
+        requestId,
+        apiVersion: latestVersion,
+        versionNamed: false,
+        nowMs,
+      },
+      answer: shown,
+      refusal: (error) => (error instanceof ApiError && error.stored ? refused(error) : undefined),
+    };
+    try {
+      const answer = await operation.call(node.orders, context, request);
+      return { status: answer.status, body: JSON.parse(answer.body) as Answer['body'] };
+    } catch (error) {
+      if (error instanceof ApiError) return { status: error.status, body: {} };
+      // The API answers 500 or 503; a client repeats either way.
+      return { status: 503, body: {} };
+    }
+  }
+
+  private async crash(machine: Machine): Promise<void> {
+    const node = this.nodes.find((one) => one.machine === machine);
+    // The network and the clients do not crash.
+    if (!node) return;
+    await this.stop(node);
+    this.boot(node.role);
+  }
+
+  private async stop(node: Node): Promise<void> {
+    node.machine.crash();
+    await Promise.all(node.pools.map((pool) => pool.abandon()));
+    this.nodes = this.nodes.filter((other) => other !== node);
+  }
+
+  private async disturb(fault: FaultKind): Promise<void> {
+    if (this.calm) return;
+    if (fault === 'snapshot') await this.remember();
+    if (fault === 'clock_forward') this.databaseOffsetMs += clockStepMs;
+    if (fault === 'clock_back') this.databaseOffsetMs -= clockStepMs;
+    if (fault === 'clock_forward' || fault === 'clock_back') await this.showTime();
+    if (fault !== 'restore') return;
+    const roles = this.nodes.map(({ role }) => role);
+    for (const node of this.nodes) await this.stop(node);
+    await this.laboratory.restore(this.merchant.company.id, this.snapshotOfRows);
+    this.restores += 1;
+    this.start(...roles);
+  }
+
+  private showTime(): Promise<void> {
+    return this.laboratory.setDatabaseClock(this.scheduler.virtualMs + this.databaseOffsetMs);
+  }
+}
+
+const restoreMark = '.r';
+const unmapped = (reference: string): string => reference.split(restoreMark)[0] ?? '';
+
+/** The dispatcher without the statement that releases claims whose answer was lost. */
+function keepingLostClaims(pool: SteppedPool): SteppedPool {
+  return {
+    ...pool,
+    query: (text, values) =>
+      text.includes('AS held (endpoint_id, event_id)') ? Promise.resolve([]) : pool.query(text, values),
+  };
+}
