@@ -61,26 +61,27 @@ const metadataText =
   `Free-form JSON values of your own: at most ${limits.metadataKeys} keys of up to ${limits.metadataKeyLength} ` +
   `characters, nested at most ${limits.metadataDepth} levels, ${limits.metadataBytes / 1024} KiB in all.`;
 
-const anyObject = (description: string) =>
+const anyObject = (title: string, description: string) =>
   Type.Unsafe<Metadata>({
+    title,
     type: 'object',
     additionalProperties: true,
     description,
     examples: [{ crm_id: 'c-1001' }],
   });
 
-export const metadata = anyObject(metadataText);
+export const metadata = anyObject('Metadata', metadataText);
 
 export const metadataInput = clearable(
   Type.Refine(
-    anyObject(metadataText),
+    anyObject('Metadata', metadataText),
     (value) => metadataProblem(value as object) === undefined,
     (value) => metadataProblem(value as object) ?? '',
   ),
 );
 
 export const metadataPatch = clearable(
-  anyObject(`${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
+  anyObject('MetadataPatch', `${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
 );
 
 /** The result of a PATCH; only the merged whole can be too large. */

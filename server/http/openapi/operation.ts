@@ -71,7 +71,7 @@ function queryParameters(route: RouteBase, components: Components): Json[] {
 }
 
 function headerParameters(route: RouteBase, version: string, { parameters, schemas }: Components): Json[] {
-  schemas.ApiVersion = { title: 'ApiVersion', type: 'string', enum: [version], default: version };
+  schemas.ApiVersion = { title: 'ApiVersion', type: 'string', enum: [version] };
   parameters.Version = {
     name: 'SVC-Version',
     in: 'header',

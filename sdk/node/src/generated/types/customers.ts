@@ -14,6 +14,9 @@ export interface ShippingAddressInput {
   phone?: string | null | undefined;
 }
 
+/** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
+export type Metadata = Record<string, unknown>;
+
 export interface CustomerCreate {
   email: string;
   first_name: string;
@@ -24,8 +27,7 @@ export interface CustomerCreate {
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: Metadata | null | undefined;
 }
 
 export interface ShippingAddress {
@@ -57,14 +59,16 @@ export interface Customer {
   subscriptions?: Subscription[];
   /** Labels of your own; the list can be filtered by them. */
   tags: string[];
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata: Record<string, unknown>;
+  metadata: Metadata;
   /** True for a customer that was deleted but has order history. */
   deleted: boolean;
   deleted_at: string | null;
   created_at: string;
   updated_at: string;
 }
+
+/** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
+export type MetadataPatch = Record<string, unknown>;
 
 export interface CustomerUpdate {
   email?: string | undefined;
@@ -76,8 +80,7 @@ export interface CustomerUpdate {
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Labels of your own; the list can be filtered by them. */
   tags?: readonly string[] | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: MetadataPatch | null | undefined;
 }
 
 export interface DeletedCustomer {

@@ -2,7 +2,7 @@
 
 import type { CardBrand } from './payment-methods.ts';
 import type { CouponDuration, CouponKind } from './coupons.ts';
-import type { Customer } from './customers.ts';
+import type { Customer, Metadata } from './customers.ts';
 import type { TransactionStatus, TransactionType } from './transactions.ts';
 
 export interface OrderItemInput {
@@ -32,8 +32,7 @@ export interface OrderCreate {
   coupon_code?: string | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: Metadata | null | undefined;
 }
 
 export type OrderStatus = 'pending' | 'succeeded' | 'failed' | 'voided' | 'partially_refunded' | 'refunded' | 'refund_failed' | 'chargeback' | 'chargeback_accepted' | 'chargeback_dismissed';
@@ -124,8 +123,7 @@ export interface Order {
   failure_reason: string | null;
   description: string | null;
   shipping: Shipping | null;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata: Record<string, unknown>;
+  metadata: Metadata;
   request_id: string | null;
   livemode: boolean;
   created_at: string;

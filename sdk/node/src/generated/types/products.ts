@@ -1,5 +1,7 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
+import type { Metadata, MetadataPatch } from './customers.ts';
+
 export interface PricingInput {
   /** Price in cents. */
   amount: number;
@@ -25,8 +27,7 @@ export interface ProductCreate {
   /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: Metadata | null | undefined;
 }
 
 export interface Pricing {
@@ -63,8 +64,7 @@ export interface Product {
   inventory_quantity: number | null;
   /** With `expand=images`. */
   images?: ProductImage[];
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata: Record<string, unknown>;
+  metadata: Metadata;
   /** `false` means archived. */
   active: boolean;
   created_at: string;
@@ -94,8 +94,7 @@ export interface ProductUpdate {
   /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: MetadataPatch | null | undefined;
   /** `false` archives the product. */
   active?: boolean | undefined;
 }

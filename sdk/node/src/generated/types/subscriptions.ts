@@ -2,7 +2,7 @@
 
 import type { AnchorDay, BillingCycle, BillingInterval, Plan } from './plans.ts';
 import type { CouponSnapshot, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
-import type { Customer } from './customers.ts';
+import type { Customer, Metadata, MetadataPatch } from './customers.ts';
 
 /** At most 60 months or 365 days. */
 export interface BillingCycleInput {
@@ -28,8 +28,7 @@ export interface SubscriptionCreate {
   shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: Metadata | null | undefined;
 }
 
 export type SubscriptionStatus = 'active' | 'paused' | 'canceled' | 'completed' | 'past_due' | 'failed';
@@ -75,8 +74,7 @@ export interface Subscription {
   canceled_at: string | null;
   completed_at: string | null;
   livemode: boolean;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata: Record<string, unknown>;
+  metadata: Metadata;
   created_at: string;
   updated_at: string;
 }
@@ -104,8 +102,7 @@ export interface SubscriptionUpdate {
   shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. Merged key by key; a key set to null is removed; null clears it. */
-  metadata?: Record<string, unknown> | null | undefined;
+  metadata?: MetadataPatch | null | undefined;
 }
 
 export interface CanceledSubscription {

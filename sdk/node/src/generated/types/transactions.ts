@@ -1,6 +1,6 @@
 // Made by sdk/node/generate.ts from the OpenAPI document. Change the routes, and run it again.
 
-import type { Customer } from './customers.ts';
+import type { Customer, Metadata } from './customers.ts';
 import type { FailureCode, Order, PaymentMethodSummary } from './orders.ts';
 
 export type TransactionType = 'sale' | 'refund' | 'auth';
@@ -32,8 +32,7 @@ export interface Transaction {
   failure_reason: string | null;
   failure_code: FailureCode | null;
   description: string | null;
-  /** Free-form JSON values of your own: at most 50 keys of up to 40 characters, nested at most 5 levels, 16 KiB in all. */
-  metadata: Record<string, unknown>;
+  metadata: Metadata;
   created_at: string;
   updated_at: string;
 }

@@ -1,0 +1,8 @@
+/**
+ * `npm run generators`: installs the generators of clients, where Go and Python are present, and has each generated client
+ * call every operation of a running service. `npm test` does the same with what is installed by then.
+ */
+
+process.env.SVC_GENERATORS = 'install';
+process.argv.splice(2, Infinity, 'tests/generators/*.test.ts');
+await import('../run.ts');
