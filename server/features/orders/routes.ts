@@ -32,6 +32,7 @@ export function orderRoutes(orders: Orders): Route[] {
         'invalid_request',
         'customer_not_configured',
         'merchant_not_configured',
+        'resource_in_use',
         'gateway_error',
       ],
       phased: ({ context, body }, key) => orders.create(context, body, key),

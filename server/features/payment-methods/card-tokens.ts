@@ -79,7 +79,7 @@ export async function vaultCard(
   ]);
   if (!registered && customerId) {
     await ensureActiveCustomer(context, customerId, 'customer_id');
-    throw new ApiError('resource_in_use', 'The customer is being changed. Retry shortly.');
+    throw new ApiError('service_unavailable', 'The customer is being changed. Retry shortly.');
   }
   await vault.store({ companyId: company.id, cardId, mode: company.mode, number: card.number });
   return {

@@ -100,7 +100,18 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       body: eventTrigger,
       bodyExample: { type: 'order.refunded' },
       success: { status: 200, schema: event, shape: 'resource' },
-      errors: ['invalid_request', 'resource_not_found'],
+      // Those of the calls that it makes, with what `overrides` say.
+      errors: [
+        'email_already_exists',
+        'phone_already_exists',
+        'resource_already_exists',
+        'resource_not_found',
+        'customer_not_configured',
+        'invalid_state_transition',
+        'subscription_not_modifiable',
+        'resource_in_use',
+        'gateway_error',
+      ],
       effect: ({ context, body }) => triggerEvent(context, dependencies, body.type, body.overrides ?? {}),
     }),
     defineRoute({
@@ -116,6 +127,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       path: '/v1/sandbox/orders/:id/chargeback/resolve',
       operationId: 'resolveChargeback',
       summary: 'End a dispute',
+      errors: ['invalid_state_transition'],
       description: '`accepted`: the merchant gives in. `dismissed`: the merchant wins.',
       body: chargebackResolve,
       bodyExample: { outcome: 'dismissed' },

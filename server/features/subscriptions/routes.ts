@@ -69,6 +69,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
         'invalid_request',
         'customer_not_configured',
         'merchant_not_configured',
+        'resource_in_use',
         'gateway_error',
       ],
       phased: ({ context, body }, key) => subscriptions.create(context, body, key),
