@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { access, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -38,7 +38,7 @@ interface Running extends Process {
 
 const launched: Process[] = [];
 
-function launch(folder: string, settings: Settings = {}): Process {
+function launch(folder: string, settings: Settings = {}, output?: number): Process {
   const startedAtMs = performance.now();
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   const machine = { PATH, HOME, ...(TMPDIR && { TMPDIR }), ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
@@ -48,18 +48,18 @@ function launch(folder: string, settings: Settings = {}): Process {
   const child = spawn(process.execPath, [program], {
     cwd: root,
     env: { ...machine, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output ?? 'pipe', output ?? 'pipe'],
   });
-  const output = { stdout: '', stderr: '' };
+  const printed = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (chunk: string) => {
-      output[name] += chunk;
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+      printed[name] += chunk;
     });
   }
   const exited = new Promise<{ code: number | null; elapsedMs: number }>((resolve) => {
     child.on('close', (code) => resolve({ code, elapsedMs: performance.now() - startedAtMs }));
   });
-  const one = { child, output, exited };
+  const one = { child, output: printed, exited };
   launched.push(one);
   return one;
 }
@@ -616,6 +616,36 @@ test('SVC_DEMO=1 makes the demo company in a database of one’s own', async () 
   assert.equal((await call(one.baseUrl, secret_key, '/v1/products')).status, 200);
   assert.equal((await queryExternal('SELECT DISTINCT account_id FROM companies')).length, 1);
   assert.equal(await stop(one), 0);
+});
+
+test('a service whose log is on a full disk serves, and stops when it is asked to', async (t) => {
+  if (process.platform !== 'linux') return t.skip('there is no /dev/full');
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  const disk = await open('/dev/full', 'w');
+  const one = launch(await newFolder(), { ...external, PORT: String(port) }, disk.fd);
+  const health = async (): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(5_000) })).status;
+  await until(
+    () =>
+      health()
+        .catch(() => 0)
+        .then((status) => status === 200),
+    30_000,
+  );
+  // Each lost connection is a line of the log.
+  const endSome = (): Promise<unknown[]> =>
+    queryExternal(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'svc webhooks'`,
+    );
+  await until(async () => (await endSome()).length > 0, 10_000);
+  await sleep(200);
+  for (let count = 0; count < 3; count += 1) assert.equal(await health(), 200);
+  assert.equal(await stop(one), 0);
+  await disk.close();
 });
 
 test('a database that is newer than the program is refused and left as it is', async () => {

@@ -1,6 +1,7 @@
 import { pino, type Logger } from 'pino';
 import pg from 'pg';
 import { maskCardNumbers } from './card-digits.ts';
+import { openLogOutput } from './log-output.ts';
 
 export type { Logger };
 
@@ -16,5 +17,13 @@ function describeError(error: unknown): object {
 
 export function createLog(level: string, destination?: { write(line: string): void }): Logger {
   const options = { level, base: null, serializers: { err: describeError } };
-  return destination ? pino(options, destination) : pino(options);
+  if (destination) return pino(options, destination);
+  // What is printed beside the log must not end the process either. Opened like this, a pipe does not block it.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const output = openLogOutput((count) =>
+    log.warn({ count }, 'log lines were lost, because they could not be written'),
+  );
+  const log = pino(options, output);
+  process.on('exit', () => output.flushSync());
+  return log;
 }
