@@ -170,6 +170,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     log,
     metrics,
     tracing,
+    baseUrl: dependencies.baseUrl,
     trustProxy: config.SVC_TRUST_PROXY,
     maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     recorder,

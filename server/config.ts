@@ -181,7 +181,7 @@ export const settings = {
     'How long one statement may take. A connection that does not answer for a fifth longer is given up and made anew.',
   ),
   SVC_TRUST_PROXY: addressRanges(
-    'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` is believed. Default: none.',
+    'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are believed. Default: none.',
   ),
   SVC_WEBHOOK_ALLOW: addressRanges(
     'Addresses or CIDRs (comma-separated) that webhooks may go to although they are not public. Default: none.',

@@ -144,6 +144,32 @@ describe('plain HTTP', () => {
   });
 });
 
+describe('X-Forwarded-Host', () => {
+  const forwarded = { origin: 'https://pay.example.com', 'x-forwarded-host': 'pay.example.com' };
+  const signOut = (on: TestService): Promise<Reply> =>
+    newPerson(on).call('DELETE', '/dashboard/session', { headers: forwarded });
+
+  it('counts only from the addresses of SVC_TRUST_PROXY', async () => {
+    assertRefused(await signOut(service), 403, 'cross_site_request');
+    const elsewhere = await startTestService({ settings: { SVC_TRUST_PROXY: '203.0.113.7' } });
+    try {
+      assertRefused(await signOut(elsewhere), 403, 'cross_site_request');
+    } finally {
+      await elsewhere.stop();
+    }
+    const behind = await startTestService({ settings: { SVC_TRUST_PROXY: '127.0.0.1' } });
+    try {
+      assert.notEqual((await signOut(behind)).body.error?.code, 'cross_site_request');
+      // What a client put there itself stands before what the proxy added.
+      const spoofed = { ...forwarded, 'x-forwarded-host': 'pay.example.com, other.example.com' };
+      const reply = await newPerson(behind).call('DELETE', '/dashboard/session', { headers: spoofed });
+      assertRefused(reply, 403, 'cross_site_request');
+    } finally {
+      await behind.stop();
+    }
+  });
+});
+
 describe('strangers', () => {
   const ask = (email: string, on = service): Promise<Reply> =>
     newPerson(on).call('POST', '/dashboard/password_resets', { body: { email } });

@@ -478,6 +478,7 @@ test('the reference page forbids the browser to load or send anything elsewhere'
       }),
     );
     assert.deepEqual(policy['default-src'], ["'none'"]);
+    assert.deepEqual(policy['script-src'], ["'self'"]);
     assert.deepEqual(policy['connect-src'], ["'self'"]);
     assert.deepEqual(policy['frame-ancestors'], ["'none'"]);
     for (const source of Object.values(policy).flat()) {
@@ -489,7 +490,13 @@ test('the reference page forbids the browser to load or send anything elsewhere'
 
 test('the reference page does not ask for the fonts or the telemetry of its maker', async () => {
   const html = await (await fetch(`${service.baseUrl}/docs/api/`)).text();
-  assert.match(html, /"withDefaultFonts":\s*false/);
-  assert.match(html, /"telemetry":\s*false/);
-  assert.match(html, /"url":\s*"\/openapi\.json"/);
+  const [, attribute = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
+  const configuration = JSON.parse(attribute.replaceAll('&quot;', '"'));
+  assert.deepEqual(
+    [configuration.url, configuration.withDefaultFonts, configuration.telemetry, configuration.agent],
+    ['/openapi.json', false, false, { disabled: true }],
+  );
+  // Nothing in the page itself is a script.
+  assert.deepEqual(html.match(/<script[^>]*>/g), ['<script src="js/scalar.js">']);
+  assert.doesNotMatch(html, /<script[^>]*>[^<]|\son\w+=|javascript:/);
 });

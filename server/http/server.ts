@@ -16,13 +16,16 @@ import type { Admitted } from './caller.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
 import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
+import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
+import { latestVersion, supportedVersion } from './versions/versions.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
+  readonly baseUrl: string;
   readonly trustProxy: readonly string[];
   readonly maxEventLoopDelayMs: number;
   /** Undefined where requests are not logged. */
@@ -63,8 +66,10 @@ export async function buildServer(
     http: { requireHostHeader: false },
     clientErrorHandler: answerBrokenRequest,
   });
-  const mounted = rememberRoutes(app);
+  const paths = rememberPaths(app);
   const discard = createDiscard();
+  // A browser that has seen the header never again asks over plain HTTP.
+  const isSecure = options.baseUrl.startsWith('https:');
   let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
@@ -78,21 +83,14 @@ export async function buildServer(
 
   // Callbacks, not promises: these run on every request, and each promise costs a turn of the queue.
   app.addHook('onRequest', (request, reply, done) => {
+    const { url } = request.routeOptions;
     reply.header('SVC-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
-    request.span = options.tracing.startRequestSpan({
-      method: request.method,
-      route: request.routeOptions.url,
-      headers: request.headers,
-    });
-    if (!request.headers.host && request.raw.httpVersion === '1.1') {
-      return done(new ApiError('invalid_request', 'Send a Host header.'));
-    }
-    // Decided here, before anybody looks at the body.
-    if (request.is404) {
-      const refuse = (): void => done(unknownPath(mounted, request));
-      return void takeFromAddress(request, reply, dependencies).then(refuse, done);
-    }
+    if (isSecure) reply.header('Strict-Transport-Security', 'max-age=31536000');
+    request.span = options.tracing.startRequestSpan({ method: request.method, route: url, headers: request.headers });
+    // Decided here, before anything looks at the body.
+    const refusal = hostProblem(request.raw) ?? paths.refusalOf(request, url);
+    if (refusal) return void takeFromAddress(request, reply, dependencies).then(() => done(refusal), done);
     return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -150,37 +148,25 @@ function parseBodiesAsJson(app: FastifyInstance): void {
   });
 }
 
-interface Mounted {
-  readonly method: string;
-  readonly pattern: RegExp;
-}
+/** A name or an address, and perhaps a port (RFC 3986). */
+const hostForm = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
-/** Remembers what is mounted, so that a wrong method can be told from a wrong path. */
-function rememberRoutes(app: FastifyInstance): Mounted[] {
-  const mounted: Mounted[] = [];
-  app.addHook('onRoute', ({ method, url }) => {
-    const source = url
-      .replace(/[.+^$()|[\]\\]/g, '\\$&')
-      .replace(/:\w+/g, '[^/]+')
-      .replace(/\*/g, '.*');
-    for (const one of [method].flat()) mounted.push({ method: one, pattern: new RegExp(`^${source}$`) });
-  });
-  return mounted;
-}
-
-function unknownPath(mounted: readonly Mounted[], request: FastifyRequest): ApiError {
-  const path = request.url.split('?')[0] ?? '';
-  const allowed = [...new Set(mounted.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))];
-  if (allowed.length === 0) {
-    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
+/** Proxies choose by the Host header: two of them, or none, may lead one to another place than the other. */
+function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
+  let hosts = 0;
+  let host = '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    hosts += 1;
+    host = rawHeaders[index + 1] ?? '';
   }
-  return new ApiError('invalid_request', `${request.method} is not possible here; use ${allowed.join(' or ')}.`, {
-    status: 405,
-    headers: { Allow: allowed.join(', ') },
-  });
+  if (hosts > 1) return new ApiError('invalid_request', 'Send one Host header, not several.');
+  if (host === '') return httpVersion === '1.1' ? new ApiError('invalid_request', 'Send a Host header.') : undefined;
+  return hostForm.test(host) ? undefined : new ApiError('invalid_request', 'The Host header is malformed.');
 }
 
-function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+function refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
   const requestId = newRequestId();
   const error = new ApiError('invalid_request', 'The only expectation that can be met is 100-continue.');
   const body = JSON.stringify(errorBody(error, requestId));
@@ -188,6 +174,7 @@ function refuseExpectation(_request: IncomingMessage, response: ServerResponse):
     'Content-Type': jsonType,
     'Content-Length': Buffer.byteLength(body),
     'SVC-Request-Id': requestId,
+    'SVC-Version': supportedVersion(headers['svc-version']) ?? latestVersion,
     Connection: 'close',
   });
   response.end(body);
@@ -214,12 +201,19 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
     log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, 'request failed');
   }
   if (known.status === 413) reply.header('Connection', 'close');
+  if (!reply.hasHeader('SVC-Version')) reply.header('SVC-Version', versionOfRefusal(request));
   void reply
     .code(known.status)
     .headers(known.headers)
     .header('SVC-Request-Id', request.id)
     .header('Content-Type', jsonType)
     .send(JSON.stringify(errorBody(known, request.id)));
+}
+
+/** Of a request that was refused before its version was decided. Such errors look the same in all of them. */
+function versionOfRefusal({ headers, admitted }: FastifyRequest): string {
+  const pinned = admitted?.caller.kind === 'key' ? admitted.company.apiVersion : undefined;
+  return supportedVersion(headers['svc-version']) ?? supportedVersion(pinned) ?? latestVersion;
 }
 
 /** Requests that are not even HTTP: the parser gives us only the socket. */
@@ -243,7 +237,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   const body = JSON.stringify(errorBody(new ApiError('invalid_request', message), requestId));
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `SVC-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+      `SVC-Request-Id: ${requestId}\r\nSVC-Version: ${latestVersion}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request as httpRequest } from 'node:http';
@@ -83,6 +84,8 @@ export interface TestService {
 
 export interface TestOptions {
   readonly settings?: Record<string, string>;
+  /** Of the links it hands out. */
+  readonly baseUrl?: string;
   readonly database?: TestDatabase;
   readonly dataDir?: string;
   readonly references?: Partial<References>;
@@ -146,7 +149,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const app = await buildApp({
     config,
     // The port is not known yet; links are resolved against the real address by the tests that follow them.
-    baseUrl: 'http://service.test',
+    baseUrl: options.baseUrl ?? 'http://service.test',
     db: apiDb,
     clock,
     log,
@@ -224,6 +227,8 @@ export async function callAt(
     ...headers,
   });
   const reply = { ...answer, body: parse(answer.text) };
+  if (reply.status >= 400)
+    assert.match(reply.headers.get('svc-version') ?? '', /^\d{4}-\d\d-\d\d$/, `${method} ${path}`);
   checkAgainstDocument(method, path, reply);
   return reply;
 }

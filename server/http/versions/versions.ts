@@ -23,6 +23,11 @@ const olderSteps: readonly VersionStep[] = [version20251104];
 export const supportedVersions = [latestVersion, ...olderSteps.map((step) => step.version)];
 const lastRetired = '2025-06-18';
 
+/** The version itself where it is one that is served. */
+export function supportedVersion(version: string | string[] | undefined): string | undefined {
+  return supportedVersions.find((supported) => supported === version);
+}
+
 export function checkVersion(requested: string): string {
   if (supportedVersions.includes(requested)) return requested;
   const newest = `Supported: ${supportedVersions.join(', ')}.`;

@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+
+/** Tells a wrong method from a wrong path. */
+
+interface Mounted {
+  readonly method: string;
+  readonly url: string;
+  readonly pattern: RegExp;
+}
+
+export interface Paths {
+  /** Why a request leads nowhere; undefined where there is something for it. */
+  refusalOf(request: FastifyRequest, url: string | undefined): ApiError | undefined;
+}
+
+export function rememberPaths(app: FastifyInstance): Paths {
+  const mounted: Mounted[] = [];
+  let ambiguous: ReadonlySet<string> | undefined;
+  app.addHook('onRoute', ({ method, url }) => {
+    ambiguous = undefined;
+    for (const one of [method].flat()) mounted.push({ method: one, url, pattern: patternOf(url) });
+  });
+
+  return {
+    refusalOf(request, url) {
+      if (request.is404 || url === undefined) return refusal(request.method, meantBy(mounted, request));
+      if (hasEmptyParameter(request)) return refusal(request.method, []);
+      ambiguous ??= ambiguousUrls(mounted);
+      if (!ambiguous.has(url)) return undefined;
+      // The router takes `coupons/validate` for a coupon where the method is one of coupons only.
+      const meant = meantBy(mounted, request);
+      return meant.some((route) => route.url === url) ? undefined : refusal(request.method, meant);
+    },
+  };
+}
+
+function patternOf(url: string): RegExp {
+  const source = url
+    .replace(/[.+^$()|[\]\\]/g, '\\$&')
+    .replace(/:\w+/g, '[^/]+')
+    .replace(/\*/g, '.*');
+  return new RegExp(`^${source}$`);
+}
+
+/** What is mounted at a path. A word counts more than a parameter that it could stand for. */
+function meantBy(mounted: readonly Mounted[], { url }: FastifyRequest): Mounted[] {
+  const path = url.split('?', 1)[0] ?? '';
+  const possible = mounted.filter(({ pattern }) => pattern.test(path));
+  return possible.filter((route) => !possible.some((other) => isPreciser(other.url, route.url)));
+}
+
+/** The router lets `customers/` through as a customer whose id is empty. */
+function hasEmptyParameter(request: FastifyRequest): boolean {
+  const params = request.params as Record<string, string>;
+  for (const name in params) if (params[name] === '' && name !== '*') return true;
+  return false;
+}
+
+/** Those with a parameter where another one has a word. */
+function ambiguousUrls(mounted: readonly Mounted[]): Set<string> {
+  const urls = [...new Set(mounted.map(({ url }) => url))];
+  return new Set(urls.filter((url) => urls.some((other) => isPreciser(other, url))));
+}
+
+/** Whether one has words where the other has parameters, and is the same otherwise. */
+function isPreciser(one: string, other: string): boolean {
+  const [words, expected] = [one.split('/'), other.split('/')];
+  return (
+    one !== other &&
+    words.length === expected.length &&
+    expected.every((word, index) => word === words[index] || (word.startsWith(':') && isWord(words[index] ?? '')))
+  );
+}
+
+const isWord = (segment: string): boolean => !/^[:*]/.test(segment);
+
+function refusal(method: string, there: readonly Mounted[]): ApiError {
+  const allowed = [...new Set(there.map((route) => route.method))];
+  if (allowed.length === 0) {
+    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
+  }
+  return new ApiError('invalid_request', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
+    status: 405,
+    headers: { Allow: allowed.join(', ') },
+  });
+}
