@@ -7,6 +7,7 @@ import { assertRefused, openShop, order, readOrder, type Shop, succeeded } from 
 import {
   bodyWith,
   fieldsOf,
+  inlined,
   type Json,
   type RequestField,
   requestFields,
@@ -114,14 +115,6 @@ describe('null in a request', () => {
     assert.ok(count > 200, `${count} fields`);
   });
 });
-
-function inlined(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(inlined);
-  if (typeof node !== 'object' || node === null) return node;
-  const { $ref } = node as Json;
-  if (typeof $ref === 'string') return inlined(document.components.schemas[$ref.split('/').at(-1) ?? '']);
-  return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, inlined(inner)]));
-}
 
 const nothing = (fields: readonly string[]): Record<string, null> =>
   Object.fromEntries(fields.filter((field) => !field.includes('.')).map((field) => [field, null]));

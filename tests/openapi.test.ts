@@ -249,7 +249,8 @@ test('one title never stands for two different schemas', () => {
     const plain = JSON.parse(JSON.stringify([route.body, route.success?.schema])) as unknown;
     for (const { node } of nodesOf(plain)) {
       if (typeof node.title !== 'string') continue;
-      const text = JSON.stringify(node);
+      // A default is that of the field, not of what it refers to.
+      const text = JSON.stringify({ ...node, default: undefined });
       assert.equal(schemas.get(node.title) ?? text, text, `two schemas are called ${node.title}`);
       schemas.set(node.title, text);
     }

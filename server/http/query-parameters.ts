@@ -54,9 +54,9 @@ export function centsFilters<Name extends string>(name: Name) {
   return filters as Record<`${Name}[${'gt' | 'gte' | 'lt' | 'lte'}]`, QueryParameter<number>>;
 }
 
-export function choiceParameter<Value extends string>(values: readonly Value[], description: string) {
+export function choiceParameter<Value extends string>(values: readonly Value[], description: string, fallback?: Value) {
   return {
-    schema: choice(values),
+    schema: choice(values, fallback === undefined ? {} : { default: fallback }),
     description,
     parse: single((text): Parsed<Value> => {
       const value = values.find((candidate) => candidate === text);
@@ -65,9 +65,9 @@ export function choiceParameter<Value extends string>(values: readonly Value[], 
   } satisfies QueryParameter<Value>;
 }
 
-export function booleanParameter(description: string) {
+export function booleanParameter(description: string, fallback?: boolean) {
   return {
-    schema: Type.Boolean(),
+    schema: Type.Boolean(fallback === undefined ? {} : { default: fallback }),
     description,
     parse: single(
       (text): Parsed<boolean> =>

@@ -27,6 +27,15 @@ export const clearable = <Schema extends TSchema>(schema: Schema) => {
   return Type.Union([schema, Type.Null()], title === undefined && description !== undefined ? { description } : {});
 };
 
+function withDefault<Schema extends TSchema>(schema: Schema, fallback: Static<Schema>): Schema {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as Schema;
+  return Object.assign(copy, { default: fallback });
+}
+
+/** A field that may be left out, and what it is then. Not for a PATCH: there it stays what it was. */
+export const defaulting = <Schema extends TSchema>(schema: Schema, fallback: Static<Schema>) =>
+  Type.Optional(withDefault(schema, fallback));
+
 export const uuid = (options: Options = {}) => Type.String({ format: 'uuid', ...options });
 
 /** International, in any of the usual ways of writing. */
@@ -72,12 +81,15 @@ const anyObject = (title: string, description: string) =>
 
 export const metadata = anyObject('Metadata', metadataText);
 
-export const metadataInput = clearable(
-  Type.Refine(
-    anyObject('Metadata', metadataText),
-    (value) => metadataProblem(value as object) === undefined,
-    (value) => metadataProblem(value as object) ?? '',
+export const metadataInput = withDefault(
+  clearable(
+    Type.Refine(
+      anyObject('Metadata', metadataText),
+      (value) => metadataProblem(value as object) === undefined,
+      (value) => metadataProblem(value as object) ?? '',
+    ),
   ),
+  {},
 );
 
 export const metadataPatch = clearable(

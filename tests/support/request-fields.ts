@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { dashboardRoutes } from '../../server/app.ts';
 import { userRoutes } from '../../server/features/users/routes.ts';
 import type { Person } from './dashboard.ts';
-import { routes as apiRoutes } from './openapi.ts';
+import { document, routes as apiRoutes } from './openapi.ts';
 import type { Reply, TestService } from './service.ts';
 
 /** Every field of every body that the service takes, read from the schemas that check them. */
@@ -49,18 +49,37 @@ export function alternatives(schema: Json): Json[] {
 
 export const takesNull = (schemas: readonly Json[]): boolean => schemas.some(({ type }) => type === 'null');
 
-export function* fieldsOf(schema: Json, at = ''): Generator<{ field: string; schemas: Json[] }> {
-  for (const { properties, items } of alternatives(schema)) {
+interface SchemaField {
+  readonly field: string;
+  readonly schema: Json;
+  readonly schemas: Json[];
+  readonly required: boolean;
+}
+
+export function* fieldsOf(schema: Json, at = ''): Generator<SchemaField> {
+  for (const { properties, required = [], items } of alternatives(schema)) {
     for (const [name, inner] of Object.entries((properties ?? {}) as Record<string, Json>)) {
       const field = at ? `${at}.${name}` : name;
-      yield { field, schemas: alternatives(inner) };
+      yield { field, schema: inner, schemas: alternatives(inner), required: (required as string[]).includes(name) };
       yield* fieldsOf(inner, field);
     }
     if (items) {
-      yield { field: `${at}[0]`, schemas: alternatives(items as Json) };
+      yield { field: `${at}[0]`, schema: items as Json, schemas: alternatives(items as Json), required: true };
       yield* fieldsOf(items as Json, `${at}[0]`);
     }
   }
+}
+
+/** A part of the API document without references. */
+export function inlined(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(inlined);
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref, ...beside } = node as Json;
+  if (typeof $ref === 'string') {
+    const [, , kind = '', name = ''] = $ref.split('/');
+    return { ...(inlined((document.components as unknown as Record<string, Json>)[kind]?.[name]) as Json), ...beside };
+  }
+  return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, inlined(inner)]));
 }
 
 export const requestFields: readonly RequestField[] = bodies().flatMap(({ schema, ...body }) =>

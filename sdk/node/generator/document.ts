@@ -6,6 +6,7 @@ export interface Schema {
   readonly $ref?: string;
   readonly title?: string;
   readonly description?: string;
+  readonly default?: unknown;
   readonly type?: string;
   readonly const?: string | number | boolean;
   readonly enum?: readonly (string | number)[];

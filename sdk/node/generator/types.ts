@@ -106,9 +106,15 @@ function propertiesOf(schema: Schema, depth: number, used: Set<string>, isSent: 
       const isOptional = !schema.required?.includes(name);
       const type = typeOf(property, depth, used, isSent);
       const absent = isOptional && isSent ? ' | undefined' : '';
-      return `${comment(property.description, indent)}${indent}${name}${isOptional ? '?' : ''}: ${type}${absent};\n`;
+      return `${comment(textOf(property.description, property), indent)}${indent}${name}${isOptional ? '?' : ''}: ${type}${absent};\n`;
     })
     .join('');
+}
+
+function textOf(description: string | undefined, schema: Schema): string | undefined {
+  if (schema.default === undefined) return description;
+  const fallback = `Default: \`${JSON.stringify(schema.default).replaceAll('"', "'")}\`.`;
+  return description ? `${description} ${fallback}` : fallback;
 }
 
 export function comment(text: string | undefined, indent: string): string {
@@ -149,7 +155,7 @@ function parameters(operation: ApiOperation, used: Set<string>): string {
       const type = typeOf(schema, 1, used);
       bounds.set(group, [...(bounds.get(group) ?? []), `${bound}?: ${type} | undefined`]);
     } else {
-      lines.push(`${comment(description, '  ')}  ${name}?: ${queryType(schema, used)} | undefined;\n`);
+      lines.push(`${comment(textOf(description, schema), '  ')}  ${name}?: ${queryType(schema, used)} | undefined;\n`);
     }
   }
   for (const [name, types] of bounds) lines.push(`  ${name}?: { ${types.join('; ')} } | undefined;\n`);

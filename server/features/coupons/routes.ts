@@ -52,7 +52,7 @@ export function couponRoutes(): Route[] {
       filters: {
         active: booleanParameter('`true` lists those that are active, `false` the others.'),
         kind: choiceParameter(['generated', 'promo'], 'Those of this kind.'),
-        archived: choiceParameter(['true', 'false', 'all'], 'Default: `false`, which hides archived coupons.'),
+        archived: choiceParameter(['true', 'false', 'all'], '`false` hides archived coupons.', 'false'),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('CouponList', coupon, '/v1/coupons'), shape: 'list' },

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, freeText, name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { clearable, defaulting, freeText, name, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { reasonNames } from './eligibility.ts';
@@ -55,12 +55,13 @@ export const codeBatch = Type.Object(
   {
     count: Type.Integer({ minimum: 1, maximum: limits.couponCodesPerCall }),
     prefix: Type.Optional(prefix),
-    length: Type.Optional(
+    length: defaulting(
       Type.Integer({
         minimum: limits.couponCodeLengthMin,
         maximum: limits.couponCodeLengthMax,
-        description: `Random characters after the prefix. Default: ${limits.couponCodeLength}.`,
+        description: 'Random characters after the prefix.',
       }),
+      limits.couponCodeLength,
     ),
   },
   { additionalProperties: false, title: 'CodeBatch' },
@@ -70,8 +71,16 @@ export type CodeBatch = Static<typeof codeBatch>;
 export const couponCreate = Type.Object(
   {
     ...optional,
-    kind: Type.Optional(couponKind),
+    kind: defaulting(couponKind, 'generated'),
     name: fields.name,
+    duration: defaulting(fields.duration, 'once'),
+    minimum_amount: defaulting(fields.minimum_amount, 0),
+    first_time_customer_only: defaulting(fields.first_time_customer_only, false),
+    active: defaulting(fields.active, true),
+    product_scope: defaulting(scope, 'all'),
+    plan_scope: defaulting(scope, 'all'),
+    product_ids: defaulting(ids, []),
+    plan_ids: defaulting(ids, []),
     codes: Type.Optional(codeBatch),
   },
   { additionalProperties: false, title: 'CouponCreate' },

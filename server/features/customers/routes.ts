@@ -54,7 +54,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
               : undefined,
           'Customers that have all of these tags.',
         ),
-        deleted: booleanParameter('`true` lists deleted customers too. Default: `false`.'),
+        deleted: booleanParameter('`true` lists deleted customers too.', false),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('CustomerList', customer, '/v1/customers'), shape: 'list' },

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  defaulting,
   freeText,
   line,
   metadata,
@@ -76,7 +77,7 @@ export const customerCreate = Type.Object(
     ...input,
     company: Type.Optional(clearable(name())),
     shipping_address: Type.Optional(clearable(shippingAddressInput)),
-    tags: Type.Optional(tags),
+    tags: defaulting(tags, []),
     metadata: Type.Optional(metadataInput),
   },
   { additionalProperties: false, title: 'CustomerCreate' },

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { clearable, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { clearable, defaulting, freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -40,15 +40,15 @@ export const planCreate = Type.Object(
     plan_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength, format: 'sku' })),
     description: Type.Optional(clearable(freeText(limits.descriptionLength))),
     amount: cents,
-    one_time_amount: Type.Optional(cents),
+    one_time_amount: defaulting(cents, 0),
     currency,
     billing_cycle: billingCycle,
-    billing_cycles: Type.Optional(Type.Integer({ minimum: 0, maximum: limits.billingCyclesMax })),
+    billing_cycles: defaulting(Type.Integer({ minimum: 0, maximum: limits.billingCyclesMax }), 0),
     products: Type.Optional(
       Type.Array(
         Type.Object({
           product_id: uuid(),
-          quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.quantityMax })),
+          quantity: defaulting(Type.Integer({ minimum: 1, maximum: limits.quantityMax }), 1),
         }),
         { maxItems: limits.orderItems },
       ),

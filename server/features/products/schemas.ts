@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  defaulting,
   freeText,
   line,
   metadata,
@@ -39,7 +40,6 @@ const returnWindow = clearable(
 const inventoryQuantity = clearable(Type.Integer({ minimum: 0, maximum: limits.inventoryMax }));
 
 const details = {
-  availability: Type.Optional(availability),
   category: Type.Optional(text),
   brand: Type.Optional(text),
   material: Type.Optional(text),
@@ -55,6 +55,7 @@ export const productCreate = Type.Object(
     pricing: Type.Object({ amount, currency }, { additionalProperties: false, title: 'PricingInput' }),
     requires_shipping: Type.Boolean(),
     sku,
+    availability: defaulting(availability, 'in_stock'),
     ...details,
     metadata: Type.Optional(metadataInput),
   },
@@ -74,6 +75,7 @@ export const productUpdate = Type.Object(
     ),
     requires_shipping: Type.Optional(Type.Boolean()),
     sku: Type.Optional(sku),
+    availability: Type.Optional(availability),
     ...details,
     metadata: Type.Optional(metadataPatch),
     active: Type.Optional(Type.Boolean({ description: '`false` archives the product.' })),

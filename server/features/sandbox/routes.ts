@@ -35,6 +35,7 @@ const eventTrigger = Type.Object(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
+        default: {},
         description: 'Fields of the customer or order that is made for it.',
       }),
     ),

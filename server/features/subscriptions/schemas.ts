@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import {
   clearable,
+  defaulting,
   freeText,
   metadata,
   metadataInput,
@@ -19,17 +20,29 @@ import { choice } from '../../platform/choice.ts';
 
 const date = (description: string) => Type.String({ format: 'date', description, examples: ['2026-03-01'] });
 
+const cadenceParts = {
+  interval: Type.Optional(billingInterval),
+  interval_count: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limits.intervalDaysMax,
+      description: 'Left out beside an interval of another kind: 1.',
+    }),
+  ),
+};
+const cadenceOptions = (title: string, description: string) => ({
+  additionalProperties: false,
+  title,
+  description: `${description} At most ${limits.intervalMonthsMax} months or ${limits.intervalDaysMax} days.`,
+});
+
 const cadence = Type.Object(
-  {
-    interval: Type.Optional(billingInterval),
-    interval_count: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.intervalDaysMax })),
-    anchor_day: Type.Optional(anchorDay),
-  },
-  {
-    additionalProperties: false,
-    title: 'BillingCycleInput',
-    description: `At most ${limits.intervalMonthsMax} months or ${limits.intervalDaysMax} days.`,
-  },
+  { ...cadenceParts, anchor_day: defaulting(anchorDay, 'signup_date') },
+  cadenceOptions('BillingCycleInput', 'An interval that is left out is that of the plan.'),
+);
+const cadenceChange = Type.Object(
+  { ...cadenceParts, anchor_day: Type.Optional(anchorDay) },
+  cadenceOptions('BillingCycleUpdate', 'What is left out stays as it is.'),
 );
 export type Cadence = Static<typeof cadence>;
 
@@ -72,7 +85,7 @@ export type SubscriptionCreate = Static<typeof subscriptionCreate>;
 export const subscriptionUpdate = Type.Object(
   {
     payment_method_id: Type.Optional(uuid()),
-    billing_cycle: Type.Optional(cadence),
+    billing_cycle: Type.Optional(cadenceChange),
     ...common,
     metadata: Type.Optional(metadataPatch),
   },

@@ -1,5 +1,5 @@
 import Type, { type Static, type TString } from 'typebox';
-import { clearable, freeText, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
+import { clearable, defaulting, freeText, nullable, timestamp, uniqueStrings, uuid } from '../../http/schemas.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { limits } from '../../limits.ts';
 import { eventPattern, eventType } from '../events/service.ts';
@@ -84,12 +84,9 @@ export type CreatedEndpoint = Static<typeof createdEndpoint>;
 
 export const secretRotate = Type.Object(
   {
-    grace_period_hours: Type.Optional(
-      choice([1, 24, 72], {
-        title: 'GracePeriodHours',
-        default: 24,
-        description: 'How long the old secret keeps signing too.',
-      }),
+    grace_period_hours: defaulting(
+      choice([1, 24, 72], { title: 'GracePeriodHours', description: 'How long the old secret keeps signing too.' }),
+      24,
     ),
   },
   { additionalProperties: false, title: 'WebhookSecretRotate' },
@@ -118,7 +115,7 @@ export const rotatedSecret = Type.Object(
 export type RotatedSecret = Static<typeof rotatedSecret>;
 
 export const endpointTest = Type.Object(
-  { event_type: Type.Optional(eventType), api_version: Type.Optional(apiVersion) },
+  { event_type: defaulting(eventType, 'order.succeeded'), api_version: Type.Optional(apiVersion) },
   { additionalProperties: false, title: 'WebhookEndpointTest' },
 );
 export type EndpointTest = Static<typeof endpointTest>;

@@ -26,6 +26,11 @@ function hoist(node: unknown, schemas: Json): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const { title, examples, [documentedAs]: documented, ...rest } = node as Json;
   if (documented !== undefined) return hoist(documented, schemas);
+  // A default belongs to where a schema is used, not to the schema.
+  if (typeof title === 'string' && 'default' in rest) {
+    const { default: fallback, ...shared } = node as Json;
+    return { ...(hoist(shared, schemas) as Json), default: fallback };
+  }
   if (typeof title === 'string' && schemas[title]) return componentReference('schemas', title);
   const inner: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
   const written = { ...inner, ...patternOf(rest), ...widthOf(rest), ...(examples !== undefined && { examples }) };

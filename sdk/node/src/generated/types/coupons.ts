@@ -10,7 +10,7 @@ export interface CodeBatch {
   count: number;
   /** Letters, digits, - and _. */
   prefix?: string | undefined;
-  /** Random characters after the prefix. Default: 10. */
+  /** Random characters after the prefix. Default: `10`. */
   length?: number | undefined;
 }
 
@@ -26,9 +26,11 @@ export interface CouponCreate {
   max_discount_amount?: number | null | undefined;
   /** Of `amount`, which needs one; a percentage has none. */
   currency?: string | undefined;
+  /** Default: `'once'`. */
   duration?: CouponDuration | undefined;
   /** With `repeating`. */
   duration_in_cycles?: number | null | undefined;
+  /** Default: `0`. */
   minimum_amount?: number | undefined;
   /** In all. Without it there is no limit; a limit can be raised, not removed. */
   max_redemptions?: number | undefined;
@@ -36,18 +38,24 @@ export interface CouponCreate {
   max_redemptions_per_customer?: number | undefined;
   /** With one code. */
   max_redemptions_per_code?: number | undefined;
-  /** For customers who have not bought anything yet. */
+  /** For customers who have not bought anything yet. Default: `false`. */
   first_time_customer_only?: boolean | undefined;
   starts_at?: string | undefined;
   /** Can be moved, not removed. */
   expires_at?: string | undefined;
+  /** Default: `true`. */
   active?: boolean | undefined;
+  /** Default: `'all'`. */
   product_scope?: CouponScope | undefined;
+  /** Default: `'all'`. */
   plan_scope?: CouponScope | undefined;
+  /** Default: `[]`. */
   product_ids?: readonly string[] | undefined;
+  /** Default: `[]`. */
   plan_ids?: readonly string[] | undefined;
   /** Letters, digits, - and _. */
   code_prefix?: string | undefined;
+  /** Default: `'generated'`. */
   kind?: CouponKind | undefined;
   codes?: CodeBatch | undefined;
 }
@@ -225,30 +233,30 @@ export interface MintedCodes {
 }
 
 export interface ListCouponsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at or updated_at or name; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at or updated_at or name; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | undefined;
   /** `true` lists those that are active, `false` the others. */
   active?: boolean | undefined;
   /** Those of this kind. */
   kind?: 'generated' | 'promo' | undefined;
-  /** Default: `false`, which hides archived coupons. */
+  /** `false` hides archived coupons. Default: `'false'`. */
   archived?: 'true' | 'false' | 'all' | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
 }
 
 export interface ListCouponCodesParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
 }

@@ -25,8 +25,9 @@ export interface CustomerCreate {
   phone: string;
   company?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
-  /** Labels of your own; the list can be filtered by them. */
+  /** Labels of your own; the list can be filtered by them. Default: `[]`. */
   tags?: readonly string[] | undefined;
+  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 
@@ -95,13 +96,13 @@ export interface CustomerExpansions {
 }
 
 export interface ListCustomersParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at or updated_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at or updated_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | undefined;
   /** Exactly this e-mail address; upper and lower case are the same. */
   email?: string | undefined;

@@ -73,13 +73,13 @@ export interface EventOf<Type extends EventType> {
 export type Event = { [Type in EventType]: EventOf<Type> }[EventType];
 
 export interface ListEventsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
   /** One or more types, separated by commas. */
   type?: EventType | readonly EventType[] | undefined;
@@ -91,6 +91,6 @@ export interface ListEventsParams {
 export interface ReadEventFeedParams {
   /** The cursor of the last answer. */
   cursor?: string | undefined;
-  /** How many events an answer has. */
+  /** How many events an answer has. Default: `100`. */
   limit?: number | undefined;
 }

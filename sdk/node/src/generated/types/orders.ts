@@ -32,6 +32,7 @@ export interface OrderCreate {
   coupon_code?: string | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
+  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 
@@ -140,13 +141,13 @@ export interface OrderExpansions {
 }
 
 export interface ListOrdersParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at or total; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at or total; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'total' | '-total' | 'total[asc]' | 'total[desc]' | undefined;
   /** Those of this customer. */
   customer_id?: string | undefined;

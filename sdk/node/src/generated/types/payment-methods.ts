@@ -72,16 +72,18 @@ export interface CardToken {
 export interface CardCapture {
   customer_id: string;
   card: CardInput;
+  /** Default: `false`. */
   set_as_default?: boolean | undefined;
-  /** Repoints the subscriptions of the customer to this card. */
+  /** Repoints the subscriptions of the customer to this card. Default: `false`. */
   update_subscriptions?: boolean | undefined;
   billing_details?: BillingDetails | null | undefined;
 }
 
 export interface PaymentMethodAttach {
   card_token: string;
+  /** Default: `false`. */
   set_as_default?: boolean | undefined;
-  /** Repoints the subscriptions of the customer to this card. */
+  /** Repoints the subscriptions of the customer to this card. Default: `false`. */
   update_subscriptions?: boolean | undefined;
   billing_details?: BillingDetails | null | undefined;
 }
@@ -104,12 +106,12 @@ export interface DeletedPaymentMethod {
 }
 
 export interface ListPaymentMethodsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
 }

@@ -50,13 +50,13 @@ export interface Plan {
 }
 
 export interface ListPlansParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at or updated_at or name or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at or updated_at or name or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
   /** A part of name, code or description. */
   search?: string | undefined;

@@ -19,6 +19,7 @@ export interface ProductCreate {
   requires_shipping: boolean;
   /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
   sku: string;
+  /** Default: `'in_stock'`. */
   availability?: ProductAvailability | undefined;
   category?: string | null | undefined;
   brand?: string | null | undefined;
@@ -27,6 +28,7 @@ export interface ProductCreate {
   /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
+  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 
@@ -130,13 +132,13 @@ export interface ProductExpansions {
 }
 
 export interface ListProductsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at or updated_at or name or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at or updated_at or name or amount; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | 'updated_at' | '-updated_at' | 'updated_at[asc]' | 'updated_at[desc]' | 'name' | '-name' | 'name[asc]' | 'name[desc]' | 'amount' | '-amount' | 'amount[asc]' | 'amount[desc]' | undefined;
   /** Only active, or only archived products. */
   active?: boolean | undefined;

@@ -41,7 +41,7 @@ export interface ClockAdvanced {
 
 export interface EventTrigger {
   type: EventType;
-  /** Fields of the customer or order that is made for it. */
+  /** Fields of the customer or order that is made for it. Default: `{}`. */
   overrides?: Record<string, unknown> | undefined;
 }
 

@@ -4,10 +4,12 @@ import type { AnchorDay, BillingCycle, BillingInterval, Plan } from './plans.ts'
 import type { CouponSnapshot, PaymentMethodSummary, Shipping, ShippingInput } from './orders.ts';
 import type { Customer, Metadata, MetadataPatch } from './customers.ts';
 
-/** At most 60 months or 365 days. */
+/** An interval that is left out is that of the plan. At most 60 months or 365 days. */
 export interface BillingCycleInput {
   interval?: BillingInterval | undefined;
+  /** Left out beside an interval of another kind: 1. */
   interval_count?: number | undefined;
+  /** Default: `'signup_date'`. */
   anchor_day?: AnchorDay | undefined;
 }
 
@@ -28,6 +30,7 @@ export interface SubscriptionCreate {
   shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
+  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 
@@ -95,9 +98,17 @@ export interface UpcomingBills {
   data: UpcomingBill[];
 }
 
+/** What is left out stays as it is. At most 60 months or 365 days. */
+export interface BillingCycleUpdate {
+  interval?: BillingInterval | undefined;
+  /** Left out beside an interval of another kind: 1. */
+  interval_count?: number | undefined;
+  anchor_day?: AnchorDay | undefined;
+}
+
 export interface SubscriptionUpdate {
   payment_method_id?: string | undefined;
-  billing_cycle?: BillingCycleInput | undefined;
+  billing_cycle?: BillingCycleUpdate | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
@@ -117,13 +128,13 @@ export interface SubscriptionExpansions {
 }
 
 export interface ListSubscriptionsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
   /** Those of this customer. */
   customer_id?: string | undefined;
@@ -135,6 +146,6 @@ export interface ListSubscriptionsParams {
 }
 
 export interface ListUpcomingBillsParams {
-  /** How many bills. */
+  /** How many bills. Default: `10`. */
   count?: number | undefined;
 }

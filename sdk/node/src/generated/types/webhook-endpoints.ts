@@ -63,6 +63,7 @@ export interface DeletedWebhookEndpoint {
 export type GracePeriodHours = 1 | 24 | 72;
 
 export interface WebhookSecretRotate {
+  /** Default: `24`. */
   grace_period_hours?: GracePeriodHours | undefined;
 }
 
@@ -74,6 +75,7 @@ export interface RotatedWebhookSecret {
 }
 
 export interface WebhookEndpointTest {
+  /** Default: `'order.succeeded'`. */
   event_type?: EventType | undefined;
   api_version?: EventVersion | undefined;
 }
@@ -125,6 +127,7 @@ export interface WebhookDeliveryLog {
 
 export interface WebhookVersionMove {
   api_version: EventVersion;
+  /** Default: `false`. */
   dry_run?: boolean | undefined;
 }
 
@@ -144,41 +147,41 @@ export interface WebhookVersionMoved {
 }
 
 export interface WebhookReplay {
-  /** Also when it was already delivered. */
+  /** Also when it was already delivered. Default: `false`. */
   force?: boolean | undefined;
 }
 
 export interface ListWebhookEndpointsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
 }
 
 export interface ListWebhookEndpointEventsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
   /** Only those in this state. */
   delivery_status?: 'pending' | 'delivered' | 'failed' | undefined;
 }
 
 export interface ListWebhookEndpointDeliveryLogsParams {
-  /** How many objects a page has. */
+  /** How many objects a page has. Default: `10`. */
   limit?: number | undefined;
   /** Gives the page after the object with this id. */
   starting_after?: string | undefined;
   /** Gives the page before the object with this id. */
   ending_before?: string | undefined;
-  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. */
+  /** Order of the list, by created_at; `field` and `field[asc]` ascend, `-field` and `field[desc]` descend. Default: `'created_at[desc]'`. */
   sort?: 'created_at' | '-created_at' | 'created_at[asc]' | 'created_at[desc]' | undefined;
 }
