@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../server/config.ts';
 import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { type DatabaseClock, openDatabaseClock } from '../server/platform/database-clock.ts';
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
@@ -16,6 +17,8 @@ export interface Connected {
   /** Opens the links in mails that are not sent. */
   readonly mailKey: Buffer;
   readonly config: Config;
+  /** The time of the database, as the service has it. */
+  readonly clock: DatabaseClock;
 }
 
 /** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
@@ -27,7 +30,8 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
     return withPool(connectionString, async (db) => {
       await checkMasterSecret(db, masterSecret);
       const [pepper, mailKey] = [deriveKey(masterSecret, 'api-keys'), deriveKey(masterSecret, 'mails')];
-      return work({ db, pepper, mailKey, config });
+      const clock = await openDatabaseClock(db, () => undefined);
+      return work({ db, pepper, mailKey, config, clock }).finally(() => clock.stop());
     });
   });
 }

@@ -1,3 +1,4 @@
+import { skewMsMax } from '../server/platform/clock-watch.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
@@ -36,14 +37,19 @@ export async function examine(db: Queryable): Promise<Finding[]> {
   return findings;
 }
 
-/** Beside those of the database: the keys of the vault. The master secret is looked at before every command. */
-const checkCount = checks.length + 1;
+/** Beside those of the database: the keys of the vault, and the clock. The master secret is checked before every command. */
+const checkCount = checks.length + 2;
 
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const findings = await examine(connected.db);
     const keys = await wrongKeys(connected);
     if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });
+    const skewMs = connected.clock.skewMs();
+    if (Math.abs(skewMs) > skewMsMax) {
+      const means = `clock: this machine and the database differ by ${Math.round(Math.abs(skewMs) / 1_000)} s`;
+      findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
+    }
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
       const unseen = hasKeys(connected.config) ? '' : ' The keys of the vault are not here, and were not looked at.';

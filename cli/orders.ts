@@ -3,7 +3,6 @@ import type { Order } from '../server/features/orders/schemas.ts';
 import { openOrders } from '../server/features/orders/service.ts';
 import { subscriptionBilling } from '../server/features/subscriptions/service.ts';
 import { withoutKey } from '../server/http/phases.ts';
-import { systemClock } from '../server/platform/clock.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
@@ -18,12 +17,12 @@ import { tell } from './told.ts';
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Say what to do: orders void ID.');
   return withDatabase(async (connected) => {
-    const { db } = connected;
+    const { db, clock } = connected;
     const company = await chosenCompany(db, flags.company);
     const log = createLog('warn', process.stderr);
-    const nowMs = systemClock.nowMs() + company.clockOffsetMs;
+    const nowMs = clock.nowMs() + company.clockOffsetMs;
     return withVault(connected, async (vault) => {
-      const orders = openOrders({ db, lanesDb: db, vault, clock: systemClock, log, billing: subscriptionBilling });
+      const orders = openOrders({ db, lanesDb: db, vault, clock, log, billing: subscriptionBilling });
       try {
         const requestId = newRequestId();
         const told = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };

@@ -3,7 +3,6 @@ import { type Plan, planCreate } from '../server/features/plans/schemas.ts';
 import { changePlan, createPlan, getPlans } from '../server/features/plans/service.ts';
 import type { RequestContext } from '../server/http/route.ts';
 import { validator } from '../server/http/validate.ts';
-import { systemClock } from '../server/platform/clock.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
@@ -15,9 +14,9 @@ const checkPlan = validator(planCreate);
 
 /** `plans create|list|archive`: what the API only reads. */
 export async function plansCommand([action, argument]: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db }) => {
+  return withDatabase(async ({ db, clock }) => {
     const company = await chosenCompany(db, flags.company);
-    const nowMs = systemClock.nowMs() + company.clockOffsetMs;
+    const nowMs = clock.nowMs() + company.clockOffsetMs;
     const context: RequestContext = { db, company, nowMs, requestId: newRequestId() };
     const telling = (
       told: string,

@@ -1,6 +1,5 @@
 import { ApiError } from '../server/errors.ts';
 import { pauseSubscription, resumeSubscription } from '../server/features/subscriptions/service.ts';
-import { systemClock } from '../server/platform/clock.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
@@ -15,9 +14,9 @@ export async function subscriptionsCommand([action, id]: readonly string[], flag
   const act = action === 'pause' || action === 'resume' ? actions[action] : undefined;
   if (!act || !id || !isUuid(id))
     throw new CommandError('Say what to do: subscriptions pause ID or subscriptions resume ID.');
-  return withDatabase(async ({ db }) => {
+  return withDatabase(async ({ db, clock }) => {
     const company = await chosenCompany(db, flags.company);
-    const nowMs = systemClock.nowMs() + company.clockOffsetMs;
+    const nowMs = clock.nowMs() + company.clockOffsetMs;
     try {
       const requestId = newRequestId();
       const subscription = await db.transaction(async (transaction) => {

@@ -65,6 +65,7 @@ import { mountUserRoutes } from './http/user-routes.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
+import type { ClockWatch } from './platform/clock-watch.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { FileStore } from './platform/files/file-store.ts';
@@ -81,6 +82,7 @@ export interface AppDependencies {
   readonly baseUrl: string;
   readonly db: DatabasePool;
   readonly clock: Clock;
+  readonly clocks: ClockWatch;
   readonly log: Logger;
   readonly background: Background;
   readonly masterSecret: Secret<Buffer>;
@@ -152,7 +154,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db, vault, () => openStatistics(db));
+  const metrics = createMetrics(db, vault, () => openStatistics(db), dependencies.clocks);
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const http = {
@@ -178,7 +180,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), background.flush(), recorder?.stop()]);
   });
-  mountOperations(app, dependencies.readiness, vault, metrics);
+  mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });

@@ -15,10 +15,12 @@ import { openSubscriptions, subscriptionBilling } from './features/subscriptions
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
-import { healthServer, migrationCheck, poolCheck } from './http/operations.ts';
+import { clockCheck, healthServer, migrationCheck, poolCheck } from './http/operations.ts';
 import { startWorker } from './jobs/worker.ts';
 import { createBackground } from './platform/background.ts';
 import { systemClock } from './platform/clock.ts';
+import { watchClocks } from './platform/clock-watch.ts';
+import { openDatabaseClock } from './platform/database-clock.ts';
 import {
   byKeySettings,
   queueSettings,
@@ -155,9 +157,16 @@ async function start(
   const limiter = await openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
+  const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not say what time it is');
+  const clock = await openDatabaseClock(db, onClockError);
+  cleanUp.push(async () => clock.stop());
+  const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem }, 'clocks differ'));
+  cleanUp.push(async () => clocks.stop());
+
   const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
-  const orders = openOrders({ db, lanesDb, vault, clock: systemClock, log, billing: subscriptionBilling });
-  const subscriptions = openSubscriptions({ db, lanesDb, orders, clock: systemClock, log });
+  const onExpired = (): void => clocks.noteExpired();
+  const orders = openOrders({ db, lanesDb, vault, clock, log, billing: subscriptionBilling, onExpired });
+  const subscriptions = openSubscriptions({ db, lanesDb, orders, clock, log });
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
@@ -187,7 +196,7 @@ async function start(
     const worker = startWorker({
       db,
       lanesDb: dispatcherDb,
-      clock: systemClock,
+      clock,
       files: fileStore(config) ?? disk,
       vault,
       orders,
@@ -202,6 +211,7 @@ async function start(
   }
   const readiness = [
     migrationCheck(db),
+    clockCheck(clocks),
     ...pools.map(({ name, pool }) => poolCheck(`the connections "${name}"`, pool)),
   ];
   if (config.SVC_ROLES.includes('api')) {
@@ -209,7 +219,8 @@ async function start(
       config,
       baseUrl,
       db,
-      clock: systemClock,
+      clock,
+      clocks,
       log,
       background: createBackground(),
       masterSecret,
@@ -218,7 +229,7 @@ async function start(
       vault,
       orders,
       subscriptions,
-      webhooks: { outbound, isAllowed, clock: systemClock, secretKey: webhookSecretKey },
+      webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
       references: usualReferences,
       readiness,
       cardFields,
@@ -226,18 +237,18 @@ async function start(
     serving.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   } else if (config.SVC_HEALTH_PORT > 0) {
-    const app = healthServer(db, readiness, vault, () => openStatistics(db));
+    const app = healthServer(db, readiness, vault, () => openStatistics(db), clocks);
     serving.push(() => app.close());
     await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }
   await maintainPartitions(db);
   await maintainRequestPartitions(db);
-  await ensureRoles(db, systemClock.nowMs());
+  await ensureRoles(db, clock.nowMs());
   const wantsDemo = config.SVC_DEMO || !config.DATABASE_URL;
-  const demoDependencies = { db, clock: systemClock, masterSecret, dataDir: config.dataDir, baseUrl };
+  const demoDependencies = { db, clock, masterSecret, dataDir: config.dataDir, baseUrl };
   const demo = wantsDemo ? await ensureDemo(demoDependencies) : undefined;
   if (demo) {
-    const cards = { vault, clock: systemClock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
+    const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
     cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
   }
   return { baseUrl, listensOn: `${config.HOST}:${port}`, demo, stop };

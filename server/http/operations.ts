@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
+import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { createMetrics, type Metrics, type OpenTransactions } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
@@ -30,6 +31,17 @@ export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
   },
 });
 
+/** Sessions, signatures and certificates go by the clock of the process. */
+export const clockCheck = (clocks: Pick<ClockWatch, 'problem'>): ReadinessCheck => ({
+  get name() {
+    return clocks.problem() ?? 'the clock';
+  },
+  async check() {
+    const problem = clocks.problem();
+    if (problem !== undefined) throw new Error(problem);
+  },
+});
+
 async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> {
   const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check())));
   return outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [checks[index]?.name ?? ''] : []));
@@ -47,6 +59,7 @@ export function mountOperations(
   checks: readonly ReadinessCheck[],
   vault: Pick<Vault, 'isReady'>,
   metrics: Metrics,
+  clocks: Pick<ClockWatch, 'expired'>,
 ): void {
   app.get('/healthz', (_request, reply) => sendJson(reply, { status: 'ok' }));
 
@@ -57,7 +70,12 @@ export function mountOperations(
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
     }
     // A vault that is away stops charges only, and is away for every process: reads go on, so this process stays ready.
-    return sendJson(reply, { status: 'ready', vault: isVaultReady ? 'ready' : 'unreachable' });
+    return sendJson(reply, {
+      status: 'ready',
+      vault: isVaultReady ? 'ready' : 'unreachable',
+      // Sent again with the time of the processor they succeed, so this is a warning.
+      ...(clocks.expired().recently && { clocks: 'a processor refused requests as expired' }),
+    });
   });
 
   app.get('/metrics', async (_request, reply) =>
@@ -71,12 +89,13 @@ export function healthServer(
   checks: readonly ReadinessCheck[],
   vault: Pick<Vault, 'isReady'>,
   openTransactions: () => Promise<OpenTransactions>,
+  clocks: ClockWatch,
 ): FastifyInstance {
   const app = Fastify({ logger: false });
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );
-  mountOperations(app, checks, vault, createMetrics(db, vault, openTransactions));
+  mountOperations(app, checks, vault, createMetrics(db, vault, openTransactions, clocks), clocks);
   return app;
 }
 

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ClockWatch } from './clock-watch.ts';
 import type { DatabasePool } from './database.ts';
 
 export interface Metrics {
@@ -17,6 +18,7 @@ export function createMetrics(
   db: DatabasePool,
   vault: { isReady(): Promise<boolean> },
   openTransactions: () => Promise<OpenTransactions>,
+  clocks: Pick<ClockWatch, 'skews' | 'expired'>,
 ): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -78,6 +80,25 @@ export function createMetrics(
     registers: [registry],
     async collect() {
       this.set((await vault.isReady()) ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'svc_clock_skew_seconds',
+    help: 'How far the clock of this process, and that of the vault, is ahead of the database.',
+    labelNames: ['of'],
+    registers: [registry],
+    collect() {
+      const { databaseMs, vaultMs } = clocks.skews();
+      this.set({ of: 'process' }, databaseMs / 1_000);
+      if (vaultMs !== undefined) this.set({ of: 'vault' }, vaultMs / 1_000);
+    },
+  });
+  new Gauge({
+    name: 'svc_processor_expired_requests',
+    help: 'Requests that a processor refused as expired since this process started. They were sent again.',
+    registers: [registry],
+    collect() {
+      this.set(clocks.expired().count);
     },
   });
   const unlogged = new Counter({

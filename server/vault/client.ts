@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { Finding, Outcome } from './processors/processor.ts';
-import { vaultAnswer } from './server.ts';
+import { vaultAnswer, vaultHealth } from './server.ts';
 import type { Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
@@ -64,6 +64,21 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     throw unavailable();
   }
 
+  /** Undefined when it does not answer, or not with success. */
+  async function get(path: string): Promise<unknown> {
+    try {
+      const response = await request(new URL(path, baseUrl), {
+        dispatcher,
+        signal: AbortSignal.timeout(readyTimeoutMs),
+      });
+      if (response.statusCode === 200) return await response.body.json();
+      await response.body.dump();
+    } catch {
+      // Not answering is an answer here.
+    }
+    return undefined;
+  }
+
   /** Only a connection that never came about, or a refusal, is certain not to have carried the operation further. */
   async function operate<Result>(path: string, body: object): Promise<Result | VaultOutcome> {
     try {
@@ -95,17 +110,10 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     async connectedTo(companyId) {
       return (await call('/connected-to', { companyId })).url ?? null;
     },
-    async isReady() {
-      try {
-        const response = await request(new URL('/readyz', baseUrl), {
-          dispatcher,
-          signal: AbortSignal.timeout(readyTimeoutMs),
-        });
-        await response.body.dump();
-        return response.statusCode === 200;
-      } catch {
-        return false;
-      }
+    isReady: async () => (await get('/readyz')) !== undefined,
+    async nowMs() {
+      const answer = await get('/healthz');
+      return vaultHealth.Check(answer) ? answer.now_ms : undefined;
     },
     charge: (charge) => operate<Outcome>('/charge', charge),
     refund: (refund) => operate<Outcome>('/refund', refund),

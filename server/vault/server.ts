@@ -37,6 +37,8 @@ export const vaultAnswer = Compile(
   }),
 );
 
+export const vaultHealth = Compile(Type.Object({ now_ms: Type.Number() }));
+
 const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer() };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
@@ -82,7 +84,7 @@ function sameSecret(given: string, expected: Secret<string>): boolean {
 
 export function buildVaultServer(vault: Vault, credential: Secret<string>): FastifyInstance {
   const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
-  app.get('/healthz', (_request, reply) => reply.send({ status: 'ok' }));
+  app.get('/healthz', async (_request, reply) => reply.send({ status: 'ok', now_ms: await vault.nowMs() }));
   app.get('/readyz', async (_request, reply) => {
     const isReady = await vault.isReady();
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready' });

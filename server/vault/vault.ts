@@ -30,6 +30,8 @@ export interface Vault {
   connectedTo(companyId: string): Promise<string | null>;
   /** Whether it can be reached, and reaches its own database. */
   isReady(): Promise<boolean>;
+  /** What its clock shows; undefined when it cannot be reached. */
+  nowMs(): Promise<number | undefined>;
   close?(): Promise<void>;
 }
 
@@ -83,7 +85,7 @@ const readyMs = 1_000;
 
 /** The vault in this process, on its own database role. */
 export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
-  const processors = connectedProcessors(db, keys, clock);
+  const processors = connectedProcessors(db, keys);
   const findCard = createLane((wanted: readonly CardReference[]) => findCards(db, wanted));
 
   async function openCard(
@@ -144,6 +146,7 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
     async connectedTo(companyId) {
       return (await findConnection(db, companyId))?.url ?? null;
     },
+    nowMs: async () => clock.nowMs(),
     async isReady() {
       return db.ping(readyMs).then(
         () => true,

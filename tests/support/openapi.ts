@@ -26,6 +26,7 @@ const vault = {
   connect: never,
   connectedTo: never,
   isReady: never,
+  nowMs: never,
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
 export const routes = apiRoutes(

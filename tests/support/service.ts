@@ -16,9 +16,11 @@ import {
   subscriptionBilling,
   type Subscriptions,
 } from '../../server/features/subscriptions/service.ts';
-import { migrationCheck, poolCheck } from '../../server/http/operations.ts';
+import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { watchClocks } from '../../server/platform/clock-watch.ts';
+import { type LocalClocks, openDatabaseClock } from '../../server/platform/database-clock.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
 import type { RateLimiter } from '../../server/platform/rate-limiter/rate-limiter.ts';
@@ -60,7 +62,7 @@ export interface TestService {
   readonly baseUrl: string;
   readonly db: DatabasePool;
   readonly database: TestDatabase;
-  readonly clock: { nowMs(): number; advance(ms: number): void };
+  readonly clock: { nowMs(): number; advance(ms: number): void; sync(): Promise<void> };
   readonly background: Background;
   readonly logLines: string[];
   readonly config: Config;
@@ -93,6 +95,8 @@ export interface TestOptions {
   readonly limiter?: RateLimiter;
   /** Of receivers of webhooks. */
   readonly certificates?: readonly string[];
+  /** The clocks of its process: it then goes by the time of its database, as `npm start` does. */
+  readonly local?: LocalClocks;
 }
 
 const masterSecret = new Secret(Buffer.alloc(32, 7));
@@ -121,11 +125,13 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const apiDb = openPool(database.apiUrl);
   const db = openPool(database.connectionString);
   let offsetMs = 0;
+  const ofDatabase = options.local && (await openDatabaseClock(apiDb, () => undefined, options.local));
   const clock = {
-    nowMs: () => Date.now() + offsetMs,
+    nowMs: () => (ofDatabase?.nowMs() ?? Date.now()) + offsetMs,
     advance: (ms: number) => {
       offsetMs += ms;
     },
+    sync: async () => ofDatabase?.sync(),
   };
   const lanesDb = openDatabase({
     connectionString: database.apiUrl,
@@ -143,7 +149,10 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const outbound = createOutbound({ isAllowed, ...(options.certificates && { certificates: options.certificates }) });
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
-  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling });
+  const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
+  const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
+  const onExpired = (): void => clocks.noteExpired();
+  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling, onExpired });
   const subscriptions = openSubscriptions({ db: apiDb, lanesDb, orders, clock, log });
   const background = createBackground();
   const app = await buildApp({
@@ -152,6 +161,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     baseUrl: options.baseUrl ?? 'http://service.test',
     db: apiDb,
     clock,
+    clocks,
     log,
     background,
     masterSecret,
@@ -162,7 +172,12 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
-    readiness: [migrationCheck(apiDb), poolCheck('the pool', apiDb), poolCheck('the pool of the lanes', lanesDb)],
+    readiness: [
+      migrationCheck(apiDb),
+      clockCheck(clocks),
+      poolCheck('the pool', apiDb),
+      poolCheck('the pool of the lanes', lanesDb),
+    ],
     references: { ...usualReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -202,6 +217,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     createMerchant,
     call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
+      clocks.stop();
+      ofDatabase?.stop();
       await app.close();
       await outbound.close();
       await Promise.all([apiDb.close(), lanesDb.close(), db.close(), vaultDb.close()]);

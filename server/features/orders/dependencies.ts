@@ -19,6 +19,8 @@ export interface MoneyDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly billing: Billing;
+  /** A processor refused a request as expired that was sent at once. */
+  readonly onExpired?: () => void;
 }
 
 /** Who has orders charged cycle by cycle: asked in the transaction in which such a charge ends. */

@@ -42,6 +42,7 @@ before(async () => {
     refund: (request) => atProcessor(inner().refund(request)),
     void: (request) => atProcessor(inner().void(request)),
     connect: (...connection) => inner().connect(...connection),
+    nowMs: async () => Date.now(),
     connectedTo: (companyId) => inner().connectedTo(companyId),
     isReady: () => inner().isReady(),
     lookup: (request) => inner().lookup(request),

@@ -104,6 +104,7 @@ function takesNext(outcome: Executed, numbered: Numbered, elapsedMs: number): bo
 
 function noteExpired(charging: Charging, intent: Intended & Opened, nowMs: number | undefined): void {
   const { company_id, order_id, id, validUntilMs } = intent;
+  charging.onExpired?.();
   charging.log.error(
     { company_id, order_id, transaction_id: id, valid_until_ms: validUntilMs, processor_now_ms: nowMs },
     'the processor refused a request as expired; it is sent again',

@@ -1,4 +1,3 @@
-import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { KeyStore, Mode } from '../key-store.ts';
@@ -16,9 +15,8 @@ const cacheMs = 2_000;
 export function connectedProcessors(
   db: Database,
   keys: KeyStore,
-  clock: Clock,
 ): (companyId: string, mode: Mode) => Promise<Processor | undefined> {
-  const sandbox = sandboxProcessor(db, keys, clock);
+  const sandbox = sandboxProcessor(db, keys);
   const found = new Map<string, { untilMs: number; processor: Promise<Processor | undefined> }>();
   // Kept as long as the program runs, since an adapter keeps its connections open.
   const adapters = new Map<string, Processor>();
@@ -37,9 +35,9 @@ export function connectedProcessors(
   return async (companyId, mode) => {
     if (mode === 'sandbox') return sandbox;
     const known = found.get(companyId);
-    if (known && clock.nowMs() < known.untilMs) return known.processor;
+    if (known && performance.now() < known.untilMs) return known.processor;
     const processor = connect(companyId);
-    found.set(companyId, { untilMs: clock.nowMs() + cacheMs, processor });
+    found.set(companyId, { untilMs: performance.now() + cacheMs, processor });
     processor.catch(() => found.delete(companyId));
     return processor;
   };

@@ -19,14 +19,14 @@ const card = (digits: string) => ({
 });
 
 processorConformance('the sandbox', async () => ({
-  processor: sandboxProcessor(service.vaultDb, service.keys, service.clock),
+  processor: sandboxProcessor(service.vaultDb, service.keys),
   companyId: service.company.id,
   approvedCard: async () => card('4242424242424242'),
   declinedCard: async () => ({ card: card('4000000000009995'), failureCode: 'insufficient_funds' }),
 }));
 
 processorConformance('the sandbox, with cards that remember', async () => ({
-  processor: sandboxProcessor(service.vaultDb, service.keys, service.clock),
+  processor: sandboxProcessor(service.vaultDb, service.keys),
   companyId: service.company.id,
   approvedCard: async () => card('4000009999000341'),
   declinedCard: async () => ({ card: card('4000009999003220'), failureCode: 'do_not_honor' }),

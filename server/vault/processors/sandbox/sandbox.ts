@@ -74,8 +74,8 @@ function decide(behaviour: Behaviour, earlierCharges: number): FailureCode | nul
 
 const chargebackAfterMs = 1_000;
 
-export function sandboxProcessor(db: Database, keys: KeyStore, clock: { nowMs(): number }): Processor {
-  const furtherDeclines = cachedDeclines(db, clock);
+export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
+  const furtherDeclines = cachedDeclines(db);
 
   async function behaviour({
     companyId,
@@ -141,12 +141,12 @@ export function sandboxProcessor(db: Database, keys: KeyStore, clock: { nowMs():
 const cacheMs = 2_000;
 
 /** Nearly no company has any, so they are not looked up for each charge. */
-function cachedDeclines(db: Database, clock: { nowMs(): number }): () => Promise<Map<string, FailureCode>> {
+function cachedDeclines(db: Database): () => Promise<Map<string, FailureCode>> {
   let loaded: Promise<Map<string, FailureCode>> | undefined;
   let loadedAtMs = 0;
   return () => {
-    if (!loaded || clock.nowMs() - loadedAtMs > cacheMs) {
-      loadedAtMs = clock.nowMs();
+    if (!loaded || performance.now() - loadedAtMs > cacheMs) {
+      loadedAtMs = performance.now();
       loaded = findDeclines(db);
       loaded.catch(() => {
         loaded = undefined;

@@ -1,0 +1,63 @@
+import type { DatabaseClock } from './database-clock.ts';
+
+/**
+ * Whether the clocks of API, database and vault agree. The money does not depend on it: it goes by the time of the database
+ * and of the processor. Sessions, signatures and certificates do.
+ */
+export interface ClockWatch {
+  /** How far the clock of this process and that of the vault are ahead of the database; undefined where none has answered. */
+  skews(): { readonly databaseMs: number; readonly vaultMs: number | undefined };
+  /** What is wrong, for people. */
+  problem(): string | undefined;
+  /** The processor refused a request as expired that was sent at once. */
+  noteExpired(): void;
+  expired(): { readonly count: number; readonly recently: boolean };
+  stop(): void;
+}
+
+/** More than this and the process is not ready. */
+export const skewMsMax = 30_000;
+const measureMs = 60_000;
+const recentlyMs = 600_000;
+
+const seconds = (ms: number): string => `${Math.round(Math.abs(ms) / 1_000)} s ${ms > 0 ? 'ahead of' : 'behind'}`;
+
+export async function watchClocks(
+  clock: DatabaseClock,
+  vault: { nowMs(): Promise<number | undefined> },
+  onProblem: (problem: string) => void,
+): Promise<ClockWatch> {
+  let vaultMs: number | undefined;
+  let expired = 0;
+  let lastExpiredMs = Number.NEGATIVE_INFINITY;
+
+  async function measure(): Promise<void> {
+    const beforeMs = clock.nowMs();
+    const theirs = await vault.nowMs();
+    vaultMs = theirs === undefined ? undefined : theirs - (beforeMs + clock.nowMs()) / 2;
+    const found = problem();
+    if (found !== undefined) onProblem(found);
+  }
+
+  function problem(): string | undefined {
+    const ours = clock.skewMs();
+    if (Math.abs(ours) > skewMsMax) return `the clock of this process is ${seconds(ours)} the database`;
+    if (vaultMs === undefined || Math.abs(vaultMs) <= skewMsMax) return undefined;
+    return `the clock of the vault is ${seconds(vaultMs)} the database`;
+  }
+
+  await measure();
+  const timer = setInterval(() => void measure(), measureMs);
+  timer.unref();
+
+  return {
+    skews: () => ({ databaseMs: clock.skewMs(), vaultMs }),
+    problem,
+    noteExpired() {
+      expired += 1;
+      lastExpiredMs = clock.nowMs();
+    },
+    expired: () => ({ count: expired, recently: clock.nowMs() - lastExpiredMs < recentlyMs }),
+    stop: () => clearInterval(timer),
+  };
+}
