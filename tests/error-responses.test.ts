@@ -40,6 +40,7 @@ before(async () => {
     refund: (request) => (interference.refund ?? vault.refund)(request),
     void: (request) => (interference.void ?? vault.void)(request),
     connect: (...connection) => vault.connect(...connection),
+    nowMs: async () => Date.now(),
     connectedTo: (companyId) => vault.connectedTo(companyId),
     isReady: () => vault.isReady(),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),
