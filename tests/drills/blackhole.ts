@@ -7,14 +7,15 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../server/platform/database.ts';
 import { openChaosAcquirer } from '../chaos/acquirer.ts';
 import { drain, freePorts, timing } from '../chaos/chaos.ts';
-import { type Diary, newDiary, runClient } from '../chaos/client.ts';
+import { newDiary, runClient } from '../chaos/client.ts';
 import { openChaosPostgres } from '../chaos/postgres.ts';
 import { seededRandom } from '../chaos/random.ts';
-import { openShops, prepareCompany, type Shops } from '../chaos/shops.ts';
+import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';
 import { startFreezingProxy } from '../support/freezing-proxy.ts';
 import { atMost, type Drill, exactly, shown } from './drill.ts';
+import { ordersAt, statusOf, until } from './support/probes.ts';
 
 /**
  * Two API processes and a worker under load, with the usual time-outs, between which and the database the network stops
@@ -148,16 +149,6 @@ export const drill: Drill = {
   },
 };
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition().catch(() => false))) await sleep(100);
-}
-
-async function statusOf(url: string): Promise<number> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(4_000) });
-  await response.arrayBuffer();
-  return response.status;
-}
-
 /** How often a process says that it is ready, between these moments. */
 async function countReady(urls: readonly string[], fromMs: number, untilMs: number): Promise<number> {
   let count = 0;
@@ -168,29 +159,6 @@ async function countReady(urls: readonly string[], fromMs: number, untilMs: numb
     await sleep(250);
   }
   return count;
-}
-
-/** Repeats one key until the order is there, as a shop would. */
-async function ordersAt(
-  url: string,
-  { apiKey, goods }: Shops,
-  customerId: string,
-  key: string,
-  diary: Diary,
-): Promise<boolean> {
-  const response = await fetch(`${url}/v1/orders`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${apiKey}`,
-      'content-type': 'application/json',
-      'x-svc-idempotency-key': key,
-    },
-    body: JSON.stringify({ customer_id: customerId, items: [{ product_id: goods[0]?.productId, quantity: 1 }] }),
-    signal: AbortSignal.timeout(20_000),
-  });
-  const { id, status } = (await response.json()) as { id: string; status: string };
-  if (response.status === 201) diary.told.push({ kind: 'create', orderId: id, status, key });
-  return response.status === 201;
 }
 
 async function stopWhileFrozen(

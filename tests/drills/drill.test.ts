@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atMost, describeFigures, type Drill, exactly, missingPrograms, passed, shown } from './drill.ts';
+import { recommended } from './support/patroni.ts';
 
 const runner = fileURLToPath(new URL('run.ts', import.meta.url));
 
@@ -48,4 +49,11 @@ test('npm run drill lists the drills, and refuses the name of none', () => {
   const unknown = spawnSync(process.execPath, [runner, 'no-such-drill'], { encoding: 'utf8' });
   assert.equal(unknown.status, 1);
   assert.match(unknown.stderr, /There is no drill no-such-drill/);
+});
+
+test('the guide recommends the settings of Patroni and HAProxy that the drill failover proves', () => {
+  const guide = readFileSync(new URL('../../docs/self-hosting.md', import.meta.url), 'utf8').split(/\n */);
+  const { postgresql, ...election } = recommended.patroni;
+  const patroni = Object.entries({ ...election, ...postgresql }).map(([name, value]) => `${name}: ${value}`);
+  for (const line of [...patroni, ...recommended.haproxy]) assert.ok(guide.includes(line), line);
 });

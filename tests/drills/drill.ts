@@ -1,5 +1,4 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findProgram } from './support/programs.ts';
 
 /** What a drill is: a failure played on running processes, with figures that are compared with what we promise. */
 
@@ -48,16 +47,7 @@ export const shown = (name: string, value: string | number): Figure => ({ name, 
 const round = (value: number): string => String(Math.round(value * 10) / 10);
 
 export function missingPrograms(drill: Drill, path: string): string[] {
-  return drill.programs.filter((program) => !path.split(delimiter).some((folder) => isProgram(join(folder, program))));
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return drill.programs.filter((program) => !findProgram(program, path));
 }
 
 export const passed = (figures: readonly Figure[]): boolean =>

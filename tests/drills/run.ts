@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describeFigures, type Drill, type Figure, missingPrograms, passed } from './drill.ts';
+import { programPath } from './support/programs.ts';
 
 /**
  * `npm run drill`: lists the drills. `npm run drill NAME…` runs some of them, `npm run drill all` every one, one after
@@ -25,7 +26,7 @@ async function load(name: string): Promise<Drill> {
   return module.drill;
 }
 
-const missing = (drill: Drill): string[] => missingPrograms(drill, process.env.PATH ?? '');
+const missing = (drill: Drill): string[] => missingPrograms(drill, programPath);
 
 async function list(): Promise<void> {
   const width = Math.max(...names.map((name) => name.length));

@@ -1,0 +1,26 @@
+import { accessSync, constants, globSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** Debian keeps the programs of the PostgreSQL server off the PATH. The newest version comes first. */
+const serverFolders = globSync('/usr/lib/postgresql/*/bin').sort((one, other) =>
+  other.localeCompare(one, 'en', { numeric: true }),
+);
+
+export const programPath = [process.env.PATH ?? '', '/usr/sbin', ...serverFolders].join(delimiter);
+
+/** The file of a program, undefined when it is absent. */
+export function findProgram(program: string, path = programPath): string | undefined {
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find(isProgram);
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
