@@ -15,6 +15,7 @@ import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
 import { developers } from '../../dashboard/src/texts/developers.ts';
+import { home } from '../../dashboard/src/texts/home.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
@@ -493,6 +494,28 @@ describe('a member who was invited', () => {
       return (await fetch('/v1/products', { method: 'POST', headers, body: '{}' })).status;
     })()`);
     assert.equal(refused, 403);
+
+    // With permission to read orders and nothing else, the pages do without the customers.
+    const changed = await owner.evaluate(`(async () => {
+      const { companies } = await (await fetch('/dashboard/session')).json();
+      const company = companies.find(({ mode }) => mode === 'sandbox').id;
+      const headers = { 'svc-company': company, 'content-type': 'application/json' };
+      const send = async (method, path, body) =>
+        (await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })).json();
+      const role = await send('POST', '/dashboard/roles', { name: 'Packer', permissions: ['orders:read'] });
+      const { data } = await send('GET', '/v1/team_members');
+      const { id } = data.find(({ email }) => email === 'grace@example.com');
+      return (await send('PATCH', '/dashboard/team_members/' + id, { role_id: role.id })).role.name;
+    })()`);
+    assert.equal(changed, 'Packer');
+    await page.goto('/orders');
+    await table().getByRole('row').nth(1).waitFor();
+    await table().getByRole('link').first().click();
+    await page.getByRole('heading', { name: orders.items, exact: true }).waitFor();
+    await page.goto('/home');
+    await page.getByText(home.volume, { exact: true }).first().waitFor();
+    assert.equal(await page.getByText(home.newCustomers).count(), 0);
+    assert.equal(await page.getByText('Charles Babbage').count(), 0);
 
     // Blocked while signed in: the next thing they do is refused.
     const member = page;

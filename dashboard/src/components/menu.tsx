@@ -38,7 +38,7 @@ interface MenuItemProps {
 export function MenuItem({ onSelect, children, icon, danger = false, reason }: MenuItemProps) {
   return (
     <DropdownMenu.Item
-      className={`menu-item ${danger ? 'text-bad' : ''}`}
+      className={`menu-item ${danger && reason === undefined ? 'text-bad' : ''}`}
       onSelect={onSelect}
       disabled={reason !== undefined}
       title={reason}

@@ -3,6 +3,7 @@ import { Address } from '../../components/address.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
+import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
@@ -10,7 +11,7 @@ import { Sums } from '../../components/sums.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet } from '../../data.ts';
-import { money, personName, shortId, words } from '../../format.ts';
+import { money, shortId, words } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -105,12 +106,7 @@ function Details({ order }: { order: Order }) {
             <Facts
               facts={[
                 [common.id, <CopyId key="id" id={order.id} />],
-                [
-                  common.customer,
-                  <TextLink key="customer" to={`/customers/${order.customer_id}`}>
-                    {customer ? personName(customer) : order.customer_id}
-                  </TextLink>,
-                ],
+                [common.customer, <CustomerLink key="customer" id={order.customer_id} customer={customer} />],
                 [common.card, `${words(card.card_brand)} •••• ${card.card_last_four}`],
                 order.failure_code !== null && [
                   orders.failure,

@@ -6,13 +6,14 @@ import { Badge } from '../../components/badge.tsx';
 import { Button, TextLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { CopyId } from '../../components/copy.tsx';
+import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { Timeline } from '../../components/timeline.tsx';
 import { useGet, useList } from '../../data.ts';
-import { cycleText, money, personName, words } from '../../format.ts';
+import { cycleText, money, words } from '../../format.ts';
 import { useCan, useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
@@ -53,12 +54,7 @@ function Details({ subscription }: { subscription: Subscription }) {
             <Facts
               facts={[
                 [common.id, <CopyId key="id" id={subscription.id} />],
-                [
-                  common.customer,
-                  <TextLink key="customer" to={`/customers/${subscription.customer_id}`}>
-                    {customer ? personName(customer) : subscription.customer_id}
-                  </TextLink>,
-                ],
+                [common.customer, <CustomerLink key="customer" id={subscription.customer_id} customer={customer} />],
                 [
                   subscriptions.plan,
                   <TextLink key="plan" to={`/plans/${subscription.plan_id}`}>

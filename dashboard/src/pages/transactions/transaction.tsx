@@ -2,11 +2,12 @@ import { useParams } from '@tanstack/react-router';
 import { Badge } from '../../components/badge.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { CopyId } from '../../components/copy.tsx';
+import { CustomerLink } from '../../components/customer-link.tsx';
 import { DateTime } from '../../components/date-time.tsx';
 import { Metadata } from '../../components/metadata.tsx';
 import { Facts, Load, Page, Panel } from '../../components/page.tsx';
 import { useGet } from '../../data.ts';
-import { money, personName, shortId, words } from '../../format.ts';
+import { money, shortId, words } from '../../format.ts';
 import { useExpand } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { transactions } from '../../texts/transactions.ts';
@@ -32,12 +33,7 @@ function Details({ transaction }: { transaction: Transaction }) {
         <Facts
           facts={[
             [common.id, <CopyId key="id" id={transaction.id} />],
-            [
-              common.customer,
-              <TextLink key="customer" to={`/customers/${transaction.customer_id}`}>
-                {customer ? personName(customer) : shortId(transaction.customer_id)}
-              </TextLink>,
-            ],
+            [common.customer, <CustomerLink key="customer" id={transaction.customer_id} customer={customer} />],
             transaction.order_id !== null && [
               transactions.order,
               <TextLink key="order" to={`/orders/${transaction.order_id}`}>
