@@ -147,6 +147,7 @@ describe('a member', () => {
     ],
     rotateApiKey: [() => ({ grace_period_hours: 0 })],
     revokeApiKey: [() => ({})],
+    inviteTeamMember: [(target) => someone(target.role)],
     updateTeamMember: [(target) => ({ role_id: target.role }), () => ({ role_id: weakRole })],
     blockTeamMember: [() => ({})],
     unblockTeamMember: [() => ({})],
