@@ -2,7 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RequestContext, UploadedFile } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { inspectImage } from '../../platform/files/image.ts';
+import { prepareImage } from '../../platform/files/image.ts';
 import { newId } from '../../platform/ids.ts';
 import {
   deleteImage,
@@ -32,7 +32,7 @@ function unusableFile(message: string): ApiError {
 
 const uploadGraceMs = 3_600_000;
 
-/** Checks and stores the file. Runs before any transaction: decoding and storing may take long. */
+/** Checks the file, takes out what is not the picture, and stores it. Runs before any transaction: decoding and storing may take long. */
 export async function storeImage(
   { db, company, nowMs }: RequestContext,
   { files, clock }: ImageLinks,
@@ -41,13 +41,13 @@ export async function storeImage(
 ): Promise<StoredImage> {
   if (!file) throw invalidField('file', 'is required', 'required_field');
   if (!(await findProduct(db, company.id, productId))) throw notFound('product');
-  const image = await inspectImage(file.path);
+  const image = await prepareImage(file.path);
   if ('problem' in image) throw unusableFile(image.problem);
   const id = newId(nowMs);
   const fileKey = `${company.id}/${productId}/${id}.${image.extension}`;
   await registerUnreferencedFile(db, fileKey, new Date(clock.nowMs() + uploadGraceMs));
   await files.put(fileKey, file.path, image.contentType);
-  return { id, fileKey, contentType: image.contentType, sizeBytes: file.sizeBytes };
+  return { id, fileKey, contentType: image.contentType, sizeBytes: image.sizeBytes };
 }
 
 export async function addImage(

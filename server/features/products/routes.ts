@@ -106,7 +106,9 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       path: '/v1/products/:id/images',
       operationId: 'uploadProductImage',
       summary: 'Upload an image',
-      description: `JPEG, PNG or GIF of at most ${limits.imageBytes / 1024 / 1024} MB; at most ${limits.imagesPerProduct} per product.`,
+      description:
+        `JPEG, PNG or GIF of at most ${limits.imageBytes / 1024 / 1024} MB; at most ${limits.imagesPerProduct} per ` +
+        'product. The picture is stored as it is, without metadata such as the place and time of a photo.',
       idempotency: 'optional',
       upload: { field: 'file', maxBytes: limits.imageBytes, description: 'A JPEG, PNG or GIF file.' },
       success: { status: 201, schema: productImage, shape: 'resource' },

@@ -1,6 +1,7 @@
-import { open } from 'node:fs/promises';
+import { open, readFile, writeFile } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { default as Sharp, Metadata } from 'sharp';
+import { withoutMetadata } from './image-metadata.ts';
 
 export type ImageFormat = 'jpeg' | 'png' | 'gif';
 
@@ -12,6 +13,7 @@ export interface ImageFacts {
   /** As a viewer shows it: the rotation that a camera notes in a JPEG is taken into account. */
   width: number;
   height: number;
+  sizeBytes: number;
 }
 
 export interface ImageProblem {
@@ -85,8 +87,11 @@ async function loadDecoder(): Promise<typeof Sharp> {
 
 const inDecodeSlot = createSlots(decodesAtOnceMax);
 
-/** Tells what picture a file holds, having decoded all of it, or what is wrong with the file. */
-export async function inspectImage(path: string): Promise<ImageFacts | ImageProblem> {
+/**
+ * Leaves nothing in the file but the picture, and tells what picture that is, having decoded all of it; or what is wrong
+ * with the file.
+ */
+export async function prepareImage(path: string): Promise<ImageFacts | ImageProblem> {
   const outline = await readOutline(path);
   return 'problem' in outline ? outline : inDecodeSlot(() => decode(path, outline));
 }
@@ -113,11 +118,14 @@ async function decode(path: string, outline: Outline): Promise<ImageFacts | Imag
   const buffered = format === 'gif' || metadata.isProgressive;
   const excess = describeExcess(width, height, frames, buffered);
   if (excess) return { problem: excess };
+  const cleaned = withoutMetadata(format, await readFile(path), metadata.orientation);
+  if (!cleaned) return damaged(format);
+  await writeFile(path, cleaned);
   const failure = await decodeFailure(path, format);
   if (failure?.startsWith('timeout')) return { problem: 'The image takes too long to decode.' };
   if (failure) return damaged(format);
   const { contentType, extension } = formats[format];
-  return { format, contentType, extension, width, height };
+  return { format, contentType, extension, width, height, sizeBytes: cleaned.length };
 }
 
 // Reads headers only, so it needs no limit of its own.
@@ -178,7 +186,7 @@ async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<str
 // the file is followed to its end marker here. What comes after it makes the file something else as well (a ZIP, a web
 // page, the uncropped picture that a phone's editor left behind): refused for PNG and GIF, but for padding. Not for
 // JPEG: phones put depth maps, HDR data and videos there. Foreign data inside a comment or a metadata block cannot be
-// told from honest metadata, so files have to be served with their own content type and `nosniff` in any case.
+// told from honest metadata, so metadata is taken out, and files are served with their own content type and `nosniff`.
 async function walk(format: ImageFormat, readAt: ReadAt): Promise<Outline | ImageProblem> {
   if (format === 'jpeg') return { format, frames: 1, width: 0, height: 0 };
   const walked = format === 'png' ? await walkPng(readAt) : await walkGif(readAt);
