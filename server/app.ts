@@ -5,6 +5,8 @@ import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.t
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { openAuditLog } from './features/audit/service.ts';
+import { cardWarningRoutes } from './features/card-warnings/routes.ts';
+import { openCardWatch } from './features/card-warnings/service.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
@@ -157,6 +159,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const metrics = createMetrics(db, vault, () => openStatistics(db), dependencies.clocks);
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
+  const cardWatch = openCardWatch({ db, clock, log });
   const http = {
     db,
     clock,
@@ -176,9 +179,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     trustProxy: config.SVC_TRUST_PROXY,
     maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     recorder,
+    cardWatch,
   });
   app.addHook('onClose', async () => {
-    await Promise.all([audit.flush(), background.flush(), recorder?.stop()]);
+    await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
   mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks);
   mountFiles(app, disk, signingKey, clock);
@@ -261,6 +265,7 @@ export function dashboardRoutes({ orders, team, clock, settings, keys }: Dashboa
     ...subscriptionDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
+    ...cardWarningRoutes(),
     ...apiKeyRoutes(keys),
     ...teamDashboardRoutes(team),
     ...auditRoutes(),

@@ -101,6 +101,9 @@ export const limits = {
   searchResults: 20,
 
   /** How many faults of one request are described, and how many fields of it that do not exist. */
+  /** Of one company: fields that hold what looks like a card number. */
+  cardWarnings: 100,
+
   fieldErrors: 100,
   unknownFields: 10,
 } as const;

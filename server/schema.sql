@@ -63,6 +63,17 @@ CREATE TABLE card_tokens (
 );
 CREATE INDEX card_tokens_expiry ON public.card_tokens USING btree (expires_at);
 
+CREATE TABLE card_warnings (
+  company_id uuid NOT NULL,
+  operation text NOT NULL,
+  field text NOT NULL,
+  first_seen_at timestamp with time zone NOT NULL DEFAULT now(),
+  last_seen_at timestamp with time zone NOT NULL DEFAULT now(),
+  dismissed_at timestamp with time zone,
+  CONSTRAINT card_warnings_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT card_warnings_pkey PRIMARY KEY (company_id, operation, field)
+);
+
 CREATE TABLE companies (
   id uuid NOT NULL,
   account_id uuid NOT NULL,

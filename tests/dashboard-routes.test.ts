@@ -26,6 +26,7 @@ const minuteMs = 60_000;
 /** Bodies that pass the schema. */
 const bodies: Record<string, () => unknown> = {
   createApiKey: () => ({ name: 'Key', kind: 'secret' }),
+  dismissCardWarnings: () => ({ seen_by: '2026-02-11T09:30:00Z' }),
   rotateApiKey: () => ({ grace_period_hours: 24 }),
   inviteTeamMember: () => ({
     first_name: 'Grace',

@@ -31,6 +31,13 @@ export interface Session {
   readonly stepped_up_until: string | null;
 }
 
+export interface CardWarning {
+  readonly operation: string;
+  readonly field: string;
+  readonly first_seen_at: string;
+  readonly last_seen_at: string;
+}
+
 export interface SessionEntry {
   readonly id: string;
   readonly created_at: string;

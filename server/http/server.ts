@@ -10,6 +10,7 @@ import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
+import type { CardWatch, SentRequest } from '../features/card-warnings/service.ts';
 import type { AnsweredRequest, RequestRecorder } from '../features/requests/service.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
@@ -30,6 +31,7 @@ export interface ServerOptions {
   readonly maxEventLoopDelayMs: number;
   /** Undefined where requests are not logged. */
   readonly recorder: RequestRecorder | undefined;
+  readonly cardWatch: CardWatch;
 }
 
 declare module 'fastify' {
@@ -107,6 +109,9 @@ export async function buildServer(
     const { admitted } = request;
     if (options.recorder && admitted && isLogged(request, admitted, reply)) {
       options.recorder.record(answered(request, admitted, reply));
+    }
+    if (admitted && request.method !== 'GET' && reply.statusCode < 300) {
+      options.cardWatch.look(sent(request, admitted));
     }
     // An answer whose headers were sent before the end began could not say that the connection closes.
     if (closing) setImmediate(() => app.server.closeIdleConnections());
@@ -274,6 +279,15 @@ const followed: readonly (string | undefined)[] = [
 function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {
   const onlyLooks = caller.kind === 'member' && request.method === 'GET';
   return reply.statusCode !== 429 && !onlyLooks && !followed.includes(request.routeOptions.url);
+}
+
+function sent(request: FastifyRequest, { company }: Admitted): SentRequest {
+  return {
+    companyId: company.id,
+    operation: `${request.method} ${request.routeOptions.url}`,
+    body: request.body,
+    idempotencyKey: request.headers['x-svc-idempotency-key']?.toString(),
+  };
 }
 
 function answered(request: FastifyRequest, { company, caller }: Admitted, reply: FastifyReply): AnsweredRequest {

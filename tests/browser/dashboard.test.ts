@@ -13,6 +13,7 @@ import { account } from '../../dashboard/src/texts/account.ts';
 import { amounts } from '../../dashboard/src/texts/amounts.ts';
 import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
+import { coupons } from '../../dashboard/src/texts/coupons.ts';
 import { customers } from '../../dashboard/src/texts/customers.ts';
 import { developers } from '../../dashboard/src/texts/developers.ts';
 import { home } from '../../dashboard/src/texts/home.ts';
@@ -428,6 +429,51 @@ describe('a merchant', () => {
     await button(common.delete, dialog()).click();
     await page.getByAltText(products.imageAlt('Gear', 2)).waitFor({ state: 'hidden' });
     await page.getByAltText(products.imageAlt('Gear', 1)).waitFor();
+  });
+
+  it('is warned of fields that hold what looks like card numbers, by name and without the value', async () => {
+    const person = { email: 'numbers@example.com', first_name: 'N', last_name: 'O', phone: '+15550109999' };
+    await call('POST', '/v1/customers', secretKey, { ...person, metadata: { ledger_number: '4242.4242.4242.4242' } });
+    for (const place of ['/developers', '/home']) {
+      await page.goto(place);
+      await page.getByRole('heading', { name: developers.cardWarnings.title }).waitFor();
+      await page.getByRole('row', { name: /metadata\.ledger_number POST \/v1\/customers/ }).waitFor();
+      assert.ok(!(await page.locator('body').innerText()).includes('4242.4242'));
+    }
+    await button(developers.cardWarnings.dismiss).click();
+    await page.getByText(developers.cardWarnings.dismissed).waitFor();
+    await page.getByRole('heading', { name: developers.cardWarnings.title }).waitFor({ state: 'detached' });
+  });
+
+  it('raises the limit of a coupon but cannot remove it, and makes an amount a percentage', async () => {
+    const limited = {
+      name: 'Week',
+      amount: 500,
+      currency: 'usd',
+      max_redemptions: 5,
+      expires_at: '2099-01-01T00:00:00Z',
+    };
+    const { id } = await call('POST', '/v1/coupons', secretKey, limited);
+    await page.goto(`/coupons/${id}`);
+    await button(common.edit).click();
+    await field(coupons.maxAll, dialog()).fill('');
+    await field(coupons.expires, dialog()).fill('');
+    await button(common.save, dialog()).click();
+    await dialog().getByText(coupons.limitStays).waitFor();
+    await dialog().getByText(coupons.dateStays).waitFor();
+    await field(coupons.maxAll, dialog()).fill('7');
+    await field(coupons.expires, dialog()).fill('2098-01-01T00:00');
+    await field(coupons.how, dialog()).selectOption('percentage');
+    await field(coupons.percentage, dialog()).fill('15');
+    await button(common.save, dialog()).click();
+    await page.getByText(common.saved).waitFor();
+    const changed = await call('GET', `/v1/coupons/${id}`, secretKey);
+    assert.partialDeepStrictEqual(changed, { max_redemptions: 7, percentage: 15, amount: null, currency: null });
+    await button(common.edit).click();
+    await field(coupons.how, dialog()).selectOption('amount');
+    await field(coupons.amount, dialog()).fill('3');
+    await button(common.save, dialog()).click();
+    await dialog().getByText(coupons.percentageStays).waitFor();
   });
 
   it('finds things with Ctrl-K', async () => {

@@ -1,4 +1,13 @@
 export const developers = {
+  cardWarnings: {
+    title: 'Possible card numbers in your data',
+    text: 'These fields hold numbers that look like card numbers. Never store card numbers here: capture cards, and keep only the payment method ID.',
+    field: 'Field',
+    operation: 'API call',
+    lastSeen: 'Last seen',
+    dismiss: 'Dismiss',
+    dismissed: 'Warning dismissed. It comes back if such a number is sent again.',
+  },
   title: 'Developers',
   lead: 'Everything your integration needs.',
   cards: {

@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Curl } from '../../components/curl.tsx';
 import { Page, Panel } from '../../components/page.tsx';
 import { useSignedIn } from '../../session.ts';
@@ -18,6 +19,7 @@ export function DevelopersPage() {
   const [referenceTitle, referenceText] = developers.cards.reference;
   return (
     <Page title={developers.title} lead={developers.lead}>
+      <CardWarnings />
       <ul className="mb-5 grid gap-4 sm:grid-cols-2 lg:grid-cols-3">
         {places.map(({ to, text: [title, text] }) => (
           <li key={to}>

@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
@@ -44,6 +45,7 @@ export function HomePage() {
   if (!canOrders) {
     return (
       <Page title={home.title}>
+        <CardWarnings />
         <GettingStarted />
       </Page>
     );
@@ -77,6 +79,7 @@ export function HomePage() {
         </>
       }
     >
+      <CardWarnings />
       <GettingStarted />
       <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>
       <LatestOrders />

@@ -1,0 +1,96 @@
+import type { RequestContext } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { createBackground } from '../../platform/background.ts';
+import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import { dismissSeen, findWarnings, noteField } from './queries.ts';
+import type { CardWarnings } from './schemas.ts';
+
+/**
+ * In fields that programs fill, a number that looks like a card is accepted, since one in ten of a merchant's own numbers does.
+ * The company is warned, with the name of the field and never with the value.
+ */
+
+// Where a card or a secret belongs; the log of requests masks the same names.
+const expected: readonly string[] = ['card', 'password', 'current_password', 'secret', 'token', 'card_token'];
+
+/** Names of the fields of a body that hold what looks like a card number: `metadata.order`, `metadata.lines[]`. */
+export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
+  if (typeof value === 'string' || typeof value === 'number') {
+    if (looksLikeCardNumber(String(value))) yield path;
+  } else if (Array.isArray(value)) {
+    for (const entry of value) yield* cardFieldsIn(entry, `${path}[]`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, inner] of Object.entries(value)) {
+      if (path === '' && expected.includes(name)) continue;
+      const shown = maskCardNumbers(name);
+      const field = path ? `${path}.${shown}` : shown;
+      if (shown !== name && looksLikeCardNumber(name)) yield field;
+      yield* cardFieldsIn(inner, field);
+    }
+  }
+}
+
+export interface SentRequest {
+  readonly companyId: string;
+  readonly operation: string;
+  readonly body: unknown;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface CardWatch {
+  /** Of a request that was accepted and answered. */
+  look(request: SentRequest): void;
+  flush(): Promise<void>;
+}
+
+const rememberedMs = 3_600_000;
+
+export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock; log: Logger }): CardWatch {
+  const background = createBackground();
+  // What was written within the hour, by company: a field that always holds such numbers costs one statement in it.
+  const noted = new Map<string, Set<string>>();
+  let forgetAtMs = 0;
+
+  function note(companyId: string, operation: string, field: string): void {
+    const nowMs = clock.nowMs();
+    if (nowMs >= forgetAtMs) {
+      noted.clear();
+      forgetAtMs = nowMs + rememberedMs;
+    }
+    const known = noted.get(companyId) ?? new Set();
+    if (known.has(`${operation} ${field}`) || known.size >= limits.cardWarnings) return;
+    noted.set(companyId, known.add(`${operation} ${field}`));
+    background.run(noteField(db, companyId, operation, field, limits.cardWarnings), (error) =>
+      log.warn({ err: error, company: companyId, operation, field }, 'a card warning could not be written'),
+    );
+  }
+
+  return {
+    look({ companyId, operation, body, idempotencyKey }) {
+      for (const field of cardFieldsIn(body)) note(companyId, operation, field);
+      if (idempotencyKey && looksLikeCardNumber(idempotencyKey)) note(companyId, operation, 'X-SVC-Idempotency-Key');
+    },
+    flush: () => background.flush(),
+  };
+}
+
+export async function getCardWarnings({ db, company }: RequestContext): Promise<CardWarnings> {
+  const rows = await findWarnings(db, company.id);
+  return {
+    data: rows.map(({ operation, field, first_seen_at, last_seen_at }) => ({
+      operation,
+      field,
+      first_seen_at: first_seen_at.toISOString(),
+      last_seen_at: last_seen_at.toISOString(),
+    })),
+  };
+}
+
+export async function dismissCardWarnings(context: RequestContext, seenBy: string): Promise<CardWarnings> {
+  // The database counts microseconds, a list shows milliseconds.
+  await dismissSeen(context.db, context.company.id, new Date(Date.parse(seenBy) + 1));
+  return getCardWarnings(context);
+}
