@@ -167,6 +167,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     audit,
     limiter,
     rateLimits,
+    refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS,
     idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
     answerKey: deriveKey(masterSecret, 'kept-answers'),
     uploadDirectory,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { limits } from './limits.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
 
@@ -212,6 +213,10 @@ export const settings = {
   SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes of one company.'),
   SVC_RATE_LIMIT_COUPON_VALIDATION: rateLimit('200/10', 'Coupon validations of one company.'),
   SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures of one company.'),
+  SVC_RATE_LIMIT_REFUSED_CARDS: rateLimit(
+    `${limits.refusedCards.count}/${limits.refusedCards.windowSeconds}`,
+    'Refused cards of one address with a publishable key, of one customer and of one card with a secret key.',
+  ),
   SVC_RATE_LIMIT_STORE: choice(
     '',
     ['memory', 'postgres', 'redis'],

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool, Queryable } from '../platform/database.ts';
 import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
-import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { auditEntry, concerning } from './audit-entry.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } from './caller.ts';
@@ -33,6 +33,7 @@ export interface HttpDependencies {
   readonly audit: AuditLog;
   readonly limiter: RateLimiter;
   readonly rateLimits: RateLimits;
+  readonly refusedCards: RateLimit | null;
   readonly idempotencyHashKey: Buffer;
   readonly answerKey: Buffer;
   readonly uploadDirectory: string;

@@ -146,13 +146,37 @@ describe('with a secret key', () => {
     const limiter = createMemoryRateLimiter();
     const admitted = { company: { id: 'c' }, caller: { kind: 'key', publishable: false } } as unknown as Admitted;
     const attempt = (customerId: string): Promise<void> =>
-      refusingCardTesters({ limiter, clock: { nowMs: () => 0 } }, admitted, '', { customerId }, async () => {
-        throw new RefusedCard([{ field: 'card.number', code: 'invalid_value', message: 'must have 12 to 19 digits' }]);
-      });
+      refusingCardTesters(
+        { limiter, clock: { nowMs: () => 0 }, refusedCards: limits.refusedCards },
+        admitted,
+        '',
+        { customerId },
+        async () => {
+          throw new RefusedCard([
+            { field: 'card.number', code: 'invalid_value', message: 'must have 12 to 19 digits' },
+          ]);
+        },
+      );
     const most = limits.refusedCardsOfCompany.count;
     assert.ok(most >= 50 * count);
     for (let index = 0; index < most; index += 1) await assert.rejects(attempt(`customer ${index}`), RefusedCard);
     await assert.rejects(attempt('another'), { code: 'rate_limit_exceeded', message: /of this company/ });
+  });
+});
+
+describe('an operator who does not limit refused cards', () => {
+  it('sees none stopped', async () => {
+    const settings = { SVC_RATE_LIMIT_CAPTURE: 'off', SVC_RATE_LIMIT_REFUSED_CARDS: 'off' };
+    const unlimited = await startTestService({ settings });
+    try {
+      for (let attempt = 0; attempt < 2 * count; attempt += 1) {
+        const reply = await unlimited.call('POST', '/v1/card_tokens', { body: { card: { ...card, number: '1' } } });
+        assert.equal(reply.status, 400, reply.text);
+      }
+      assert.equal((await unlimited.call('POST', '/v1/card_tokens', { body: { card } })).status, 201);
+    } finally {
+      await unlimited.stop();
+    }
   });
 });
 

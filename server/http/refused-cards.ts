@@ -34,8 +34,13 @@ interface Bucket extends RateCheck {
  * Pages that anyone opens are told apart by their address. A secret key is a server that captures for all its shoppers
  * from one address: there the mistakes of one shopper must not stop the others.
  */
-function bucketsOf({ company, caller }: Admitted, address: string, { customerId, fingerprint }: TestedCard): Bucket[] {
-  const bucket = (name: string, refusal: string, limit: RateLimit = limits.refusedCards): Bucket => ({
+function bucketsOf(
+  { company, caller }: Admitted,
+  address: string,
+  { customerId, fingerprint }: TestedCard,
+  refusedCards: RateLimit,
+): Bucket[] {
+  const bucket = (name: string, refusal: string, limit: RateLimit = refusedCards): Bucket => ({
     key: `{${company.id}}:refused_cards:${name}`,
     limit,
     refusal,
@@ -50,14 +55,21 @@ function bucketsOf({ company, caller }: Admitted, address: string, { customerId,
   ];
 }
 
+export interface CardTesting {
+  readonly limiter: RateLimiter;
+  readonly clock: Clock;
+  /** Null where refused cards are not limited. */
+  readonly refusedCards: RateLimit | null;
+}
+
 export async function refusingCardTesters<Answer>(
-  { limiter, clock }: { readonly limiter: RateLimiter; readonly clock: Clock },
+  { limiter, clock, refusedCards }: CardTesting,
   admitted: Admitted,
   address: string,
   tested: TestedCard,
   answer: () => Promise<Answer>,
 ): Promise<Answer> {
-  const buckets = bucketsOf(admitted, address, tested);
+  const buckets = refusedCards ? bucketsOf(admitted, address, tested, refusedCards) : [];
   const states = await Promise.all(buckets.map(async (bucket) => limiter.peek(bucket, clock.nowMs())));
   for (const [index, { allowed, retryAfterSeconds }] of states.entries()) {
     if (allowed) continue;
