@@ -11,7 +11,7 @@ import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { CardWatch, SentRequest } from '../features/card-warnings/service.ts';
-import type { AnsweredRequest, RequestRecorder } from '../features/requests/service.ts';
+import { type AnsweredRequest, beginningLength, type RequestRecorder } from '../features/requests/service.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
 import { createDiscard } from './discard.ts';
@@ -38,6 +38,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     span: RequestSpan | null;
     answer: string | null;
+    /** Of a body too long to be logged as a whole. */
+    beginning: string | null;
   }
 }
 
@@ -79,6 +81,7 @@ export async function buildServer(
   app.decorateRequest('admitted', null);
   app.decorateRequest('admission', null);
   app.decorateRequest('answer', null);
+  app.decorateRequest('beginning', null);
   app.decorateRequest('span', null);
   app.server.on('checkExpectation', refuseExpectation);
   app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
@@ -138,7 +141,8 @@ function unavailable(message: string): ApiError {
 
 function parseBodiesAsJson(app: FastifyInstance): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (bytes.length > beginningLength) request.beginning = bytes.toString('utf8', 0, beginningLength);
     if (bytes.length === 0) return done(null, undefined);
     const result = parseJsonBody(bytes as Buffer);
     if (result.ok) return done(null, result.value);
@@ -297,7 +301,7 @@ function answered(request: FastifyRequest, { company, caller }: Admitted, reply:
     requestId: request.id,
     method: request.method,
     path: request.url.split('?')[0] ?? '',
-    query: request.url.includes('?') ? request.query : undefined,
+    query: request.url.includes('?') ? (request.query as object) : undefined,
     status: reply.statusCode,
     durationMs: reply.elapsedTime,
     actor: caller,
@@ -305,6 +309,7 @@ function answered(request: FastifyRequest, { company, caller }: Admitted, reply:
     apiVersion: request.admission?.apiVersion ?? null,
     idempotencyKey: idempotencyKey === undefined ? null : String(idempotencyKey),
     requestBody: request.body,
+    requestBeginning: request.beginning,
     responseBody: request.answer,
   };
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import { maskedAnswer, maskedJson, maskText, storable } from './mask.ts';
+import { maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mask.ts';
 import { insertRequests, type RequestRow } from './queries.ts';
 
 /** Who asked: a program by its key, or a member of the team in the dashboard. */
@@ -19,7 +19,7 @@ export interface AnsweredRequest {
   readonly method: string;
   /** As it came, without the query. */
   readonly path: string;
-  readonly query: unknown;
+  readonly query: object | undefined;
   readonly status: number;
   readonly durationMs: number;
   readonly actor: Actor;
@@ -28,6 +28,8 @@ export interface AnsweredRequest {
   readonly idempotencyKey: string | null;
   /** Parsed; undefined where there was none, or a file. */
   readonly requestBody: unknown;
+  /** `beginningLength` bytes of its text, where it had more. */
+  readonly requestBeginning: string | null;
   readonly responseBody: string | null;
 }
 
@@ -118,7 +120,7 @@ function rowOf(request: AnsweredRequest, id: string): RequestRow {
     request_id: request.requestId,
     method: request.method,
     path: text(decoded(request.path), limits.urlLength),
-    query: maskedJson(request.query),
+    query: maskedQuery(request.query),
     status: request.status,
     duration_ms: Math.round(request.durationMs),
     actor_kind: request.actor.kind,
@@ -128,7 +130,7 @@ function rowOf(request: AnsweredRequest, id: string): RequestRow {
     address: text(request.address),
     api_version: request.apiVersion,
     idempotency_key: request.idempotencyKey && text(request.idempotencyKey),
-    request_body: maskedJson(request.requestBody),
+    request_body: maskedBody(request.requestBody, request.requestBeginning),
     response_body: request.responseBody === null ? null : maskedAnswer(request.responseBody),
   };
 }

@@ -209,6 +209,7 @@ const someRequest = (over: Partial<AnsweredRequest> = {}): AnsweredRequest => ({
   apiVersion: null,
   idempotencyKey: null,
   requestBody: undefined,
+  requestBeginning: null,
   responseBody: null,
   ...over,
 });

@@ -5,6 +5,7 @@ import { createdAt } from '../../platform/ids.ts';
 import { findRequest, listRequests as findRequests, type RequestFilters, type RequestSummaryRow } from './queries.ts';
 import type { LoggedRequest, LoggedRequestDetails } from './schemas.ts';
 
+export { beginningLength } from './mask.ts';
 export { type Actor, type AnsweredRequest, type RequestRecorder, startRecorder } from './recorder.ts';
 
 function shown({ actor_kind, actor_id, actor_name, ...row }: RequestSummaryRow): LoggedRequest {
