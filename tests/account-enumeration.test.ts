@@ -34,10 +34,11 @@ const askReset: Attempt = (email, headers) =>
 
 /** All that a caller sees, but for what differs between any two requests. */
 function seen({ status, headers, text }: Reply): object {
-  const own = ['date', 'svc-request-id'];
+  const own = ['date', 'svc-request-id', 'retry-after'];
   return {
     status,
     headers: [...headers].filter(([name]) => !own.includes(name)),
+    waits: headers.has('retry-after'),
     body: text.replace(/req_[a-z2-7]{24}/, 'req_'),
   };
 }
@@ -65,6 +66,9 @@ async function compare(attempt: Attempt, real: string, rounds: number, between =
   for (let round = 1; round <= rounds; round += 1) {
     const [[one, oneMs], [other, otherMs]] = [await timed(real, here), await timed(unknown, there)];
     assert.deepEqual(seen(one), seen(other), `attempt ${round}`);
+    // Both count down from the tenth failure, which is not the same moment.
+    const apart = Number(one.headers.get('retry-after')) - Number(other.headers.get('retry-after'));
+    assert.ok(Math.abs(apart) <= 5, `attempt ${round}: ${apart} s apart`);
     found.replies.push(one);
     found.known.push(oneMs);
     found.unknown.push(otherMs);
