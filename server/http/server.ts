@@ -6,6 +6,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { ApiError, errorBody } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
+import { StorageError } from '../platform/files/storage-error.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
@@ -194,6 +195,7 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error.message === 'aborted') return new ApiError('invalid_request', 'The request was cut off.');
   if (error instanceof DatabaseClosedError) return unavailable('The service is shutting down. Retry shortly.');
   if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
+  if (error instanceof StorageError) return unavailable('Files cannot be stored right now. Retry shortly.');
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const most = bodyLimit < 1024 * 1024 ? `${bodyLimit / 1024} KiB` : `${bodyLimit / 1024 / 1024} MiB`;

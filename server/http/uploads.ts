@@ -8,6 +8,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidField } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { errorCode } from '../platform/error-code.ts';
+import { StorageError, storing } from '../platform/files/storage-error.ts';
 import type { RouteBase, UploadedFile } from './route.ts';
 
 type Upload = NonNullable<RouteBase['upload']>;
@@ -32,13 +33,13 @@ export async function receiveUpload(
   const discard = (): Promise<void> => rm(path, { force: true });
   const watch = watchForm(request, upload);
   try {
-    const file = await Promise.race([receiveFile(request, upload, path, watch), watch.promise]);
+    const file = await storing(() => Promise.race([receiveFile(request, upload, path, watch), watch.promise]));
     return { file, discard };
   } catch (error) {
     // What the client still sends must be read by somebody, or the connection is stuck.
     request.raw.unpipe();
     request.raw.resume();
-    await discard();
+    await discard().catch(() => undefined);
     throw asApiError(error, upload);
   } finally {
     watch.stop();
@@ -129,12 +130,12 @@ function onlyPart(upload: Upload): ApiError {
 }
 
 function asApiError(error: unknown, upload: Upload): unknown {
-  if (!(error instanceof Error) || error instanceof ApiError) return error;
+  if (!(error instanceof Error) || error instanceof ApiError || error instanceof StorageError) return error;
   const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
   if (partLimit.test(code)) return onlyPart(upload);
-  // Whatever the parser throws, the form is to blame; only the disk fails with a system call.
-  return 'syscall' in error ? error : malformed(upload);
+  // Whatever the parser throws, the form is to blame.
+  return malformed(upload);
 }
 
 function malformed(upload: Upload): ApiError {

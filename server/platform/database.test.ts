@@ -172,6 +172,36 @@ describe('a batch', () => {
   });
 });
 
+describe('an error', () => {
+  const failure = (facts: object): Error => Object.assign(new Error('it failed'), facts);
+
+  it('of any way of not getting to the database says that it is away', async () => {
+    const codes = ['EACCES', 'EPERM', 'EADDRNOTAVAIL', 'ENETUNREACH', 'EHOSTUNREACH', 'ECONNREFUSED', 'ETIMEDOUT'];
+    for (const code of codes) assert.ok(isAway(failure({ code, syscall: 'connect' })), code);
+    for (const code of ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL']) {
+      assert.ok(isAway(failure({ code, syscall: 'getaddrinfo' })), code);
+    }
+    for (const code of ['ECONNRESET', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'ENETRESET', 'EPIPE', 'ETIMEDOUT']) {
+      assert.ok(isAway(failure({ code, syscall: 'read' })), code);
+    }
+    const several = [failure({ code: 'EACCES', syscall: 'connect' }), failure({ code: 'EPERM', syscall: 'connect' })];
+    assert.ok(isAway(new AggregateError(several)));
+    for (const address of ['127.0.0.1:1', '255.255.255.255:5432', 'localhost:1']) {
+      const nowhere = open({ connectionString: `postgres://svc@${address}/svc` });
+      const lost = await nowhere.query('SELECT 1').catch((error: unknown) => error);
+      assert.ok(isUnavailable(lost), `${address}: ${String(lost)}`);
+      await nowhere.close();
+    }
+  });
+
+  it('of our own does not', () => {
+    for (const error of [new Error('a mistake'), failure({ code: 'ENOSPC', syscall: 'write' }), 'a text', undefined]) {
+      assert.equal(isAway(error), false);
+    }
+    assert.equal(isAway(new AggregateError([new Error('a mistake')])), false);
+  });
+});
+
 describe('a ping', () => {
   it('fails within its deadline when nothing answers, for each pool separately', async () => {
     await warm(1);
@@ -199,6 +229,24 @@ describe('a ping', () => {
     stopped = true;
     await busy;
     await small.close();
+  });
+
+  it('fails from a write that the disk refused until one succeeds, whatever is read meanwhile', async () => {
+    const owner = open({ connectionString: database.connectionString });
+    await owner.query(`CREATE FUNCTION refuse_writes() RETURNS event_trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`);
+    await db.ping(1_000);
+    await owner.query('CREATE EVENT TRIGGER full_disk ON ddl_command_start EXECUTE FUNCTION refuse_writes()');
+    const refused = await db.query('CREATE TABLE more ()').catch((error: unknown) => error);
+    assert.ok(isUnavailable(refused));
+    for (let count = 0; count < 3; count += 1) {
+      await db.query('SELECT 1');
+      await assert.rejects(db.ping(1_000), /No space left/);
+    }
+    await owner.query('DROP EVENT TRIGGER full_disk');
+    await db.ping(1_000);
+    await db.query('CREATE TABLE more ()');
+    await owner.close();
   });
 
   it('fails when the database takes no writes', async () => {

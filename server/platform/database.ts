@@ -239,15 +239,20 @@ interface Health extends Listener {
   stop(): void;
 }
 
-/** How long a database that could not write counts as one that cannot. */
-const refusalMs = 5_000;
+/**
+ * Needs room on the disk for a file of its own, as a table that grows does, and leaves nothing behind. Asked only of a
+ * database that has refused to write.
+ */
+const writeProbe = `CREATE TEMPORARY TABLE write_probe ON COMMIT DROP AS
+  SELECT repeat(md5(n::text), 60) AS filler FROM generate_series(1, 32) AS n`;
 
 /** Knows whether the database answers, and gives up idle connections once it does not. */
 function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbeatMs }: Timeouts): Health {
   // An answer as young as this says that the database is there.
   const freshMs = heartbeatMs / 3;
   let answeredMs = -Infinity;
-  let refusal: { readonly atMs: number; readonly error: Error } | undefined;
+  /** Why it could not write the last time; until it can again. */
+  let refusal: Error | undefined;
   const cutIdle = (): void => {
     for (const client of idle) client.cut();
   };
@@ -260,7 +265,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     // One dead connection means that those opened before it are dead too.
     if (error instanceof Error && error.message === readTimeout) cutIdle();
     if (!(error instanceof pg.DatabaseError)) return;
-    if (unwritableStates.test(error.code ?? '')) refusal = { atMs: performance.now(), error };
+    if (unwritableStates.test(error.code ?? '')) refusal = error;
     if (!isAway(error)) answered();
   }
 
@@ -273,12 +278,19 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     answered();
     const [row] = rows as { read_only: string }[];
     if (row?.read_only !== 'off') throw new Error('the database is read-only');
+    if (!refusal) return;
+    try {
+      await (pool as Connection).query({ text: writeProbe, query_timeout: deadlineMs });
+    } catch (error) {
+      // A login that may not make temporary tables says nothing about the disk.
+      if (isAway(error)) throw error;
+    }
+    refusal = undefined;
   }
 
   async function ping(deadlineMs: number): Promise<void> {
     const startedMs = performance.now();
-    if (refusal && startedMs - refusal.atMs < refusalMs) throw refusal.error;
-    if (startedMs - answeredMs < freshMs) return;
+    if (!refusal && startedMs - answeredMs < freshMs) return;
     const late = new Error(`the database did not answer within ${deadlineMs} ms`);
     const expiry = Promise.withResolvers<never>();
     const timer = setTimeout(() => expiry.reject(late), deadlineMs);
@@ -286,7 +298,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
       await Promise.race([ask(deadlineMs), expiry.promise]);
     } catch (error) {
       // A pool that is busy has no connection to ask with, and hears from the database all the time.
-      if (error !== late || answeredMs < startedMs) throw error;
+      if (error !== late || answeredMs < startedMs || refusal) throw error;
     } finally {
       clearTimeout(timer);
     }
@@ -324,8 +336,9 @@ export function violatedConstraint(error: unknown): string | undefined {
 const awayStates = /^(08|53|57|58|25006|25P03|3D000)/;
 /** Two statements were in each other's way. */
 const collisionStates = /^(40001|40P01|55P03)/;
-const unwritableStates = /^(25006|53100)/;
-const connectionErrorCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']);
+/** Read-only, a full disk, a disk that fails. */
+const unwritableStates = /^(25006|53100|58030)/;
+const networkErrors = /^(ECONN|EHOST|ENET|EAI_|EPIPE$|ETIMEDOUT$|ENOTFOUND$)/;
 /** Of these any failure means that there is no way to the database. */
 const connectingCalls = ['connect', 'getaddrinfo'];
 const readTimeout = 'Query read timeout';
@@ -336,8 +349,10 @@ const connectionLost =
 export function isAway(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
+  // A name with several addresses, none of which could be connected to.
+  if (error instanceof AggregateError) return error.errors.some(isAway);
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
-  return connectionErrorCodes.has(code) || connectingCalls.includes(syscall) || connectionLost.test(error.message);
+  return networkErrors.test(code) || connectingCalls.includes(syscall) || connectionLost.test(error.message);
 }
 
 /**

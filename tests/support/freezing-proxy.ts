@@ -14,12 +14,17 @@ export interface FreezingProxy {
   freeze(): void;
   /** What is sent on them arrives, and no answer comes back: statements run, and their results are lost. */
   loseAnswers(): void;
+  /** Loses the next answer with this text in it, after its commit, and with it the connection. Fulfilled when it has. */
+  cutAnswer(text: string): Promise<void>;
   /** Whether new connections get through; until then they are accepted and nothing comes back. */
   accept(newOnes: boolean): void;
   /** How many connections work. */
   working(): number;
   stop(): Promise<void>;
 }
+
+/** What PostgreSQL sends last, when it is outside of a transaction. */
+const readyForQuery = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
 interface Flow {
   readonly sockets: readonly Socket[];
@@ -31,13 +36,25 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
   const { hostname, port: targetPort } = new URL(target);
   const flows = new Set<Flow>();
   let accepting = true;
+  let awaited: { readonly text: string; readonly done: () => void } | undefined;
 
   const server = createServer((inner) => {
     const outer = connect(Number(targetPort), hostname);
     const flow: Flow = { sockets: [inner, outer], asking: accepting, answering: accepting };
     flows.add(flow);
     inner.on('data', (chunk) => flow.asking && outer.write(chunk));
-    outer.on('data', (chunk) => flow.answering && inner.write(chunk));
+    let cut: (() => void) | undefined;
+    outer.on('data', (chunk) => {
+      if (awaited && chunk.includes(awaited.text)) {
+        cut = awaited.done;
+        awaited = undefined;
+      }
+      if (!cut) return flow.answering && inner.write(chunk);
+      // Only now the statement is committed.
+      if (!chunk.subarray(-readyForQuery.length).equals(readyForQuery)) return false;
+      cut();
+      return inner.destroy();
+    });
     for (const [one, other] of [
       [inner, outer],
       [outer, inner],
@@ -67,6 +84,11 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
     },
     loseAnswers() {
       for (const flow of flows) flow.answering = false;
+    },
+    cutAnswer(text) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      awaited = { text, done: resolve };
+      return promise;
     },
     accept(newOnes) {
       accepting = newOnes;

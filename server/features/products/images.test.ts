@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -165,6 +165,37 @@ async function assertNothingStored(work: () => Promise<void>): Promise<void> {
   assert.deepEqual([await filesIn('files'), await unreferenced()], earlier);
   assert.deepEqual(await filesIn('uploads'), []);
 }
+
+describe('an upload that cannot be stored', () => {
+  // Nothing can be made there, also not by root: every system call fails as on a disk that is full or read-only.
+  const unwritable = '/sys';
+  for (const [folder, where] of Object.entries({ uploads: 'on its way', files: 'in its place' })) {
+    test(`${where} is 503 with Retry-After, and the same key stores it when there is room`, async () => {
+      if (process.platform !== 'linux') return;
+      const dataDir = await mkdtemp(join(tmpdir(), 'svc-full-'));
+      const other = await startTestService({ database: service.database, dataDir });
+      try {
+        const path = imagesPath(await newProduct());
+        const sent = await form(['file', await picture()]);
+        const again = (): Promise<Reply> =>
+          other.call('POST', path, { key: service.key, idempotencyKey: `upload-${folder}`, ...sent });
+        await rm(join(dataDir, folder), { recursive: true, force: true });
+        await symlink(unwritable, join(dataDir, folder));
+        const refused = await again();
+        assert.deepEqual([refused.status, refused.body.error.code], [503, 'service_unavailable'], refused.text);
+        assert.equal(refused.headers.get('retry-after'), '1');
+        assert.ok(other.logLines.some((line) => line.includes('a file could not be stored')));
+        await rm(join(dataDir, folder));
+        await mkdir(join(dataDir, folder));
+        const stored = await again();
+        assert.equal(stored.status, 201, stored.text);
+      } finally {
+        await other.stop();
+        await rm(dataDir, { recursive: true, force: true });
+      }
+    });
+  }
+});
 
 describe('uploading an image', () => {
   for (const format of ['jpeg', 'png', 'gif'] as const) {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { errorCode } from '../error-code.ts';
 import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf, isFileKey } from './file-store.ts';
 import type { FileStore } from './file-store.ts';
+import { storing } from './storage-error.ts';
 
 export interface DiskStoreOptions {
   root: string;
@@ -53,9 +54,11 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
       assertFileKey(key);
       assertContentType(key, contentType);
       const target = join(root, key);
-      await mkdir(dirname(target), { recursive: true });
-      await moveDurably(sourcePath, target, join(root, incomingFolderName));
-      await syncFolders(dirname(target), root);
+      await storing(async () => {
+        await mkdir(dirname(target), { recursive: true });
+        await moveDurably(sourcePath, target, join(root, incomingFolderName));
+        await syncFolders(dirname(target), root);
+      });
     },
 
     async delete(key) {

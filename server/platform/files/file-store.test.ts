@@ -13,6 +13,7 @@ import { createDiskStore, verifyFileUrl } from './disk-store.ts';
 import type { DiskStore } from './disk-store.ts';
 import type { FileStore } from './file-store.ts';
 import { createS3Store } from './s3-store.ts';
+import { StorageError } from './storage-error.ts';
 import type { S3StoreOptions } from './s3-store.ts';
 
 const testAccessKeyId = 'S3RVER';
@@ -356,6 +357,8 @@ describe('S3 store', () => {
     await assert.rejects(storeWith({ bucket: 'absent' }).delete(key), /failed: 404 NoSuchBucket$/);
     const source = await upload('x');
     await assert.rejects(storeWith({ bucket: 'absent' }).put(key, source, 'image/jpeg'), /failed: 404 NoSuchBucket$/);
+    const missing = storeWith({ endpoint: 'http://127.0.0.1:1' }).put(key, source, 'image/jpeg');
+    await assert.rejects(missing, StorageError, 'it may be there later');
     await assert.rejects(storeWith({ endpoint: 'http://127.0.0.1:1' }).delete(key), /no answer \(ECONNREFUSED\)$/);
   });
 

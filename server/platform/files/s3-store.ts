@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf } from './file-store.ts';
 import type { FileStore } from './file-store.ts';
+import { StorageError } from './storage-error.ts';
 
 export interface S3StoreOptions {
   /** For example `https://s3.eu-central-1.amazonaws.com` or `http://minio:9000`. */
@@ -80,7 +81,8 @@ export function createS3Store(options: S3StoreOptions): FileStore {
       const failure = await attempt(request);
       if (!failure) return;
       if (!failure.retryable || tryNumber === triesMax) {
-        throw new Error(`S3 ${request.method} of ${request.key} failed: ${failure.reason}`, { cause: failure.cause });
+        const { reason, cause } = failure;
+        throw new StorageError(`S3 ${request.method} of ${request.key} failed: ${reason}`, { cause });
       }
       await sleep(backOffMs(tryNumber));
     }
