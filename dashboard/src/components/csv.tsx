@@ -1,26 +1,10 @@
 import { useState } from 'react';
 import { ApiError, call, type Query } from '../api.ts';
+import { type CsvColumn, csvOf } from '../csv.ts';
 import { common } from '../texts/common.ts';
 import type { List } from '../types.ts';
 import { Button } from './button.tsx';
 import { toast } from './toasts.tsx';
-
-export interface CsvColumn<T> {
-  readonly header: string;
-  readonly value: (row: T) => string | number | boolean | null | undefined;
-}
-
-/** A cell that begins like a formula is made text, so that a spreadsheet does not run what a customer typed. */
-function cell(value: string | number | boolean | null | undefined): string {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-export function csvOf<T>(rows: readonly T[], columns: readonly CsvColumn<T>[]): string {
-  const lines = rows.map((row) => columns.map(({ value }) => cell(value(row))).join(','));
-  return [columns.map(({ header }) => cell(header)).join(','), ...lines, ''].join('\r\n');
-}
 
 export function download(name: string, text: string, type = 'text/csv'): void {
   const link = document.createElement('a');

@@ -4,7 +4,8 @@ import { ApiError, type Query } from '../api.ts';
 import { useFilters, useList } from '../data.ts';
 import { common } from '../texts/common.ts';
 import { Button } from './button.tsx';
-import { type CsvColumn, CsvExport } from './csv.tsx';
+import type { CsvColumn } from '../csv.ts';
+import { CsvExport } from './csv.tsx';
 import { Failure } from './page.tsx';
 
 export interface Column<T> {
