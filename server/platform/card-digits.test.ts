@@ -72,7 +72,7 @@ for (const [brand, number] of Object.entries(numbers)) {
 for (const [what, separator] of Object.entries(separators)) {
   test(`finds a number written with ${what}`, () => {
     for (const number of Object.values(numbers)) {
-      for (const size of [1, 3, 4, 5, 6]) {
+      for (const size of [1, 2, 3, 4, 5, 6]) {
         const text = `note: ${grouped(number, size, separator)}; `;
         assert.ok(looksLikeCardNumber(text), JSON.stringify(text));
         assert.ok(hasCardNumber(text), JSON.stringify(text));
@@ -134,6 +134,9 @@ test('takes honest text for what it is', () => {
   const texts = [
     'Sizes 36 37 38 39 40 41 42 43 44 45',
     'Sizes 36/38/40/42/44/46/48/50/52',
+    'Sizes 52-50-48-46-44-42-40-38-36',
+    '49.00 / 59.00 / 49.00 / 69.00 / 49.00 / 79.00',
+    '24/12/25, 31/12/25, 24/12/26, 31/12/26',
     '$49.00, $59.00, $69.00, $79.00, $89.00, $99.00',
     '2026-02-11T09:30:00.000Z, 2026-02-12T09:30:00.000Z',
     '2026-02-11 09:30, 2026-03-11 09:30, 2026-04-11 09:30',

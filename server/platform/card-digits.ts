@@ -149,6 +149,8 @@ interface Digits {
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
   readonly gaps: Uint8Array;
+  /** A hash of what stands before it. */
+  readonly separators: Uint32Array;
   /** Whether a `+` stands right before it. */
   readonly afterPlus: Uint8Array;
 }
@@ -156,8 +158,8 @@ interface Digits {
 function digitsOf(text: string, { start, end }: Range): Digits {
   const size = end - start;
   const [values, gaps, afterPlus] = [new Uint8Array(size), new Uint8Array(size), new Uint8Array(size)];
-  const [starts, ends] = [new Uint32Array(size), new Uint32Array(size)];
-  let [count, separators] = [0, 0];
+  const [starts, ends, separators] = [new Uint32Array(size), new Uint32Array(size), new Uint32Array(size)];
+  let [count, between, hash] = [0, 0, 0];
   let last = text.charCodeAt(start - 1);
   for (let at = start; at < end; ) {
     const { code, length } = characterAt(text, at);
@@ -166,18 +168,19 @@ function digitsOf(text: string, { start, end }: Range): Digits {
       values[count] = kind;
       starts[count] = at;
       ends[count] = at + length;
-      gaps[count] = gapOf(separators, last);
+      gaps[count] = gapOf(between, last);
+      separators[count] = hash;
       afterPlus[count] = last === plus ? 1 : 0;
       count += 1;
-      separators = 0;
-      last = 0;
+      [between, hash, last] = [0, 0, 0];
     } else if (kind === separator) {
-      separators += 1;
+      between += 1;
+      hash = (Math.imul(hash, 31) + code) >>> 0;
       last = code;
     }
     at += length;
   }
-  return { count, values, starts, ends, gaps, afterPlus };
+  return { count, values, starts, ends, gaps, separators, afterPlus };
 }
 
 function gapOf(separators: number, last: number): number {
@@ -198,7 +201,7 @@ function* cardsIn(digits: Digits): Generator<Range & { readonly isPhone: boolean
     const places = sums[(end & 1) as 0 | 1];
     for (let first = Math.max(oldest, end - lengthMax); first <= end - lengthMin; first += 1) {
       if (places[first] !== places[end] || (first > 0 && gaps[first] === gap.none)) continue;
-      if (!hasBrandLength(values, first, end - first) || !isGroupedLikeCard(gaps, first, end)) continue;
+      if (!hasBrandLength(values, first, end - first) || !isGroupedLikeCard(digits, first, end)) continue;
       const isPhone = afterPlus[first] === 1 && end - first <= phoneLengthMax;
       yield { start: starts[first] as number, end: ends[end - 1] as number, isPhone };
       break;
@@ -231,8 +234,9 @@ function checkSums({ count, values }: Digits): readonly [Uint8Array, Uint8Array]
   return [even, odd];
 }
 
-/** Five groups at most, or groups of three and more, or every digit by itself. Lists of sizes, prices and dates have many pairs. */
-function isGroupedLikeCard(gaps: Uint8Array, first: number, end: number): boolean {
+/** Four groups at most, or groups of three and more, or every digit by itself, or pairs that are no list. */
+function isGroupedLikeCard(digits: Digits, first: number, end: number): boolean {
+  const { gaps } = digits;
   let groups = 1;
   let inner = lengthMax;
   for (let at = first + 1, edge = first; at < end; at += 1) {
@@ -241,7 +245,23 @@ function isGroupedLikeCard(gaps: Uint8Array, first: number, end: number): boolea
     groups += 1;
     edge = at;
   }
-  return groups <= 5 || inner >= 3 || groups === end - first;
+  return groups <= 4 || inner >= 3 || groups === end - first || isPaired(digits, first, end);
+}
+
+/** Pairs with the same between all of them. A list of sizes rises or falls; one of prices or dates has different separators. */
+function isPaired({ gaps, separators, values }: Digits, first: number, end: number): boolean {
+  let [rises, falls] = [0, 0];
+  const pair = (at: number): number => (values[at] as number) * 10 + (values[at + 1] as number);
+  for (let at = first + 1; at < end; at += 1) {
+    const isEdge = (at - first) % 2 === 0;
+    if ((gaps[at] === gap.none) === isEdge) return false;
+    if (!isEdge || at + 1 === end) continue;
+    if (separators[at] !== separators[first + 2]) return false;
+    if (pair(at) > pair(at - 2)) rises += 1;
+    if (pair(at) < pair(at - 2)) falls += 1;
+  }
+  const steps = Math.floor((end - first) / 2) - 1;
+  return rises < steps && falls < steps;
 }
 
 /** Any 12 digits or more with at most one space or dash between two of them. */
