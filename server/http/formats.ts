@@ -22,7 +22,13 @@ const html = /<[a-z/!]/i;
 // The same without lookaround: no `<` stands before a letter, `/` or `!`.
 const plainCharacter = '(?:[^<]|<+[^<A-Za-z/!])';
 const plainText = `^${plainCharacter}*<*$`;
-const visiblePlainText = `^\\s*(?:[^<\\s]|<+[^<A-Za-z/!])${plainCharacter}*<*$|^\\s*<+$`;
+
+// One line, more than blanks; and the same without HTML.
+const control = '\\x00-\\x1F\\x7F';
+const visibleLine = `^[^${control}]*[^\\s${control}][^${control}]*$`;
+const plainOfLine = `(?:[^<${control}]|<+[^<A-Za-z/!${control}])`;
+const blank = `[^\\S${control}]`;
+const visiblePlainLine = `^${blank}*(?:[^<\\s${control}]|<+[^<A-Za-z/!${control}])${plainOfLine}*<*$|^${blank}*<+$`;
 
 export const textFormats = {
   'plain-text': { message: 'must not contain HTML', pattern: plainText, accepts: (value) => !html.test(value) },
@@ -93,6 +99,7 @@ export const formatMessages: Readonly<Record<string, string>> = {
 
 /** The pattern that stands beside a format of ours in the document; `given` is the one the schema itself has. */
 export function documentedPattern(format: string, given: string | undefined): string | undefined {
-  if (format === 'plain-text' && given === visiblePattern) return visiblePlainText;
+  if (format === 'plain-text' && given === visiblePattern) return visiblePlainLine;
+  if (format === 'not-blank') return visibleLine;
   return given ?? (Object.hasOwn(textFormats, format) ? textFormats[format as TextFormatName].pattern : undefined);
 }

@@ -76,9 +76,9 @@ export function booleanParameter(description: string, fallback?: boolean) {
   } satisfies QueryParameter<boolean>;
 }
 
-export function textParameter(maxLength: number, description: string) {
+export function textParameter(maxLength: number, description: string, pattern = visiblePattern) {
   return {
-    schema: Type.String({ minLength: 1, maxLength, pattern: visiblePattern }),
+    schema: Type.String({ minLength: 1, maxLength, pattern }),
     description,
     parse: single((text): Parsed<string> => {
       if (text.trim() === '') return { problem: 'must not be empty' };
@@ -101,7 +101,7 @@ export function uuidParameter(description: string) {
 /** Values may be repeated or separated by commas. */
 export function listParameter(check: (text: string) => string | undefined, description: string, items?: TSchema) {
   return {
-    schema: Type.Array(items ?? Type.String()),
+    schema: Type.Array(items ?? Type.String({ minLength: 1 }), { minItems: 1 }),
     description,
     repeatable: true,
     parse: (texts: readonly string[]): Parsed<string[]> => {

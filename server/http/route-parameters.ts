@@ -35,7 +35,7 @@ export function queryParametersOf(route: RouteBase): QueryParameters {
       route.fields && {
         [`fields[${route.fields.name}]`]: listParameter(
           oneOf(propertiesOf(route.fields.schema)),
-          'Only these properties, separated by commas. `id` is always there.',
+          'Only these properties, separated by commas. `id` is always there; of the others, also those that are required otherwise are left out.',
           choice(propertiesOf(route.fields.schema), { title: `${titleOf(route.fields.schema)}Field` }),
         ),
       }),

@@ -15,6 +15,9 @@ export { freeText, line, name, plainText } from './typed-text.ts';
 /** Names what the document shows, where the service understands more than it promises. */
 export const documentedAs = 'x-documented-as';
 
+/** Writes `uniqueItems` into the document. */
+export const documentedUnique = 'x-documented-unique';
+
 /** Of an answer: the field reads null when it is not set. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
@@ -109,7 +112,7 @@ export function mergeMetadata(current: Metadata, patch: Metadata | null | undefi
 /** Not the keyword `uniqueItems`, whose check takes seconds for thousands of entries. */
 export const uniqueStrings = (items: TString, options: TArrayOptions) =>
   Type.Refine(
-    Type.Array(items, options),
+    Type.Array(items, { ...options, [documentedUnique]: true }),
     (entries) => new Set(entries).size === entries.length,
     () => 'must not have the same entry twice',
   );

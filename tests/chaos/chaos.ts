@@ -9,7 +9,7 @@ import { type Diary, newDiary, runClient } from './client.ts';
 import { type DoubtWatch, watchDoubt } from './doubt.ts';
 import { startKilling, type Victim } from './killer.ts';
 import { type ChaosPostgres, openChaosPostgres } from './postgres.ts';
-import { type Random, seededRandom } from './random.ts';
+import { type Random, seededRandom } from '../support/seeded-random.ts';
 import { openShops, prepareCompany, type Shops } from './shops.ts';
 import { supervise, type Supervised } from './supervised.ts';
 import { type Totals, verify } from './verify.ts';

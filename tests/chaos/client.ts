@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Random } from './random.ts';
+import type { Random } from '../support/seeded-random.ts';
 
 /**
  * A shop's server: it orders, refunds and retries, repeats each request with the same key at either API process until

@@ -9,7 +9,7 @@ import { openChaosAcquirer } from '../chaos/acquirer.ts';
 import { drain, freePorts, timing } from '../chaos/chaos.ts';
 import { newDiary, runClient } from '../chaos/client.ts';
 import { openChaosPostgres } from '../chaos/postgres.ts';
-import { seededRandom } from '../chaos/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';

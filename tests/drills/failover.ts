@@ -5,7 +5,7 @@ import { openDatabase } from '../../server/platform/database.ts';
 import { openChaosAcquirer } from '../chaos/acquirer.ts';
 import { drain, freePorts, timing } from '../chaos/chaos.ts';
 import { newDiary, runClient } from '../chaos/client.ts';
-import { seededRandom } from '../chaos/random.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Random, seededRandom } from '../chaos/random.ts';
+import { type Random, seededRandom } from '../support/seeded-random.ts';
 import { somePlan, subscribe } from '../support/subscriptions.ts';
 import type { Laboratory } from './laboratory.ts';
 import { type FaultKind, type Schedule } from './scheduler.ts';

@@ -97,6 +97,8 @@ export interface TestOptions {
   readonly certificates?: readonly string[];
   /** The clocks of its process: it then goes by the time of its database, as `npm start` does. */
   readonly local?: LocalClocks;
+  /** No name leads anywhere, and no address may be connected to. */
+  readonly offline?: boolean;
 }
 
 const masterSecret = new Secret(Buffer.alloc(32, 7));
@@ -146,8 +148,12 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const vault = options.vault ?? localVault(vaultDb, keys, clock);
   const pepper = deriveKey(masterSecret, 'api-keys');
   const log = createLog('trace', { write: (line) => logLines.push(line) });
-  const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
-  const outbound = createOutbound({ isAllowed, ...(options.certificates && { certificates: options.certificates }) });
+  const isAllowed = options.offline ? () => false : addressCheck(config.SVC_WEBHOOK_ALLOW);
+  const outbound = createOutbound({
+    isAllowed,
+    ...(options.certificates && { certificates: options.certificates }),
+    ...(options.offline && { resolve: async () => [] }),
+  });
   const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);

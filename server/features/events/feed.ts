@@ -18,10 +18,10 @@ interface Position {
   readonly within?: { readonly next: FeedMark; readonly afterId: string } | undefined;
 }
 
-const form = /^(\d{1,16})-(\d{1,16})(?:\.(\d{1,16})-(\d{1,16})\.([0-9a-f-]{36}))?$/;
+export const cursorForm = /^([0-9]{1,16})-([0-9]{1,16})(?:\.([0-9]{1,16})-([0-9]{1,16})\.([0-9a-f-]{36}))?$/;
 
 function readCursor(text: string): Position {
-  const parts = form.exec(text);
+  const parts = cursorForm.exec(text);
   const [, transaction, atMs, nextTransaction, nextAtMs, afterId] = parts ?? [];
   if (!parts || (afterId !== undefined && !isUuid(afterId)))
     throw invalidField('cursor', 'is not a cursor of the feed');

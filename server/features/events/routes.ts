@@ -3,6 +3,7 @@ import { choicesParameter, integerParameter, textParameter, uuidParameter } from
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventType } from './catalogue.ts';
+import { cursorForm } from './feed.ts';
 import { event, eventFeed } from './schemas.ts';
 import { getEvent, getEvents, getFeed } from './service.ts';
 
@@ -38,7 +39,7 @@ export function eventRoutes(): Route[] {
       category: 'read',
       idempotency: 'none',
       parameters: {
-        cursor: textParameter(limits.textLength, 'The cursor of the last answer.'),
+        cursor: textParameter(limits.textLength, 'The cursor of the last answer.', cursorForm.source),
         limit: integerParameter(1, limits.pageSizeMax, 'How many events an answer has.', limits.pageSizeMax),
       },
       success: { status: 200, schema: eventFeed, shape: 'other' },

@@ -32,18 +32,24 @@ export const billingDetails = Type.Object(
 export type BillingDetails = Static<typeof billingDetails>;
 
 /** A string, as the contract has it and the document shows it; a number is understood too. */
-const monthOrYear = (description: string, example: string) => {
-  const text = Type.String({ minLength: 1, maxLength: 4, description, examples: [example] });
-  return Type.Union([text, Type.Integer()], { [documentedAs]: text });
+const monthOrYear = (description: string, pattern: string, example: string) => {
+  const text = Type.String({ minLength: 1, maxLength: 4 });
+  return Type.Union([text, Type.Integer()], {
+    [documentedAs]: Type.String({ pattern, description, examples: [example] }),
+  });
 };
+
+/** Any text is looked at by the vault; the document says what it accepts. */
+const digits = (maxLength: number, description: string, pattern: string) =>
+  Type.String({ maxLength, [documentedAs]: Type.String({ pattern, description }) });
 
 /** What a card is made of. Its format is checked by the vault, which repeats nothing of it. */
 const rawCard = Type.Object(
   {
-    number: Type.String({ maxLength: 40, description: 'Spaces and hyphens are ignored.' }),
-    exp_month: monthOrYear('1 to 12.', '12'),
-    exp_year: monthOrYear('Two or four digits.', '2030'),
-    cvc: Type.String({ maxLength: 10, description: 'Checked and forgotten; it is never stored.' }),
+    number: digits(40, '12 to 19 digits; spaces and hyphens are ignored.', '^[ -]*[0-9](?:[ -]*[0-9]){11,18}[ -]*$'),
+    exp_month: monthOrYear('1 to 12.', '^(0?[1-9]|1[0-2])$', '12'),
+    exp_year: monthOrYear('Two or four digits.', '^([0-9]{2}|[0-9]{4})$', '2030'),
+    cvc: digits(10, '3 or 4 digits. Checked and forgotten; it is never stored.', '^[0-9]{3,4}$'),
   },
   { additionalProperties: false, title: 'CardInput' },
 );

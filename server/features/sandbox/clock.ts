@@ -131,7 +131,8 @@ function shown(realMs: number, offsetMs: number): ClockReading {
 }
 
 function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
-  if ((to === undefined) === (by === undefined)) throw invalidField(to ? 'by' : 'to', 'must be given, or by; not both');
+  if ((to === undefined) === (by === undefined))
+    throw invalidField(to ? 'by' : 'to', to ? 'cannot be combined with to' : 'is required, or by');
   const { months = 0, days = 0, hours = 0, minutes = 0, seconds = 0 } = by ?? {};
   const targetMs = to
     ? Date.parse(to)

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { documentedPattern } from '../formats.ts';
-import { documentedAs } from '../schemas.ts';
+import { documentedAs, documentedUnique } from '../schemas.ts';
 
 /** What the operations of a document share, collected while they are written. */
 
@@ -24,7 +24,7 @@ export function schemaReference(schema: TSchema, { schemas }: Components): Json 
 function hoist(node: unknown, schemas: Json): unknown {
   if (Array.isArray(node)) return node.map((inner) => hoist(inner, schemas));
   if (typeof node !== 'object' || node === null) return node;
-  const { title, examples, [documentedAs]: documented, ...rest } = node as Json;
+  const { title, examples, [documentedAs]: documented, [documentedUnique]: unique, ...rest } = node as Json;
   if (documented !== undefined) return hoist(documented, schemas);
   // A default belongs to where a schema is used, not to the schema.
   if (typeof title === 'string' && 'default' in rest) {
@@ -33,7 +33,13 @@ function hoist(node: unknown, schemas: Json): unknown {
   }
   if (typeof title === 'string' && schemas[title]) return componentReference('schemas', title);
   const inner: Json = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, hoist(value, schemas)]));
-  const written = { ...inner, ...patternOf(rest), ...widthOf(rest), ...(examples !== undefined && { examples }) };
+  const written = {
+    ...inner,
+    ...patternOf(rest),
+    ...widthOf(rest),
+    ...(unique === true && { uniqueItems: true }),
+    ...(examples !== undefined && { examples }),
+  };
   if (typeof title !== 'string') return title === undefined ? written : { ...written, title: hoist(title, schemas) };
   schemas[title] = { title, ...written };
   return componentReference('schemas', title);

@@ -98,7 +98,7 @@ function requestBody(route: RouteBase, components: Components): Json | undefined
   if (route.upload) {
     const { field, description } = route.upload;
     const file = { type: 'string', format: 'binary', description };
-    const schema = { type: 'object', required: [field], properties: { [field]: file } };
+    const schema = { type: 'object', required: [field], properties: { [field]: file }, additionalProperties: false };
     return { required: true, content: { 'multipart/form-data': { schema } } };
   }
   if (!route.body) return undefined;

@@ -40,13 +40,13 @@ export interface PaymentMethod {
 }
 
 export interface CardInput {
-  /** Spaces and hyphens are ignored. */
+  /** 12 to 19 digits; spaces and hyphens are ignored. */
   number: string;
   /** 1 to 12. */
   exp_month: string;
   /** Two or four digits. */
   exp_year: string;
-  /** Checked and forgotten; it is never stored. */
+  /** 3 or 4 digits. Checked and forgotten; it is never stored. */
   cvc: string;
 }
 

@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { installPython } from '../generators/python.ts';
+import { startTestServer } from '../support/test-server.ts';
+import { fuzz } from './own.ts';
+import { operations } from './requests.ts';
+import { startTarget, type Target } from './target.ts';
+
+/**
+ * `npm run fuzz -- [--requests 100000] [--seed N] [--own]`: sends requests made from the OpenAPI document to a service without
+ * limits, until there were as many. By schemathesis where Python is present, by a generator of our own with `--own` or without Python.
+ * Ends with 1 when an answer was a 5xx that bad input must not cause, or is not what the document says.
+ */
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    own: { type: 'boolean', default: false },
+  },
+});
+const wanted = Number(values.requests);
+const seed = Number(values.seed);
+const here = fileURLToPath(new URL('.', import.meta.url));
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+interface Answered {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+}
+
+/** Counts what the service answered by itself, whatever the tools say. */
+class Tally {
+  readonly #service: Target['service'];
+  readonly statuses = new Map<number, number>();
+  readonly routes = new Set<string>();
+  readonly errors: string[] = [];
+  requests = 0;
+
+  constructor(service: Target['service']) {
+    this.#service = service;
+  }
+
+  read(): void {
+    for (const line of this.#service.logLines.splice(0)) {
+      const entry = JSON.parse(line) as Partial<Answered> & { level: number };
+      if (entry.level >= 50 && this.errors.length < 20) this.errors.push(line);
+      if (entry.route === undefined || entry.status === undefined || !isOfTheApi(entry.route)) continue;
+      this.requests += 1;
+      this.routes.add(`${entry.method} ${entry.route.replace(/:(\w+)/g, '{$1}')}`);
+      this.statuses.set(entry.status, (this.statuses.get(entry.status) ?? 0) + 1);
+      if (entry.status >= 500 && !usual.has(entry.status) && this.errors.length < 20) this.errors.push(line);
+    }
+  }
+}
+
+const isOfTheApi = (route: string): boolean => route.startsWith('/v1/') || route === '/capture';
+// Two operations are in the contract and not enabled.
+const usual = new Set([501]);
+
+/** Runs of schemathesis, each with the next seed and with what exists by then. */
+async function bySchemathesis(bin: string, target: Target, tally: Tally): Promise<string[]> {
+  const problems: string[] = [];
+  const folder = await mkdtemp(join(tmpdir(), 'svc-schemathesis-'));
+  for (let round = 0; tally.requests < wanted; round += 1) {
+    const before = tally.requests;
+    const { code, output } = await run(bin, folder, target, seed + round);
+    tally.read();
+    say(`${tally.requests} of ${wanted} requests, seed ${seed + round}: ${code === 0 ? 'nothing found' : 'FAILED'}`);
+    if (code !== 0) problems.push(output.slice(-20_000));
+    if (tally.requests === before || problems.length > 2) break;
+  }
+  await rm(folder, { recursive: true, force: true });
+  return problems;
+}
+
+async function run(
+  bin: string,
+  folder: string,
+  { baseUrl, key, planIds }: Target,
+  runSeed: number,
+): Promise<{ code: number | null; output: string }> {
+  const known = await knownObjects(baseUrl, key, planIds);
+  const config = join(here, 'schemathesis.toml');
+  const header = `Authorization: Bearer ${key}`;
+  const options = ['run', `${baseUrl}/openapi.json`, '--url', baseUrl, '--header', header, '--seed', String(runSeed)];
+  const child = spawn(join(bin, 'schemathesis'), ['--config-file', config, ...options, '--no-color'], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      SVC_FUZZ_KNOWN: JSON.stringify(known),
+      SCHEMATHESIS_HOOKS: join(here, 'hooks.py'),
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  return { code, output };
+}
+
+/** Some ids of each kind, for hooks.py to put into requests. */
+async function knownObjects(
+  baseUrl: string,
+  key: string,
+  planIds: readonly string[],
+): Promise<Record<string, string[]>> {
+  const headers = { authorization: `Bearer ${key}`, 'svc-version': '2026-02-11' };
+  const idsOf = async (path: string, field = 'id'): Promise<string[]> => {
+    const { data = [] } = (await (await fetch(`${baseUrl}/v1/${path}`, { headers })).json()) as {
+      data?: Record<string, string>[];
+    };
+    return data.map((one) => one[field] ?? '');
+  };
+  const collections = [
+    'customers',
+    'orders',
+    'products',
+    'subscriptions',
+    'coupons',
+    'transactions',
+    'webhook_endpoints',
+  ];
+  const ids = await Promise.all(collections.map((name) => idsOf(`${name}?limit=50`)));
+  const known: Record<string, string[]> = Object.fromEntries(
+    collections.map((name, index) => [`${name.replace(/s$/, '')}_id`, ids[index] ?? []]),
+  );
+  const [customer = ''] = known.customer_id ?? [];
+  const [coupon = ''] = known.coupon_id ?? [];
+  return {
+    ...known,
+    coupon_code: await idsOf(`coupons/${coupon}/codes`, 'code'),
+    plan_id: [...planIds],
+    event_id: await idsOf('events?limit=50'),
+    request_id: await idsOf('requests?limit=50', 'request_id'),
+    role_id: await idsOf('roles'),
+    payment_method_id: await idsOf(`customers/${customer}/payment_methods`),
+  };
+}
+
+async function byOurselves(target: Target): Promise<string[]> {
+  const { findings } = await fuzz(target, {
+    requests: wanted,
+    seed,
+    onProgress: (done) => {
+      if (done % 5_000 === 0) say(`${done} of ${wanted} requests`);
+    },
+  });
+  return findings.map(({ request, problem }) => `${request}\n${problem}`);
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'svc-fuzz-'));
+const postgres = await startTestServer(folder);
+const target = await startTarget();
+const tally = new Tally(target.service);
+const reading = setInterval(() => tally.read(), 1_000);
+const startedAtMs = Date.now();
+try {
+  const bin = values.own ? undefined : await installPython(true);
+  say(bin ? `schemathesis, seed ${seed}` : `our own generator, seed ${seed}`);
+  // Something to meet: objects that only a sequence of calls makes.
+  if (bin) await fuzz(target, { requests: 1_000, seed });
+  const problems = bin ? await bySchemathesis(bin, target, tally) : await byOurselves(target);
+  tally.read();
+  const minutes = ((Date.now() - startedAtMs) / 60_000).toFixed(1);
+  const missed = operations.filter(({ method, path }) => !tally.routes.has(`${method} ${path}`));
+  for (const text of [...problems, ...tally.errors]) say(`\n${text}`);
+  say(
+    `\n${tally.requests} requests in ${minutes} min; ${operations.length - missed.length} of ${operations.length} operations`,
+  );
+  for (const [status, count] of [...tally.statuses].sort(([left], [right]) => left - right))
+    say(`  ${status}: ${count}`);
+  process.exitCode = problems.length + tally.errors.length + missed.length === 0 ? 0 : 1;
+} finally {
+  clearInterval(reading);
+  await target.service.stop();
+  await postgres.stop();
+  await rm(folder, { recursive: true, force: true });
+}
