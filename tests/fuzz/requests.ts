@@ -233,6 +233,7 @@ export function requestsFrom(random: Random, pool: Pool): { next(): FuzzedReques
         return objectOf(schema, depth);
       case 'null':
         return null;
+      case undefined:
       default:
         return random.pick([1, 'x', null, {}]);
     }
