@@ -139,7 +139,11 @@ describe('a downloaded list', () => {
     ];
     const typed = fc.array(fc.constantFrom(...signs), { maxLength: 12 }).map((list) => list.join(''));
     fc.assert(
-      fc.property(typed, typed, typed, (...values) => assertHarmless(...values)),
+      fc.property(typed, typed, typed, (...values) => {
+        // A negative number stays a number: with another separator its whole line is one harmless text.
+        fc.pre(!values.some((value) => /^-\d+(\.\d+)?$/.test(value)));
+        assertHarmless(...values);
+      }),
       { numRuns: 3_000 },
     );
   });

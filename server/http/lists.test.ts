@@ -131,7 +131,6 @@ async function seedProducts({ sandbox }: Merchant, rows: readonly Row[]): Promis
 const blankCustomer = {
   first_name: 'Ada',
   last_name: 'Lovelace',
-  phone: '+15550000000',
   company: null,
   shipping_address: null,
   default_payment_method_id: null,
@@ -141,11 +140,16 @@ const blankCustomer = {
   deleted_at: null,
 };
 
+let seededCustomers = 0;
+
 async function seedCustomers({ sandbox }: Merchant, rows: readonly Pick<Row, 'id' | 'updated_at'>[]): Promise<void> {
   await service.db.transaction(async (db) => {
     for (const { id, updated_at } of rows) {
-      const row = { ...blankCustomer, id, email: `${id}@example.com`, updated_at: new Date(updated_at) };
-      const keys = { emailKey: row.email, phoneKey: id, searchWords: searchEntries(sandbox.id, ['Ada'], []) };
+      seededCustomers += 1;
+      const phoneKey = String(15_550_000_000 + seededCustomers);
+      const email = `${id}@example.com`;
+      const row = { ...blankCustomer, id, email, phone: `+${phoneKey}`, updated_at: new Date(updated_at) };
+      const keys = { emailKey: email, phoneKey, searchWords: searchEntries(sandbox.id, ['Ada'], []) };
       const created = newEvent(sandbox.id, idTimeMs(id), 'customer.created', { id }, 1, null);
       await insertCustomer(db, sandbox.id, row, keys, created);
     }
