@@ -84,15 +84,13 @@ const anyObject = (title: string, description: string) =>
 
 export const metadata = anyObject('Metadata', metadataText);
 
-export const metadataInput = withDefault(
-  clearable(
-    Type.Refine(
-      anyObject('Metadata', metadataText),
-      (value) => metadataProblem(value as object) === undefined,
-      (value) => metadataProblem(value as object) ?? '',
-    ),
+/** Empty when it is left out. The document has no default for it: generators cannot make one of a named object. */
+export const metadataInput = clearable(
+  Type.Refine(
+    anyObject('Metadata', metadataText),
+    (value) => metadataProblem(value as object) === undefined,
+    (value) => metadataProblem(value as object) ?? '',
   ),
-  {},
 );
 
 export const metadataPatch = clearable(

@@ -6,6 +6,7 @@ import { dashboardRoutes } from '../app.ts';
 import { ApiError } from '../errors.ts';
 import { userRoutes } from '../features/users/routes.ts';
 import { limits } from '../limits.ts';
+import { documentedAs, documentedUnique } from './schemas.ts';
 import { validator } from './validate.ts';
 
 type Json = Record<string, unknown>;
@@ -126,7 +127,7 @@ describe('the cost of a refusal', () => {
   const keywords = new Set(
     ['type', 'properties', 'required', 'additionalProperties', 'minProperties', 'items', 'minItems', 'maxItems'].concat(
       ['anyOf', 'enum', 'const', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'format', '~refine'],
-      ['title', 'description', 'examples', 'default', 'deprecated', 'multipleOf'],
+      ['title', 'description', 'examples', 'default', 'deprecated', 'multipleOf', documentedAs, documentedUnique],
     ),
   );
 

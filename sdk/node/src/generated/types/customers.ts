@@ -27,7 +27,6 @@ export interface CustomerCreate {
   shipping_address?: ShippingAddressInput | null | undefined;
   /** Labels of your own; the list can be filtered by them. Default: `[]`. */
   tags?: readonly string[] | undefined;
-  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 

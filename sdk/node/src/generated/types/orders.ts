@@ -32,7 +32,6 @@ export interface OrderCreate {
   coupon_code?: string | undefined;
   description?: string | null | undefined;
   shipping?: ShippingInput | null | undefined;
-  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 

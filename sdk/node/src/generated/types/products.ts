@@ -28,7 +28,6 @@ export interface ProductCreate {
   /** Days in which it can be returned. */
   return_window?: number | null | undefined;
   inventory_quantity?: number | null | undefined;
-  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 

@@ -30,7 +30,6 @@ export interface SubscriptionCreate {
   shipping?: ShippingInput | null | undefined;
   /** The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it. */
   shipping_address_id?: string | undefined;
-  /** Default: `{}`. */
   metadata?: Metadata | null | undefined;
 }
 
