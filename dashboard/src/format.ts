@@ -52,8 +52,8 @@ export function words(code: string): string {
 export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 129_600) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
+  if (seconds < 129_600) return `${Math.round(seconds / 3600)} hours`;
+  return `${Math.round(seconds / 86_400)} days`;
 }
 
 export function shortId(id: string): string {

@@ -84,8 +84,7 @@ function mountDemo(app: FastifyInstance, sdk: () => Asset, options: CardFieldsOp
 }
 
 function demoOf({ demo }: CardFieldsOptions): DemoCheckout {
-  if (!demo)
-    throw new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
+  if (!demo) throw new ApiError('resource_not_found', 'This path does not exist. The API reference is at /docs/api.');
   return demo;
 }
 

@@ -83,7 +83,7 @@ export function mountDashboard(app: FastifyInstance): void {
 }
 
 function nothingHere(): ApiError {
-  return new ApiError('resource_not_found', 'There is nothing at this path. The API is under /v1.');
+  return new ApiError('resource_not_found', 'This path does not exist. The API is under /v1.');
 }
 
 const compressions = {

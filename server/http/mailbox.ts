@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import { escaped } from './html.ts';
 import { isLocal } from './session-cookie.ts';
 
-/** A page without script: mails that nobody sends. */
+/** A page without script that shows the emails kept when no mail server is set. */
 
 export interface ShownMail {
   readonly recipient: string;
@@ -37,7 +37,7 @@ function sendPage(reply: FastifyReply, title: string, content: string): FastifyR
 }
 
 function nothingHere(): ApiError {
-  return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
+  return new ApiError('resource_not_found', 'This path does not exist. The API reference is at /docs/api.');
 }
 
 /** Addresses in a text become links; everything else stays text. */
@@ -57,7 +57,7 @@ export function mountMailbox(
         `<article><h2>${escaped(subject)}</h2><p><small>to ${escaped(recipient)}, ${inserted_at.toISOString()}</small></p>` +
         `<pre>${withLinks(body)}</pre></article>`,
     );
-    const intro = '<p>There is no mail server (<code>SMTP_URL</code>), so mails are kept here. Newest first.</p>';
-    return sendPage(reply, 'Mailbox', intro + (shown.join('') || '<p>No mails yet.</p>'));
+    const intro = '<p>No mail server is set (<code>SMTP_URL</code>), so emails are kept here. Newest first.</p>';
+    return sendPage(reply, 'Mailbox', intro + (shown.join('') || '<p>No emails yet.</p>'));
   });
 }

@@ -23,7 +23,7 @@ const all: readonly Route[] = [...routes, ...dashboardRoutes({} as Parameters<ty
 const byPath = Map.groupBy(all, ({ path }) => path);
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const id = '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60';
-const nothingHere = /There is nothing at this path/;
+const nothingHere = /This path does not exist/;
 
 function allowedAt(path: Route['path']): string[] {
   const declared = byPath.get(path) ?? [];

@@ -78,7 +78,7 @@ const isWord = (segment: string): boolean => !/^[:*]/.test(segment);
 function refusal(method: string, there: readonly Mounted[]): ApiError {
   const allowed = [...new Set(there.map((route) => route.method))];
   if (allowed.length === 0) {
-    return new ApiError('resource_not_found', 'There is nothing at this path. The API reference is at /docs/api.');
+    return new ApiError('resource_not_found', 'This path does not exist. The API reference is at /docs/api.');
   }
   return new ApiError('invalid_request', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
     status: 405,

@@ -264,7 +264,7 @@ describe('a merchant', () => {
     await button(subscriptions.start).click();
     await button(subscriptions.start, dialog()).click();
     await page.waitForURL(/\/subscriptions\/[0-9a-f-]{36}/);
-    await page.getByText('1 paid, without end').waitFor();
+    await page.getByText('1 paid, never ends').waitFor();
     const subscription = page.url();
     await button(subscriptions.edit).click();
     await dialog().getByText(customers.shippingAddress).click();
@@ -280,7 +280,7 @@ describe('a merchant', () => {
       .waitFor();
 
     await page.goto(subscription);
-    await page.getByText('2 paid, without end').waitFor();
+    await page.getByText('2 paid, never ends').waitFor();
     const { data: renewals } = await call('GET', '/v1/orders?limit=1', secretKey);
     const address = { name: 'C. Babbage', line1: '1 Dorset Street', city: 'London', postal_code: 'W1', country: 'GB' };
     assert.partialDeepStrictEqual(renewals[0], {

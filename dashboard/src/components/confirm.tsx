@@ -13,6 +13,7 @@ interface QuestionProps {
   /** Of a move of money: how much. */
   readonly amount?: string;
   readonly confirm: string;
+  readonly cancel?: string;
   readonly danger?: boolean;
 }
 
@@ -57,7 +58,18 @@ interface AskedProps extends QuestionProps {
 const forPeople = (message: string): string => message.replace(/ Repeat the request\b.*$/, '');
 
 function Question(props: AskedProps) {
-  const { title, children, amount, confirm, danger = false, busy, error, onYes, onClose } = props;
+  const {
+    title,
+    children,
+    amount,
+    confirm,
+    cancel = common.cancel,
+    danger = false,
+    busy,
+    error,
+    onYes,
+    onClose,
+  } = props;
   // Whoever has said yes stays to see what came of it.
   const close = () => {
     if (!busy) onClose();
@@ -75,7 +87,7 @@ function Question(props: AskedProps) {
         )}
         <div className="flex flex-wrap justify-end gap-2">
           <Button disabled={busy} onClick={close}>
-            {common.cancel}
+            {cancel}
           </Button>
           <Button kind={danger ? 'danger' : 'primary'} busy={busy} onClick={onYes}>
             {confirm}

@@ -95,7 +95,8 @@ export function AreaField<Draft extends object>({
   hint,
   path,
   rows = 3,
-}: BoundProps<Draft, string> & { rows?: number }) {
+  placeholder,
+}: BoundProps<Draft, string> & { rows?: number; placeholder?: string }) {
   return (
     <Field label={label} hint={hint} error={form.errorOf(path ?? name)}>
       {(attributes) => (
@@ -103,6 +104,7 @@ export function AreaField<Draft extends object>({
           {...attributes}
           name={name}
           rows={rows}
+          placeholder={placeholder}
           className="control"
           value={String(form.draft[name])}
           onChange={(event) => form.set(name, event.target.value as Draft[typeof name])}

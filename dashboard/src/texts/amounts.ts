@@ -1,12 +1,12 @@
 /** What is wrong with an amount or a percentage that was typed. */
 export const amounts = {
-  invalid: (example: string) => `Enter an amount such as ${example}.`,
+  invalid: (example: string) => `Enter an amount, for example ${example}.`,
   tooPrecise: (currency: string, decimals: number, example: string) =>
     decimals === 0
-      ? `${currency} has no decimals. Enter a whole amount such as ${example}.`
-      : `${currency} has ${decimals} decimals. Enter an amount such as ${example}.`,
+      ? `${currency} has no decimals. Enter a whole amount, for example ${example}.`
+      : `${currency} has ${decimals} decimals. Enter an amount, for example ${example}.`,
   ambiguous: (text: string, one: string, other: string) =>
     `“${text}” could mean ${one} or ${other}. Enter one of these instead.`,
   tooSmall: 'Enter an amount above zero.',
-  invalidPercentage: 'Enter a percentage from 1 to 100, such as 12.5.',
+  invalidPercentage: 'Enter a percentage from 1 to 100, for example 12.5.',
 };

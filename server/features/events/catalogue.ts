@@ -1,42 +1,42 @@
 import { choice } from '../../platform/choice.ts';
 
-/** Every event there is, and when it is sent. */
+/** Every event, and what happened when it is sent. The dashboard shows these texts in the timeline of an object. */
 export const eventCatalogue = {
-  'customer.created': 'A customer was created.',
-  'customer.updated': 'A customer was changed.',
-  'customer.deleted': 'A customer was deleted.',
-  'payment_method.attached': 'A card was attached to a customer.',
-  'payment_method.detached': 'A card was removed from a customer.',
-  'order.created': 'An order was placed; its charge is under way.',
-  'order.succeeded': 'The charge of an order succeeded.',
-  'order.failed': 'The charge of an order was declined.',
-  'order.refunded': 'A refund settled, and with it all of the order is given back.',
-  'order.partially_refunded': 'A refund of a part settled.',
-  'order.refund_failed': 'The processor rejected a refund.',
-  'order.voided': 'A charge was taken back before it settled.',
-  'order.chargeback': 'The cardholder disputed a charge.',
-  'order.chargeback_accepted': 'The merchant gave in to a dispute.',
-  'order.chargeback_dismissed': 'The merchant won a dispute.',
-  'subscription.created': 'A subscription was created, `active` or `failed`.',
-  'subscription.charged': 'A renewal was charged.',
-  'subscription.updated': 'Card, shipping or billing cycle of a subscription changed.',
-  'subscription.billing.updated': 'The billing cycle of a subscription changed.',
-  'subscription.past_due': 'A renewal was declined.',
-  'subscription.recovered': 'A subscription that was past due is paid again.',
-  'subscription.failed': 'A subscription was given up after its last retry.',
-  'subscription.completed': 'A subscription ran to its end.',
-  'subscription.paused': 'A subscription was paused.',
-  'subscription.resumed': 'A subscription was resumed.',
-  'subscription.canceled': 'A subscription was canceled.',
-  'team_member.invited': 'A team member was invited.',
-  'webhook_endpoint.disabled': 'An endpoint was disabled because its receiver does not answer.',
+  'customer.created': 'Customer created.',
+  'customer.updated': 'Customer updated.',
+  'customer.deleted': 'Customer deleted.',
+  'payment_method.attached': 'Card added to the customer.',
+  'payment_method.detached': 'Card removed from the customer.',
+  'order.created': 'Order created. The charge is in progress.',
+  'order.succeeded': 'Charge succeeded.',
+  'order.failed': 'Charge declined.',
+  'order.refunded': 'Order fully refunded.',
+  'order.partially_refunded': 'Order partially refunded.',
+  'order.refund_failed': 'Refund rejected by the processor.',
+  'order.voided': 'Charge voided before it settled.',
+  'order.chargeback': 'Charge disputed by the cardholder.',
+  'order.chargeback_accepted': 'Dispute accepted. The funds were returned to the cardholder.',
+  'order.chargeback_dismissed': 'Dispute won. You keep the funds.',
+  'subscription.created': 'Subscription created. Its status is `active`, or `failed` if the first charge was declined.',
+  'subscription.charged': 'Renewal charged.',
+  'subscription.updated': 'Card, shipping address or billing cycle changed.',
+  'subscription.billing.updated': 'Billing cycle changed.',
+  'subscription.past_due': 'Renewal declined. The subscription is past due.',
+  'subscription.recovered': 'Past-due subscription paid.',
+  'subscription.failed': 'Subscription failed after its last retry.',
+  'subscription.completed': 'Subscription completed. All its cycles were charged.',
+  'subscription.paused': 'Subscription paused.',
+  'subscription.resumed': 'Subscription resumed.',
+  'subscription.canceled': 'Subscription canceled.',
+  'team_member.invited': 'Team member invited.',
+  'webhook_endpoint.disabled': 'Webhook endpoint disabled after failed deliveries.',
 } as const;
 
 export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[];
 export const eventType = choice(eventTypes, { title: 'EventType' });
 
-/** What `enabled_events` may name: an event, all of a resource, or all. */
+/** Valid values of `enabled_events`: one event, all events of a resource, or all events. */
 export const eventPatterns: readonly string[] = [
   '*',
   ...new Set(eventTypes.map((type) => `${type.split('.', 1)[0]}.*`)),
@@ -44,5 +44,5 @@ export const eventPatterns: readonly string[] = [
 ];
 export const eventPattern = choice(eventPatterns, {
   title: 'EventPattern',
-  description: 'An event, `<resource>.*` or `*`.',
+  description: 'An event type, `<resource>.*` for all events of a resource, or `*` for all events.',
 });

@@ -712,7 +712,7 @@ describe('webhooks and the clock', () => {
       await happen();
     }
     const { status, disabled_reason } = await read(`/v1/webhook_endpoints/${endpoint.id}`);
-    assert.deepEqual([status, disabled_reason], ['disabled', 'nothing but failures for five days']);
+    assert.deepEqual([status, disabled_reason], ['disabled', 'every delivery failed for 5 days']);
   });
 
   it('a receiver that hangs holds an advance up for two seconds at most, and the others not at all', async (t) => {

@@ -1,6 +1,6 @@
 import { type MemberPermission, memberPermissions, permissions } from '../../http/permissions.ts';
 
-/** The roles every company begins with. */
+/** The built-in roles of every company. */
 export interface RoleTemplate {
   readonly name: string;
   readonly description: string;
@@ -9,7 +9,7 @@ export interface RoleTemplate {
   readonly permissions: readonly MemberPermission[];
 }
 
-// The log of requests shows what all the others do: it is for those who integrate.
+// The request log shows what other members do, so only developers can read it.
 const reads = permissions.filter((permission) => permission.endsWith(':read') && permission !== 'requests:read');
 const all = (...resources: readonly string[]): MemberPermission[] =>
   memberPermissions.filter((permission) => resources.includes(permission.split(':')[0] ?? ''));
@@ -19,19 +19,19 @@ const together = (...lists: readonly (readonly MemberPermission[])[]): MemberPer
 export const roleTemplates: readonly RoleTemplate[] = [
   {
     name: 'Owner',
-    description: 'Everything, the company itself included.',
+    description: 'Full access.',
     defaultPage: '/home',
     permissions: memberPermissions,
   },
   {
     name: 'Admin',
-    description: 'Everything but the company itself.',
+    description: 'Full access except company settings.',
     defaultPage: '/home',
     permissions: memberPermissions.filter((permission) => permission !== 'company:write'),
   },
   {
     name: 'Developer',
-    description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
+    description: 'API keys, webhooks, logs and sandbox tools.',
     defaultPage: '/developers',
     permissions: together(
       permissions.filter((permission) => permission !== 'team_members:write'),
@@ -47,7 +47,7 @@ export const roleTemplates: readonly RoleTemplate[] = [
   },
   {
     name: 'Support',
-    description: 'Helps customers: their data, cards, orders and subscriptions.',
+    description: 'Customers and their cards, orders and subscriptions.',
     defaultPage: '/customers',
     permissions: together(
       all('customers', 'payment_methods', 'orders', 'subscriptions'),
@@ -56,7 +56,7 @@ export const roleTemplates: readonly RoleTemplate[] = [
   },
   {
     name: 'Viewer',
-    description: 'Looks, and changes nothing.',
+    description: 'Read-only access.',
     defaultPage: '/home',
     permissions: together(reads, ['company:read']),
   },

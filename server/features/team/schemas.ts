@@ -84,7 +84,7 @@ export const roleList = Type.Object(
           {
             id: '019c4c21-1000-7f00-9a55-617283940517',
             name: 'Developer',
-            description: 'Integrates: keys, webhooks, events, and everything there is to test with.',
+            description: 'API keys, webhooks, logs and sandbox tools.',
             default_page: '/developers',
             custom: false,
           },

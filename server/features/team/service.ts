@@ -186,17 +186,17 @@ export async function mailInvitation(
   const { baseUrl, mailKey } = dependencies;
   await writeLinkMail(db, mailKey, company.id, nowMs, {
     recipient: member.email,
-    subject: `You are invited to ${company.name}`,
+    subject: `You are invited to join ${company.name}`,
     link: { url: `${baseUrl}/invitations/${token}`, for: member.id, expiresAt },
     body: (link) =>
       [
         `Hello ${member.first_name},`,
         '',
-        `you are invited to the team of ${company.name}, as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
+        `You are invited to join ${company.name} as ${member.role.name}. To accept, open this link within ${limits.invitationDays} days:`,
         '',
         link,
         '',
-        'If you did not expect this, you can ignore it.',
+        'If you did not expect this invitation, you can ignore this email.',
         '',
       ].join('\n'),
   });

@@ -334,7 +334,7 @@ describe('mails', () => {
     const { id } = await createEndpoint(context, webhooks, { url, enabled_events: ['*'] }, { url });
     await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');
     const [, mail] = await mailsTo(active.email);
-    assert.equal(mail?.subject, 'A webhook endpoint was disabled');
+    assert.equal(mail?.subject, 'Webhook endpoint disabled');
     assert.match(mail?.body ?? '', /receiver\.invalid\/hook.*five days/);
     assert.equal((await mailsTo(pending.email)).length, 1, 'only the invitation');
     await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');

@@ -46,17 +46,17 @@ async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, use
     if (!(await insertReset(transaction, user.id, hash, new Date(expiresMs), notAfter))) return;
     await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
       recipient: user.email,
-      subject: 'Choose a new password',
+      subject: 'Reset your password',
       link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
       body: (link) =>
         [
           `Hello ${user.first_name},`,
           '',
-          `to choose a new password, open this link within ${limits.passwordResetMinutes} minutes:`,
+          `To reset your password, open this link within ${limits.passwordResetMinutes} minutes:`,
           '',
           link,
           '',
-          'If you did not ask for it, you can ignore this mail; your password stays as it is.',
+          'If you did not request a new password, you can ignore this email. Your password stays the same.',
           '',
         ].join('\n'),
     });

@@ -385,7 +385,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     assert.deepEqual([delivery.delivery_status, delivery.next_attempt_at], ['failed', null]);
     await witness.count(1);
     const { body: endpoint } = await one.subscriber.call('GET', `/v1/webhook_endpoints/${one.endpoint.id}`);
-    assert.deepEqual([endpoint.status, endpoint.disabled_reason], ['disabled', 'the receiver answered 410 Gone']);
+    assert.deepEqual([endpoint.status, endpoint.disabled_reason], ['disabled', 'the endpoint responded with 410 Gone']);
     const event = witness.received[0]?.event;
     assert.deepEqual([event?.type, event?.sequence, event?.request_id], ['webhook_endpoint.disabled', 1, null]);
     assert.deepEqual(event?.data.object, endpoint);
@@ -484,7 +484,7 @@ describe('five days of nothing but failures', () => {
     await one.subscriber.later(120_000);
     await afterAttempt(one, await one.subscriber.happen(), 4);
     await disable();
-    assert.deepEqual(await statusOf(one), ['disabled', 'nothing but failures for five days']);
+    assert.deepEqual(await statusOf(one), ['disabled', 'every delivery failed for 5 days']);
     await disable();
     const events = await one.subscriber.call('GET', '/v1/events?type=webhook_endpoint.disabled');
     assert.deepEqual(

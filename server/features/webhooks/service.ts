@@ -196,8 +196,8 @@ export async function rotateSecret(
 export type DisableReason = 'gone' | 'failing';
 
 const reasons: Readonly<Record<DisableReason, string>> = {
-  gone: 'the receiver answered 410 Gone',
-  failing: 'nothing but failures for five days',
+  gone: 'the endpoint responded with 410 Gone',
+  failing: 'every delivery failed for 5 days',
 };
 
 /** The service itself gives up on a receiver, and says so with an event and a mail to the team. */
@@ -215,11 +215,11 @@ export async function disableEndpoint(
     const event = newEvent(companyId, nowMs, 'webhook_endpoint.disabled', toWire(row), sequence, null);
     await insertEvents(transaction, [event]);
     await mailTeam(transaction, companyId, nowMs, {
-      subject: 'A webhook endpoint was disabled',
+      subject: 'Webhook endpoint disabled',
       body: [
-        `Nothing is delivered to ${row.url} any more: ${reasons[reason]}.`,
+        `We stopped sending events to ${row.url}, because ${reasons[reason]}.`,
         '',
-        'Enable it again when its receiver works. Events are kept for 30 days and can be replayed.',
+        'Fix the endpoint, then enable it again. Events are kept for 30 days, so you can resend those you missed.',
         '',
         `Endpoint: ${row.id}`,
         '',

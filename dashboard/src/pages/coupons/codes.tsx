@@ -72,7 +72,7 @@ function Mint({ coupon, onClose }: { coupon: Coupon; onClose: () => void }) {
       <Form form={form} submit={coupons.mint} onCancel={onClose}>
         <NumberField form={form} name="count" label={coupons.count} />
         <FieldRow>
-          <TextField form={form} name="prefix" label={coupons.prefix} hint={common.optional} />
+          <TextField form={form} name="prefix" label={coupons.prefix} placeholder={common.optional} />
           <NumberField form={form} name="length" label={coupons.length} />
         </FieldRow>
       </Form>

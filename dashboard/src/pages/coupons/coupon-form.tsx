@@ -136,7 +136,7 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
           label={coupons.name}
           hint={draft.kind === 'promo' ? coupons.nameHint : undefined}
         />
-        <TextField form={form} name="description" label={common.description} hint={common.optional} />
+        <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
       </FieldRow>
       <FieldRow>
         <SelectField form={form} name="how" label={coupons.how} choices={choicesOf(coupons.hows)} />
@@ -164,15 +164,20 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       </FieldRow>
       <fieldset className="grid gap-4 sm:grid-cols-3">
         <legend className="mb-2 font-medium">{coupons.limits}</legend>
-        <NumberField form={form} name="max_redemptions" label={coupons.maxAll} hint={coupons.limitHint} />
+        <NumberField form={form} name="max_redemptions" label={coupons.maxAll} placeholder={coupons.limitHint} />
         <NumberField
           form={form}
           name="max_redemptions_per_customer"
           label={coupons.maxCustomer}
-          hint={coupons.limitHint}
+          placeholder={coupons.limitHint}
         />
         {draft.kind === 'generated' && (
-          <NumberField form={form} name="max_redemptions_per_code" label={coupons.maxCode} hint={coupons.limitHint} />
+          <NumberField
+            form={form}
+            name="max_redemptions_per_code"
+            label={coupons.maxCode}
+            placeholder={coupons.limitHint}
+          />
         )}
       </fieldset>
       <FieldRow>
@@ -198,9 +203,15 @@ export function CouponFields({ form, editing }: { form: FormState<CouponDraft>; 
       <CheckField form={form} name="first_time_customer_only" label={coupons.firstTime} />
       {draft.kind === 'generated' && (
         <FieldRow>
-          <TextField form={form} name="code_prefix" label={coupons.prefix} hint={common.optional} />
+          <TextField form={form} name="code_prefix" label={coupons.prefix} placeholder={common.optional} />
           {!editing && (
-            <NumberField form={form} name="count" path="codes.count" label={coupons.count} hint={common.optional} />
+            <NumberField
+              form={form}
+              name="count"
+              path="codes.count"
+              label={coupons.count}
+              placeholder={common.optional}
+            />
           )}
         </FieldRow>
       )}

@@ -63,7 +63,7 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
         <TextField form={form} name="email" label={customers.email} type="email" />
         <FieldRow>
           <TextField form={form} name="phone" label={customers.phone} type="tel" hint={customers.phoneHint} />
-          <TextField form={form} name="company" label={customers.company} hint={common.optional} />
+          <TextField form={form} name="company" label={customers.company} placeholder={common.optional} />
         </FieldRow>
         <TextField form={form} name="tags" label={customers.tags} hint={customers.tagsHint} />
         <AddressField form={form} name="shipping_address" label={customers.shippingAddress} />

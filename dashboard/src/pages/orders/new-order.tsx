@@ -107,7 +107,7 @@ export function NewOrderPage() {
           <div className="flex flex-col gap-4">
             <p className="text-3xl font-semibold tabular-nums">{total}</p>
             <CouponField form={form} verdict={verdict} currency={currency} />
-            <TextField form={form} name="description" label={orders.description} hint={common.optional} />
+            <TextField form={form} name="description" label={orders.description} placeholder={common.optional} />
             <FormError form={form} />
             <Button type="submit" kind="primary">
               {orders.charge(total)}

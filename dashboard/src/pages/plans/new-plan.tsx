@@ -71,13 +71,13 @@ export function NewPlanPage() {
           <Form form={form} submit={plans.add} onCancel={() => void navigate({ to: '/plans' })}>
             <TextField form={form} name="name" label={common.name} autoFocus />
             <FieldRow>
-              <TextField form={form} name="plan_code" label={plans.code} hint={plans.codeHint} />
+              <TextField form={form} name="plan_code" label={plans.code} placeholder={plans.codeHint} />
               <TextField form={form} name="currency" label={common.currency} maxLength={3} />
             </FieldRow>
             <PriceFields form={form} />
             <CycleFields form={form} hint={plans.anchorHint} />
-            <NumberField form={form} name="billing_cycles" label={plans.cycles} hint={plans.cyclesHint} />
-            <AreaField form={form} name="description" label={common.description} hint={common.optional} />
+            <NumberField form={form} name="billing_cycles" label={plans.cycles} placeholder={plans.cyclesHint} />
+            <AreaField form={form} name="description" label={common.description} placeholder={common.optional} />
             <fieldset className="flex flex-col gap-3">
               <legend className="text-sm font-medium">{plans.products}</legend>
               <p className="text-sm text-muted">{plans.productsHint}</p>

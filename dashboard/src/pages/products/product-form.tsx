@@ -100,14 +100,20 @@ export function ProductForm({ product, onClose, onDone }: ProductFormProps) {
           />
         </FieldRow>
         <FieldRow>
-          <TextField form={form} name="category" label={products.category} hint={common.optional} />
-          <TextField form={form} name="brand" label={products.brand} hint={common.optional} />
+          <TextField form={form} name="category" label={products.category} placeholder={common.optional} />
+          <TextField form={form} name="brand" label={products.brand} placeholder={common.optional} />
         </FieldRow>
         <FieldRow>
-          <TextField form={form} name="material" label={products.material} hint={common.optional} />
-          <TextField form={form} name="weight" label={products.weight} hint={products.weightHint} />
+          <TextField form={form} name="material" label={products.material} placeholder={common.optional} />
+          <TextField form={form} name="weight" label={products.weight} placeholder={products.weightHint} />
         </FieldRow>
-        <NumberField form={form} name="return_window" label={products.returnWindow} hint={common.optional} min={0} />
+        <NumberField
+          form={form}
+          name="return_window"
+          label={products.returnWindow}
+          placeholder={common.optional}
+          min={0}
+        />
         <CheckField form={form} name="requires_shipping" label={products.requiresShipping} />
       </Form>
     </Dialog>

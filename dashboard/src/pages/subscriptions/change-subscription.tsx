@@ -50,7 +50,7 @@ export function ChangeSubscription({ subscription, onClose }: { subscription: Su
           choices={(cards.data?.data ?? []).map((method) => ({ value: method.id, label: cardText(method) }))}
         />
         <CycleFields form={form} hint={subscriptions.anchorHint} />
-        <TextField form={form} name="description" label={common.description} hint={common.optional} />
+        <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
         <AddressField
           form={form}
           name="shipping"

@@ -173,6 +173,7 @@ function Actions({ subscription: { id, status }, subscription }: { subscription:
         <Confirm
           title={subscriptions.cancel}
           confirm={subscriptions.cancel}
+          cancel={subscriptions.keep}
           danger
           done={subscriptions.canceled}
           send={(key) => call('DELETE', `/v1/subscriptions/${id}`, { key })}

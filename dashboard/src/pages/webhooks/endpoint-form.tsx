@@ -43,7 +43,7 @@ export function EndpointForm({ endpoint, onClose, onDone }: EndpointFormProps) {
           type="url"
           placeholder="https://shop.example.com/webhooks"
         />
-        <TextField form={form} name="description" label={common.description} hint={common.optional} />
+        <TextField form={form} name="description" label={common.description} placeholder={common.optional} />
         <CheckGroup
           label={webhooks.events}
           hint={webhooks.eventsHint}

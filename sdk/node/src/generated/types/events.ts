@@ -15,7 +15,7 @@ export interface EventFeed {
   has_more: boolean;
 }
 
-/** An event, `<resource>.*` or `*`. */
+/** An event type, `<resource>.*` for all events of a resource, or `*` for all events. */
 export type EventPattern = '*' | 'customer.*' | 'payment_method.*' | 'order.*' | 'subscription.*' | 'team_member.*' | 'webhook_endpoint.*' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'payment_method.attached' | 'payment_method.detached' | 'order.created' | 'order.succeeded' | 'order.failed' | 'order.refunded' | 'order.partially_refunded' | 'order.refund_failed' | 'order.voided' | 'order.chargeback' | 'order.chargeback_accepted' | 'order.chargeback_dismissed' | 'subscription.created' | 'subscription.charged' | 'subscription.updated' | 'subscription.billing.updated' | 'subscription.past_due' | 'subscription.recovered' | 'subscription.failed' | 'subscription.completed' | 'subscription.paused' | 'subscription.resumed' | 'subscription.canceled' | 'team_member.invited' | 'webhook_endpoint.disabled';
 
 /** What each event is about. */
