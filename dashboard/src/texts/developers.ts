@@ -50,7 +50,7 @@ export const developers = {
   rotateText: 'This creates a new key. The old key keeps working for a while, so you can switch without downtime.',
   grace: 'Old key expires',
   graces: { '0': 'Immediately', '1': 'In 1 hour', '24': 'In 24 hours', '72': 'In 3 days', '168': 'In 7 days' },
-  oldUntil: 'Old key expires',
+  oldUntil: 'The old key works until',
   revoke: 'Revoke',
   revokeTitle: 'Revoke this key?',
   revokeText: (name: string) => `Requests with “${name}” will fail immediately. This cannot be undone.`,

@@ -27,7 +27,7 @@ export const webhooks = {
   rotateText: 'We sign events with both secrets until the old one expires, so you can switch without downtime.',
   grace: 'Old secret expires',
   graces: { '1': 'In 1 hour', '24': 'In 24 hours', '72': 'In 3 days' },
-  oldUntil: 'Old secret expires',
+  oldUntil: 'The old secret works until',
   test: 'Send test event',
   testResult: 'Response',
   testSent: (status: number | null, ms: number) =>

@@ -335,7 +335,7 @@ describe('mails', () => {
     await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');
     const [, mail] = await mailsTo(active.email);
     assert.equal(mail?.subject, 'Webhook endpoint disabled');
-    assert.match(mail?.body ?? '', /receiver\.invalid\/hook.*five days/);
+    assert.match(mail?.body ?? '', /receiver\.invalid\/hook.*5 days/);
     assert.equal((await mailsTo(pending.email)).length, 1, 'only the invitation');
     await disableEndpoint({ db: service.db, clock: service.clock }, sandbox.id, id, 'failing');
     assert.equal((await mailsTo(active.email)).length, 2, 'not again when it is disabled already');
