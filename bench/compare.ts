@@ -52,7 +52,7 @@ interface Round extends JobResult, Pick<Measured, 'serverCpuUs' | 'postgresCpuUs
 const othersShareMax = 0.1;
 const attemptsMax = 6;
 
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = [...values].sort((left, right) => left - right);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;

@@ -90,11 +90,11 @@ async function run(bench: Bench): Promise<Report> {
   };
 }
 
-async function startServices({ environment, options }: Bench): Promise<ServerProcess[]> {
+async function startServices({ environment, options, against }: Bench): Promise<ServerProcess[]> {
   const profile = options.profile && { profileInto: join(import.meta.dirname, 'results', 'profiles') };
   const ours = await environment.startService('ours', { ...profile });
-  if (!options.against) return [ours];
-  return [ours, await environment.startService('against', { root: options.against })];
+  if (!against) return [ours];
+  return [ours, await environment.startService('against', { root: against.root })];
 }
 
 async function compareWithBare(bench: Bench, bare: ServerProcess, services: ServerProcess[]): Promise<Compared[]> {

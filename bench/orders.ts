@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { compareCpu } from './against.ts';
 import type { JobResult } from './client.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import { seedOrdersTo } from './order-data.ts';
 import { hasPgbench, prepareRawOrders, writeRawOrders } from './raw-orders.ts';
 import type { ServerProcess } from './environment.ts';
-import type { Bench, Cell, Report, RequestMaker, Table, Workload } from './workload.ts';
+import type { Bench, Cell, OtherTree, Report, RequestMaker, Table, Workload } from './workload.ts';
 
 /** `npm run bench orders`: orders over HTTP, beside a raw writer of the same rows with the same two commits. */
 
@@ -149,8 +150,32 @@ export async function undisturbed<Result extends { readonly othersShare: number 
   }
 }
 
+async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
+  return compareCpu(bench, against, {
+    unit: 'order',
+    seconds: bench.options.seconds ?? 4,
+    async prepare({ environment, service }) {
+      const { customers, products } = await openShop(service, environment.key);
+      const job = {
+        module: import.meta.url,
+        request: 'order',
+        baseUrl: service.baseUrl,
+        key: environment.key,
+        connections,
+        data: { customers, products },
+      };
+      return async (seconds) => {
+        const { count, statuses, samples } = await bench.client.run({ ...job, seconds });
+        if (statuses['201'] !== count) throw new Error(`not all are 201: ${JSON.stringify({ statuses, samples })}`);
+        return count;
+      };
+    },
+  });
+}
+
 async function run(bench: Bench): Promise<Report> {
-  const { environment, options, note, client } = bench;
+  const { environment, options, note, client, against } = bench;
+  if (against) return runAgainst(bench, against);
   const seconds = options.seconds ?? 8;
   const service = await environment.startService(
     'ours',

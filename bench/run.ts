@@ -4,12 +4,13 @@ import { startClient } from './client.ts';
 import { workload as capture } from './capture.ts';
 import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
-import { startEnvironment } from './environment.ts';
+import { type Environment, startEnvironment } from './environment.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
 import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
 import { formatReport, saveReport } from './report.ts';
+import { openTree, startEnvironmentOf } from './tree.ts';
 import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
@@ -29,9 +30,9 @@ const workloads: Readonly<Record<string, Workload>> = {
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
 
   --seconds N     of each measurement
-  --rounds N      of each comparison (3)
+  --rounds N      of each comparison (3; 10 with --against)
   --rows N        seeded customers, or orders (1000000)
-  --against DIR   also measures the service of another copy of this repository
+  --against WHAT  measures another commit, or another copy of this repository, in the same rounds
   --profile       leaves a CPU profile of the service in bench/results/profiles
 `;
 
@@ -40,7 +41,7 @@ function readArguments(): { names: string[]; options: BenchOptions } {
     allowPositionals: true,
     options: {
       seconds: { type: 'string' },
-      rounds: { type: 'string', default: '3' },
+      rounds: { type: 'string' },
       rows: { type: 'string', default: '1000000' },
       against: { type: 'string' },
       profile: { type: 'boolean', default: false },
@@ -49,7 +50,7 @@ function readArguments(): { names: string[]; options: BenchOptions } {
   for (const name of positionals) if (!Object.hasOwn(workloads, name)) throw new Error(`There is no workload ${name}.`);
   const options = {
     seconds: values.seconds === undefined ? undefined : positive('seconds', values.seconds),
-    rounds: positive('rounds', values.rounds),
+    rounds: positive('rounds', values.rounds ?? (values.against ? '10' : '3')),
     rows: positive('rows', values.rows),
     against: values.against,
     profile: values.profile,
@@ -65,31 +66,46 @@ function positive(name: string, text: string): number {
 
 const signals = ['SIGINT', 'SIGTERM'] as const;
 
-async function runWorkload(name: string, workload: Workload, options: BenchOptions): Promise<boolean> {
+async function runWorkload(
+  name: string,
+  workload: Workload,
+  options: BenchOptions,
+  otherRoot: string | undefined,
+): Promise<boolean> {
   const environment = await startEnvironment();
+  const environments = [environment];
   const client = startClient();
-  const interrupted = (): void => void environment.stop().finally(() => process.exit(130));
+  const stop = (): Promise<unknown> => Promise.all(environments.map((one) => one.stop()));
+  const interrupted = (): void => void stop().finally(() => process.exit(130));
   for (const signal of signals) process.once(signal, interrupted);
   try {
     const note = (text: string): void => void process.stderr.write(`${name}: ${text}\n`);
-    const report = await workload.run({ environment, client, options, note });
+    const against = otherRoot === undefined ? undefined : { root: otherRoot, startEnvironment: startOther };
+    const report = await workload.run({ environment, client, options, against, note });
     process.stdout.write(formatReport(report));
-    const file = await saveReport(name, report, options);
+    const file = await saveReport(options.against ? `${name}-against` : name, report, options);
     process.stdout.write(`\nSaved in ${relative(process.cwd(), file)}.\n`);
     return report.targets.every(({ met }) => met);
   } finally {
     for (const signal of signals) process.off(signal, interrupted);
     client.stop();
-    await environment.stop();
+    await stop();
+  }
+
+  async function startOther(): Promise<Environment> {
+    const other = await startEnvironmentOf(otherRoot ?? '');
+    environments.push(other);
+    return other;
   }
 }
 
 async function main(): Promise<void> {
   const { names, options } = readArguments();
+  const otherRoot = options.against === undefined ? undefined : openTree(options.against);
   let allMet = true;
   for (const name of names) {
     const workload = workloads[name];
-    if (workload) allMet = (await runWorkload(name, workload, options)) && allMet;
+    if (workload) allMet = (await runWorkload(name, workload, options, otherRoot)) && allMet;
   }
   process.exitCode = allMet ? 0 : 1;
 }

@@ -7,10 +7,12 @@ import { sealSecret } from '../server/features/webhooks/secrets.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
 import { deriveKey } from '../server/platform/secret.ts';
+import { compareCpu } from './against.ts';
+import { post } from './orders.ts';
 import { cpuSeconds, familyCpuSeconds } from './processes.ts';
 import type { ClientJob } from './webhook-client.ts';
 import type { ReceiverAnswer, ReceiverQuestion } from './webhook-receiver.ts';
-import type { Bench, Cell, Report, Workload } from './workload.ts';
+import type { Bench, Cell, OtherTree, Report, Workload } from './workload.ts';
 
 /** `npm run bench webhooks`: from commit to 2xx, beside a bare client that posts the same signed bodies. */
 
@@ -29,7 +31,7 @@ const sampleObject = {
 };
 
 /** Events as a charge leaves them, each in a transaction of its own or many in one. */
-async function insertEvents({ environment }: Bench, count: number): Promise<string[]> {
+async function insertEvents({ environment }: Pick<Bench, 'environment'>, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId(Date.now()));
   await environment.sql.query(
     `INSERT INTO events (company_id, id, type, object_id, sequence, object)
@@ -74,11 +76,50 @@ function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
+const serviceSettings = {
+  SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1',
+  SVC_WEBHOOK_CA: fileURLToPath(new URL('../tests/support/certificates/ca.pem', import.meta.url)),
+  SVC_LOG_LEVEL: 'warn',
+};
+
+const againstEndpoints = 10;
+const againstPerSecond = 3_000;
+/** What follows the last arrival: the service notes that it was delivered. */
+const settlingMs = 500;
+
+async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
+  const receiver = start('webhook-receiver.ts');
+  try {
+    const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
+    return await compareCpu(bench, against, {
+      unit: 'webhook delivery',
+      seconds: bench.options.seconds ?? 4,
+      service: { settings: serviceSettings },
+      async prepare({ environment, service }) {
+        for (let made = 0; made < againstEndpoints; made += 1) {
+          const url = `https://localhost:${port}/hook/${made}`;
+          await post(service, environment.key, '/v1/webhook_endpoints', { url, enabled_events: ['order.*'] });
+        }
+        return async (seconds) => {
+          const events = Math.round((seconds * againstPerSecond) / againstEndpoints);
+          await ask<ReceiverAnswer>(receiver, { reset: true } satisfies ReceiverQuestion);
+          await insertEvents({ environment }, events);
+          await ask(receiver, { waitFor: events * againstEndpoints });
+          await sleep(settlingMs);
+          return events * againstEndpoints;
+        };
+      },
+    });
+  } finally {
+    receiver.kill();
+  }
+}
+
 async function run(bench: Bench): Promise<Report> {
+  if (bench.against) return runAgainst(bench, bench.against);
   const { environment, options, note } = bench;
-  const ca = fileURLToPath(new URL('../tests/support/certificates/ca.pem', import.meta.url));
   const service = await environment.startService('ours', {
-    settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1', SVC_WEBHOOK_CA: ca, SVC_LOG_LEVEL: 'warn' },
+    settings: serviceSettings,
     ...(options.profile && { profileInto: 'bench/results/profiles' }),
   });
   const receiver = start('webhook-receiver.ts');

@@ -18,15 +18,23 @@ export interface BenchOptions {
   readonly seconds: number | undefined;
   readonly rounds: number;
   readonly rows: number;
-  /** Folder of another copy of this repository whose service is measured in the same rounds. */
+  /** The commit, or the folder, that this tree is compared with. */
   readonly against: string | undefined;
   readonly profile: boolean;
+}
+
+/** Another state of this repository, to be measured in the same rounds. */
+export interface OtherTree {
+  readonly root: string;
+  /** A database and processes of that tree. */
+  startEnvironment(): Promise<Environment>;
 }
 
 export interface Bench {
   readonly environment: Environment;
   readonly client: Client;
   readonly options: BenchOptions;
+  readonly against: OtherTree | undefined;
   note(text: string): void;
 }
 

@@ -1,0 +1,128 @@
+import type { Environment, ServerProcess, ServiceOptions } from './environment.ts';
+import { median } from './compare.ts';
+import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import type { Bench, Cell, OtherTree, Report } from './workload.ts';
+
+/**
+ * `--against COMMIT`: the CPU that one unit of work takes in this tree, to what it takes in another. Each has a database of its own;
+ * they take turns, round after round, so that whatever else the machine does meets both.
+ */
+
+export interface Side {
+  readonly environment: Environment;
+  readonly service: ServerProcess;
+}
+
+export interface Work {
+  /** Such as `order`. */
+  readonly unit: string;
+  readonly service?: ServiceOptions;
+  readonly seconds: number;
+  /** Called once for each side; what it returns works for so many seconds and says how many units it did. */
+  readonly prepare: (side: Side) => Promise<(seconds: number) => Promise<number>>;
+}
+
+interface Cpu {
+  readonly node: number;
+  readonly postgres: number;
+  readonly total: number;
+}
+
+interface Round {
+  readonly before: Cpu;
+  readonly now: Cpu;
+}
+
+const ratioMax = 1.05;
+const warmUpSeconds = 15;
+const othersShareMax = 0.1;
+const attemptsMax = 3;
+
+export async function compareCpu(bench: Bench, against: OtherTree, work: Work): Promise<Report> {
+  const before = await openSide(await against.startEnvironment(), 'before', work);
+  const now = await openSide(bench.environment, 'now', work);
+  const rounds: Round[] = [];
+  for (let round = 1; round <= bench.options.rounds; round += 1) {
+    // Which of them goes first alternates too.
+    const first = round % 2 === 0 ? await now.measure() : undefined;
+    const result = { before: await before.measure(), now: first ?? (await now.measure()) };
+    rounds.push(result);
+    bench.note(`round ${round}: ${describe(result.before)} before, ${describe(result.now)} now`);
+  }
+  return report(work.unit, rounds);
+}
+
+const describe = ({ node, postgres }: Cpu): string => `${Math.round(node)} + ${Math.round(postgres)} µs`;
+
+async function openSide(environment: Environment, name: string, work: Work) {
+  // Else it would fall into some measurements and not into others.
+  await environment.sql.query('ALTER SYSTEM SET autovacuum = off');
+  await environment.sql.query('SELECT pg_reload_conf()');
+  const service = await environment.startService(name, work.service);
+  const run = await work.prepare({ environment, service });
+  await run(warmUpSeconds);
+
+  async function measureOnce(): Promise<{ cpu: Cpu; othersShare: number }> {
+    await environment.sql.query('VACUUM ANALYZE');
+    await environment.sql.query('CHECKPOINT');
+    const read = (): [number, number] => [
+      cpuSeconds(service.pid) ?? Number.NaN,
+      familyCpuSeconds(environment.postgresPid) ?? Number.NaN,
+    ];
+    const others = watchOthers(environment.postgresPid);
+    const [nodeBefore, postgresBefore] = read();
+    const count = await run(work.seconds);
+    const [nodeAfter, postgresAfter] = read();
+    const node = ((nodeAfter - nodeBefore) * 1e6) / count;
+    const postgres = ((postgresAfter - postgresBefore) * 1e6) / count;
+    return { cpu: { node, postgres, total: node + postgres }, othersShare: others() ?? 0 };
+  }
+
+  return {
+    async measure(): Promise<Cpu> {
+      for (let attempt = 1; ; attempt += 1) {
+        const { cpu, othersShare } = await measureOnce();
+        if (othersShare < othersShareMax || attempt === attemptsMax) return cpu;
+      }
+    },
+  };
+}
+
+function quartiles(values: readonly number[]): [number, number] {
+  const sorted = [...values].sort((left, right) => left - right);
+  const at = (share: number): number => sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
+  return [at(0.25), at(0.75)];
+}
+
+function report(unit: string, rounds: readonly Round[]): Report {
+  const rows = (['node', 'postgres', 'total'] as const).map((part): Cell[] => {
+    const ratios = rounds.map(({ before, now }) => now[part] / before[part]);
+    const range = (values: readonly number[]): string => values.map((value) => value.toFixed(3)).join('–');
+    return [
+      { node: 'Node', postgres: 'PostgreSQL', total: 'both' }[part],
+      Math.round(median(rounds.map(({ before }) => before[part]))),
+      Math.round(median(rounds.map(({ now }) => now[part]))),
+      Number(median(ratios).toFixed(3)),
+      range(quartiles(ratios)),
+      range([Math.min(...ratios), Math.max(...ratios)]),
+    ];
+  });
+  const ratio = median(rounds.map(({ before, now }) => now.total / before.total));
+  return {
+    tables: [
+      {
+        title: `CPU for each ${unit}, ${rounds.length} rounds in turn`,
+        columns: ['', 'µs before', 'µs now', 'ratio', 'half of the rounds', 'all rounds'],
+        rows,
+      },
+    ],
+    targets: [
+      {
+        name: `CPU for each ${unit}, to before`,
+        wanted: `≤ ${ratioMax}`,
+        measured: ratio.toFixed(3),
+        met: ratio <= ratioMax,
+      },
+    ],
+  };
+}
