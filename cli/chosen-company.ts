@@ -1,6 +1,7 @@
-import { type Company, findCompanies } from '../server/features/companies/service.ts';
+import { findCompanies } from '../server/features/companies/service.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { CommandError } from './command-error.ts';
+import type { Company } from '../server/company.ts';
 
 /** `demo` and `live` name the companies of the only merchant; with several merchants it takes the company's id. */
 export async function chosenCompany(db: DatabasePool, wanted: string | undefined): Promise<Company> {

@@ -9,7 +9,7 @@ import type { Flags } from './options.ts';
 
 /** `doctor`: holds a database against what must always be true of it. Reads only; exits with 1 when something is wrong. */
 
-interface Finding {
+interface LookupOutcome {
   readonly check: string;
   readonly means: string;
   readonly count: number;
@@ -19,7 +19,7 @@ interface Finding {
 
 const shownMax = 5;
 
-async function find(db: Queryable, { name, means, sql }: Check): Promise<Finding | undefined> {
+async function find(db: Queryable, { name, means, sql }: Check): Promise<LookupOutcome | undefined> {
   const rows = await db.query<{ company_id: string; id: string; count: number }>(
     `SELECT company_id, id, count(*) OVER ()::integer AS count FROM (${sql}) wrong LIMIT ${shownMax}`,
   );
@@ -28,8 +28,8 @@ async function find(db: Queryable, { name, means, sql }: Check): Promise<Finding
   return { check: name, means, count: first.count, examples: rows.map((row) => `${row.company_id} / ${row.id}`) };
 }
 
-export async function examine(db: Queryable): Promise<Finding[]> {
-  const findings: Finding[] = [];
+export async function examine(db: Queryable): Promise<LookupOutcome[]> {
+  const findings: LookupOutcome[] = [];
   for (const check of checks) {
     const finding = await find(db, check);
     if (finding) findings.push(finding);

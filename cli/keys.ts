@@ -1,7 +1,6 @@
 import Type from 'typebox';
 import { ApiError } from '../server/errors.ts';
 import { createApiKey, InvalidKeyOption, listApiKeys, revokeApiKey } from '../server/features/api-keys/service.ts';
-import type { Company } from '../server/features/companies/service.ts';
 import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
 import { name } from '../server/http/schemas.ts';
 import { validator } from '../server/http/validate.ts';
@@ -13,6 +12,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { tell } from './told.ts';
+import type { Company } from '../server/company.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, pepper }) => {

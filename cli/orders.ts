@@ -22,7 +22,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     const log = createLog('warn', process.stderr);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     return withVault(connected, async (vault) => {
-      const orders = openOrders({ db, lanesDb: db, vault, clock, log, billing: subscriptionBilling });
+      const orders = openOrders({ db, batchDb: db, vault, clock, log, billing: subscriptionBilling });
       try {
         const requestId = newRequestId();
         const told = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };

@@ -1,7 +1,6 @@
 import { ApiError } from '../server/errors.ts';
 import { type Plan, planCreate } from '../server/features/plans/schemas.ts';
 import { changePlan, createPlan, getPlans } from '../server/features/plans/service.ts';
-import type { RequestContext } from '../server/http/route.ts';
 import { validator } from '../server/http/validate.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
@@ -9,6 +8,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { tell } from './told.ts';
+import type { RequestContext } from '../server/request-context.ts';
 
 const checkPlan = validator(planCreate);
 

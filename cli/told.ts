@@ -1,9 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { type NewAuditEntry, recordEntries } from '../server/features/audit/service.ts';
-import type { Company } from '../server/features/companies/service.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { newRequestId } from '../server/platform/ids.ts';
+import type { Company } from '../server/company.ts';
 
 /** The audit log of a company also tells what was done to it from a shell, and by whom on which machine. */
 

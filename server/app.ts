@@ -20,7 +20,7 @@ import {
 } from './features/payment-methods/service.ts';
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
-import { type Orders, ordersById } from './features/orders/service.ts';
+import { operationStatistics, type Orders, ordersById } from './features/orders/service.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
@@ -36,7 +36,6 @@ import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
-import { openStatistics } from './features/transactions/service.ts';
 import { latestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
 import { teamRoutes } from './features/team/routes.ts';
@@ -156,7 +155,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db, vault, () => openStatistics(db), dependencies.clocks);
+  const metrics = createMetrics(db, vault, () => operationStatistics(db), dependencies.clocks);
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const cardWatch = openCardWatch({ db, clock, log });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { usualReferences } from './app.ts';
 import { ApiError } from './errors.ts';
 import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
-import { type Company, createCompanies, findCompanies } from './features/companies/service.ts';
+import { createCompanies, findCompanies } from './features/companies/service.ts';
 import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
 import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
 import type { PlanCreate } from './features/plans/schemas.ts';
@@ -15,6 +15,7 @@ import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
 import { deriveKey, type Secret } from './platform/secret.ts';
+import type { Company } from './company.ts';
 
 /** What a newcomer needs to begin; also the content of `demo.json`. */
 export interface Demo {

@@ -9,8 +9,7 @@ import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
-import { laneConnections, openOrders } from './features/orders/service.ts';
-import { openStatistics } from './features/transactions/service.ts';
+import { batchConnections, openOrders, operationStatistics } from './features/orders/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
@@ -163,10 +162,10 @@ async function start(
   const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem }, 'clocks differ'));
   cleanUp.push(async () => clocks.stop());
 
-  const lanesDb = openPool(apiUrl, 'svc money', { poolSize: laneConnections, settings: byKeySettings });
+  const batchDb = openPool(apiUrl, 'svc money', { poolSize: batchConnections, settings: byKeySettings });
   const onExpired = (): void => clocks.noteExpired();
-  const orders = openOrders({ db, lanesDb, vault, clock, log, billing: subscriptionBilling, onExpired });
-  const subscriptions = openSubscriptions({ db, lanesDb, orders, clock, log });
+  const orders = openOrders({ db, batchDb, vault, clock, log, billing: subscriptionBilling, onExpired });
+  const subscriptions = openSubscriptions({ db, batchDb, orders, clock, log });
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
@@ -195,7 +194,7 @@ async function start(
     const dispatcherDb = openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: queueSettings });
     const worker = startWorker({
       db,
-      lanesDb: dispatcherDb,
+      batchDb: dispatcherDb,
       clock,
       files: fileStore(config) ?? disk,
       vault,
@@ -237,7 +236,7 @@ async function start(
     serving.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   } else if (config.SVC_HEALTH_PORT > 0) {
-    const app = healthServer(db, readiness, vault, () => openStatistics(db), clocks);
+    const app = healthServer(db, readiness, vault, () => operationStatistics(db), clocks);
     serving.push(() => app.close());
     await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }

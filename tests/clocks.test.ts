@@ -55,7 +55,7 @@ async function placeAll(keys: readonly string[], ...faults: readonly string[]): 
 /** The worker's look, as if its time had come. */
 async function recover(): Promise<void> {
   await service.db.query('UPDATE open_transactions SET next_check_at = stepped.now(), locked_until = stepped.now()');
-  await service.orders.checkOpenTransactions(100);
+  await service.orders.reconcileDue(100);
 }
 
 const newKeys = (count: number): string[] => Array.from({ length: count }, () => randomUUID());

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Company, findCompanies, updateProcessor } from '../server/features/companies/service.ts';
+import { findCompanies, updateProcessor } from '../server/features/companies/service.ts';
 import { backdateSubscription } from '../server/features/subscriptions/service.ts';
 import { type Failpoint, failpoints } from '../server/platform/failpoints.ts';
 import { Secret } from '../server/platform/secret.ts';
@@ -19,6 +19,7 @@ import { compareLedger } from './support/ledger.ts';
 import { contextOf, openShop, type Shop } from './support/orders.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { somePlan, subscribe } from './support/subscriptions.ts';
+import type { Company } from '../server/company.ts';
 
 /**
  * The service dies at every named moment on the path of money, in a process of its own. A second process is on the same
@@ -300,7 +301,7 @@ function renewing(failpoint: Failpoint, what: string, faults: readonly string[],
 function recovering(what: string, fault: string, by: 'repeat' | 'worker', rest: Partial<Case> = {}): Case {
   const isRefund = what.includes('refund');
   return {
-    failpoint: 'recovery.after_lookup',
+    failpoint: 'reconcile.after_lookup',
     what: `${what}, found by a ${by}`,
     launch: by === 'worker' ? worker : api,
     async arrange() {
@@ -349,11 +350,11 @@ const everyCase: readonly Case[] = [
     taken: ['declined charge'],
   }),
   charging('charge.after_processor', 'whose answer was lost', ['reset_after']),
-  charging('charge.after_settle', 'that was written down', []),
+  charging('charge.after_record', 'that was written down', []),
   retrying('retry.before_intent', 'that was not begun', []),
   retrying('retry.after_intent', 'that was not sent', [], { order: 'failed', taken: ['declined charge'] }),
   retrying('retry.after_processor', 'that was approved', []),
-  retrying('retry.after_settle', 'that was written down', []),
+  retrying('retry.after_record', 'that was written down', []),
   refunding('refund.before_intent', 'that was not begun', []),
   // It never reached the acquirer, so the repeated request does it.
   refunding('refund.after_intent', 'that was not sent', []),
@@ -389,7 +390,7 @@ const everyCase: readonly Case[] = [
     order: 'failed',
     taken: ['approved charge', 'declined charge'],
   }),
-  renewing('renewal.after_settle', 'that was written down', []),
+  renewing('renewal.after_record', 'that was written down', []),
   voiding('void.before_intent', 'that was not begun'),
   // It never reached the acquirer, so the repeated request sends it.
   voiding('void.after_intent', 'that was not sent'),
@@ -419,7 +420,7 @@ const requestLifeMs = 6_000;
 async function drain(): Promise<void> {
   for (let round = 0; round < 20; round += 1) {
     await makeDue(requestLifeMs);
-    if ((await survivor.orders.checkOpenTransactions(100)) === 0) return;
+    if ((await survivor.orders.reconcileDue(100)) === 0) return;
   }
   assert.fail('something stays open');
 }
@@ -489,7 +490,7 @@ describe('a process dies', { timeout: 280_000 }, () => {
       await drain();
       const [orders, journaled] = [await countOrders(), (await acquirer.journal()).length];
       const { fatal, repeat, orderId, arranged, find } = await one.arrange();
-      const before = arranged ?? (orderId || one.failpoint === 'recovery.after_lookup' ? 1 : 0);
+      const before = arranged ?? (orderId || one.failpoint === 'reconcile.after_lookup' ? 1 : 0);
       assert.equal(await countOrders(), orders + before);
       const child = early ?? childOf(index);
       assert.ok(child);

@@ -160,7 +160,7 @@ describe('a restored database', { concurrency: false }, () => {
   it('has the books of the acquirer afterwards', async () => {
     for (let round = 0; round < 3; round += 1) {
       await service.db.query('UPDATE open_transactions SET next_check_at = now()');
-      await service.orders.checkOpenTransactions(500);
+      await service.orders.reconcileDue(500);
     }
     assert.deepEqual(await compareLedger(service.db, await acquirer.journal()), []);
   });

@@ -34,7 +34,7 @@ const deliverOnly = `
   const db = openDatabase({ connectionString, poolSize: 4, applicationName: 'worker', onError: () => undefined });
   startDispatcher({
     db,
-    lanesDb: db,
+    batchDb: db,
     clock: systemClock,
     log: createLog('warn', { write: (line) => process.stderr.write(line) }),
     outbound: createOutbound({ isAllowed: addressCheck(['127.0.0.0/8', '::1']), certificates: [authority] }),

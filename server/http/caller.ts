@@ -1,19 +1,8 @@
+import type { Caller } from '../request-context.ts';
 import { ApiError } from '../errors.ts';
-import type { Company } from '../features/companies/service.ts';
 import { rightsOfKey } from './permissions.ts';
 import type { RouteBase } from './route.ts';
-
-/** Who asks: an API key, or a member of the team who is signed in to the dashboard. */
-export interface Caller {
-  readonly kind: 'key' | 'member';
-  readonly id: string;
-  readonly name: string;
-  readonly permissions: readonly string[];
-  /** A publishable key: it lives in browsers and may do next to nothing. */
-  readonly publishable: boolean;
-  /** Until when what shows or changes secrets is done without asking for the password again. */
-  readonly steppedUpUntilMs: number;
-}
+import type { Company } from '../company.ts';
 
 export interface Admitted {
   readonly company: Company;

@@ -17,7 +17,7 @@ export type JsonResult = { ok: true; value: unknown } | { ok: false; problem: Js
 type Segment = string | number;
 
 /** `segments` grows from the inside out while the walk returns. */
-interface Finding {
+interface LookupOutcome {
   segments: Segment[];
   message: string;
 }
@@ -122,14 +122,14 @@ function syntaxMessage(error: unknown): string {
 }
 
 /** Recursive: the outline has bounded the depth. */
-function findProblem(value: unknown, walk: Walk): Finding | null {
+function findProblem(value: unknown, walk: Walk): LookupOutcome | null {
   if (typeof value === 'string') return walk.checkText ? findInText(value) : null;
   if (typeof value === 'number') return findInNumber(value);
   if (typeof value !== 'object' || value === null) return null;
   return Array.isArray(value) ? findInArray(value, walk) : findInObject(value as Record<string, unknown>, walk);
 }
 
-function findInArray(items: unknown[], walk: Walk): Finding | null {
+function findInArray(items: unknown[], walk: Walk): LookupOutcome | null {
   for (let index = 0; index < items.length; index++) {
     const finding = findProblem(items[index], walk);
     if (finding !== null) return within(index, finding);
@@ -138,7 +138,7 @@ function findInArray(items: unknown[], walk: Walk): Finding | null {
 }
 
 // for…in, since Object.keys nearly doubles the time of parsing and walking.
-function findInObject(object: Record<string, unknown>, walk: Walk): Finding | null {
+function findInObject(object: Record<string, unknown>, walk: Walk): LookupOutcome | null {
   for (const key in object) {
     walk.keyCount++;
     const finding = findInKey(key, walk);
@@ -149,25 +149,25 @@ function findInObject(object: Record<string, unknown>, walk: Walk): Finding | nu
   return null;
 }
 
-function within(segment: Segment, finding: Finding): Finding {
+function within(segment: Segment, finding: LookupOutcome): LookupOutcome {
   finding.segments.push(segment);
   return finding;
 }
 
 // `constructor` and `prototype` are allowed: as own keys they do no harm.
-function findInKey(key: string, walk: Walk): Finding | null {
+function findInKey(key: string, walk: Walk): LookupOutcome | null {
   if (key === '__proto__') return { segments: [key], message: messages.proto };
   if (!walk.checkText) return null;
   if (key.includes('\0')) return { segments: [], message: messages.nulKey };
   return key.isWellFormed() ? null : { segments: [], message: messages.surrogateKey };
 }
 
-function findInText(text: string): Finding | null {
+function findInText(text: string): LookupOutcome | null {
   if (text.includes('\0')) return { segments: [], message: messages.nul };
   return text.isWellFormed() ? null : { segments: [], message: messages.surrogate };
 }
 
-function findInNumber(value: number): Finding | null {
+function findInNumber(value: number): LookupOutcome | null {
   if (value > Number.MAX_SAFE_INTEGER || value < -Number.MAX_SAFE_INTEGER) {
     return { segments: [], message: messages.tooLarge };
   }
@@ -180,7 +180,7 @@ interface Frame {
 }
 
 /** The slow pass, over text known to be JSON and to have a duplicate key somewhere. */
-function findDuplicate(text: string): Finding {
+function findDuplicate(text: string): LookupOutcome {
   const frames: Frame[] = [];
   const structure = /["[\]{},]/g;
   for (let match = structure.exec(text); match !== null; match = structure.exec(text)) {

@@ -16,11 +16,12 @@ import { type Page, pageRequest } from './lists.ts';
 import { readQuery } from './query-parameters.ts';
 import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
 import { refusingCardTesters } from './refused-cards.ts';
-import type { RequestContext, Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
+import type { Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
 import { queryParametersOf } from './route-parameters.ts';
 import { receiveUpload } from './uploads.ts';
 import { validator } from './validate.ts';
 import { checkVersion, latestVersion, renderError, renderResponse } from './versions/versions.ts';
+import type { RequestContext } from '../request-context.ts';
 
 /** The common rules, applied to a route from what its declaration says. */
 

@@ -1,14 +1,12 @@
 import type { Static, TSchema } from 'typebox';
 import type { ApiErrorCode } from '../errors.ts';
-import type { Database, Queryable } from '../platform/database.ts';
-import type { Company } from '../features/companies/service.ts';
 import type { Answer } from './idempotency.ts';
 import type { PhasedRequest } from './phases.ts';
-import type { Caller } from './caller.ts';
 import type { MemberPermission, ReadPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';
 import type { TestedCard } from './refused-cards.ts';
 import type { ListDeclaration, Page } from './lists.ts';
+import type { RequestContext } from '../request-context.ts';
 
 /** A route is data: what it needs and gives. The common rules read it; the handler never sees a header. */
 
@@ -18,22 +16,6 @@ export interface UploadedFile {
   readonly path: string;
   readonly sizeBytes: number;
   readonly sha256: string;
-}
-
-export interface RequestContext {
-  readonly requestId: string;
-  readonly company: Company;
-  /** The company's own clock: real time plus the offset of its sandbox. */
-  readonly nowMs: number;
-  /** Nobody, when the service does something of its own accord. */
-  readonly caller?: Caller;
-  /**
-   * In `prepare`, before others are asked for what cannot be taken back: writes the audit entry down first, since they may
-   * do it and we may never hear of it.
-   */
-  readonly tellFirst?: (db: Queryable) => Promise<void>;
-  /** A transaction when an idempotency key was sent, so that work and stored answer commit together. */
-  readonly db: Database;
 }
 
 export interface RouteRequest<Body, Query, Prepared = undefined> {

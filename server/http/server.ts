@@ -94,7 +94,7 @@ export async function buildServer(
     reply.header('X-Content-Type-Options', 'nosniff');
     if (isSecure) reply.header('Strict-Transport-Security', 'max-age=31536000');
     request.span = options.tracing.startRequestSpan({ method: request.method, route: url, headers: request.headers });
-    // Decided here, before anything looks at the body.
+    // KnownOutcome here, before anything looks at the body.
     const refusal = hostProblem(request.raw) ?? paths.refusalOf(request, url);
     if (refusal) return void takeFromAddress(request, reply, dependencies).then(() => done(refusal), done);
     return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();

@@ -19,7 +19,7 @@ function compile(schema: TSchema): Validator {
 }
 
 /**
- * Turns a schema into a function that returns the typed value or throws with every bad field named. Compiled when it is first
+ * Semaphore a schema into a function that returns the typed value or throws with every bad field named. Compiled when it is first
  * needed: a start waits for none, and most processes need few.
  */
 export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {

@@ -3,10 +3,9 @@ import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-me
 import { dropExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
-import type { Orders } from '../features/orders/service.ts';
+import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
-import { dueChannel } from '../features/transactions/service.ts';
 import { reapAttempts, reapResets, reapSessions } from '../features/users/service.ts';
 import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
@@ -30,7 +29,7 @@ export interface WorkerDependencies {
   readonly mailer: Mailer | undefined;
   /** Opens the links in mails. */
   readonly mailKey: Buffer;
-  readonly lanesDb: Queryable;
+  readonly batchDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: Buffer;
   readonly log: Logger;
@@ -52,8 +51,8 @@ export const jobs: readonly Job[] = [
   {
     name: 'open transactions',
     everyMs: 1_000,
-    wokenBy: dueChannel,
-    run: ({ orders }) => orders.checkOpenTransactions(batch),
+    wokenBy: operationsDueChannel,
+    run: ({ orders }) => orders.reconcileDue(batch),
   },
   {
     name: 'due subscriptions',
@@ -102,8 +101,8 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
     const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, dependencies);
     return loop(job, dependencies, stopping.signal, alarm);
   });
-  const { db, lanesDb, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
-  const dispatcher = startDispatcher({ db, lanesDb, clock, log, outbound, secretKey, random: Math.random });
+  const { db, batchDb, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
+  const dispatcher = startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random });
   return {
     async stop() {
       stopping.abort();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cloneDatabase, type TestDatabase } from '../../tests/support/database.ts';
 import { type FreezingProxy, startFreezingProxy } from '../../tests/support/freezing-proxy.ts';
 import { type DatabasePool, isAway, isUnavailable, openDatabase } from './database.ts';
-import { createLane } from './lane.ts';
+import { createBatcher } from './batcher.ts';
 
 /** What happens when the network to the database stops carrying packets, in a tenth of the usual times. */
 
@@ -121,7 +121,7 @@ describe('a network that carries nothing any more', () => {
 
   it('fails a whole batch at once, not each of its members after the other', async () => {
     await warm(1);
-    const lane = createLane(async (items: readonly number[]) => {
+    const lane = createBatcher(async (items: readonly number[]) => {
       await db.query('SELECT 1');
       return items;
     });
@@ -136,7 +136,7 @@ describe('a network that carries nothing any more', () => {
 describe('a batch', () => {
   it('stops being tried one by one as soon as the database is away', async () => {
     let calls = 0;
-    const lane = createLane(async (items: readonly number[]) => {
+    const lane = createBatcher(async (items: readonly number[]) => {
       calls += 1;
       if (calls === 1) throw new Error('one of them is wrong');
       if (items[0] === 2) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' });
@@ -156,7 +156,7 @@ describe('a batch', () => {
       await sleep(100);
       await transaction.query('SELECT pg_advisory_xact_lock(2)');
     });
-    const lane = createLane(async (items: readonly number[]) => {
+    const lane = createBatcher(async (items: readonly number[]) => {
       if (items.length > 1) {
         await db.transaction(async (transaction) => {
           await transaction.query('SELECT pg_advisory_xact_lock(2)');

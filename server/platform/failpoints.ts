@@ -6,7 +6,7 @@ export const failpoints = [
   'charge.before_intent',
   'charge.after_intent',
   'charge.after_processor',
-  'charge.after_settle',
+  'charge.after_record',
   'refund.before_intent',
   'refund.after_intent',
   'refund.after_processor',
@@ -16,16 +16,16 @@ export const failpoints = [
   'retry.before_intent',
   'retry.after_intent',
   'retry.after_processor',
-  'retry.after_settle',
+  'retry.after_record',
   'renewal.before_intent',
   'renewal.after_intent',
   'renewal.after_processor',
-  'renewal.after_settle',
+  'renewal.after_record',
   'void.before_intent',
   'void.after_intent',
   'void.after_processor',
   'void.after_record',
-  'recovery.after_lookup',
+  'reconcile.after_lookup',
 ] as const;
 
 export type Failpoint = (typeof failpoints)[number];

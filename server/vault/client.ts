@@ -2,7 +2,7 @@ import { Agent, buildConnector, request } from 'undici';
 import { ApiError } from '../errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
-import type { Finding, Outcome } from './processors/processor.ts';
+import type { LookupOutcome, Outcome } from './processors/processor.ts';
 import { vaultAnswer, vaultHealth } from './server.ts';
 import type { Vault, VaultOutcome } from './vault.ts';
 
@@ -119,7 +119,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     refund: (refund) => operate<Outcome>('/refund', refund),
     void: (operation) => operate<Outcome>('/void', operation),
     async lookup(lookup) {
-      const finding = await operate<Finding>('/lookup', lookup);
+      const finding = await operate<LookupOutcome>('/lookup', lookup);
       if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the answer is not one of a lookup' };
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };

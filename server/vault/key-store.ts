@@ -1,3 +1,4 @@
+import type { Mode } from '../company.ts';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -10,8 +11,6 @@ import { writeOnce } from '../platform/write-once.ts';
 import type { KeyRing } from './keys.ts';
 
 /** Where the vault's keys come from: a file of mode 0600, or a setting with the same content. */
-
-export type Mode = 'sandbox' | 'live';
 
 const keyBytes = 32;
 const key = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });

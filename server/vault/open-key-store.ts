@@ -1,9 +1,10 @@
+import type { Mode } from '../company.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigurationError } from '../config.ts';
 import type { Queryable } from '../platform/database.ts';
 import { compareSecrets, forgetSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
-import { fileKeyStore, fixedKeyStore, type KeyStore, type Mode } from './key-store.ts';
+import { fileKeyStore, fixedKeyStore, type KeyStore } from './key-store.ts';
 import { hasCards, hasCardsOfKey, hasConnections } from './queries.ts';
 
 const table = 'vault.secret_checks';

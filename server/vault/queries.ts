@@ -1,5 +1,5 @@
+import type { Mode } from '../company.ts';
 import type { Queryable } from '../platform/database.ts';
-import type { Mode } from './key-store.ts';
 import type { SealedCard } from './keys.ts';
 
 interface CardRow {

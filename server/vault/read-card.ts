@@ -1,3 +1,4 @@
+import type { Mode } from '../company.ts';
 import type { FieldError } from '../errors.ts';
 import { type BrandName, brandOf, passesLuhn } from '../platform/card-brands.ts';
 import { CardNumber } from './card-number.ts';
@@ -20,8 +21,6 @@ export interface Card {
   /** Whether the processor wants a billing address with this card. */
   readonly requiresBilling: boolean;
 }
-
-type Mode = 'sandbox' | 'live';
 
 /** The sandbox card that needs a billing address. */
 const billingRequiredNumber = '4000009999001000';

@@ -1,8 +1,9 @@
+import type { Mode } from '../company.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { type Database, type DatabasePool, isUnavailable } from '../platform/database.ts';
-import { createLane } from '../platform/lane.ts';
+import { createBatcher } from '../platform/batcher.ts';
 import { CardNumber } from './card-number.ts';
-import type { KeyStore, Mode } from './key-store.ts';
+import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, rewrap, seal } from './keys.ts';
 import {
   connectedProcessors,
@@ -10,7 +11,7 @@ import {
   disconnectProcessor,
   type ProcessorConnection,
 } from './processors/connections.ts';
-import type { Finding, Money, Outcome, Processor, ProcessorCard } from './processors/processor.ts';
+import type { LookupOutcome, Money, Outcome, Processor, ProcessorCard } from './processors/processor.ts';
 import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
 
 /** What the rest of the service may ask of the vault. Nobody gets a number back. */
@@ -24,7 +25,7 @@ export interface Vault {
   refund(refund: VaultRefund): Promise<VaultOutcome>;
   void(request: VaultOperation & { readonly chargeReference: string }): Promise<VaultOutcome>;
   /** What became of an operation. Not found counts only when it can no longer arrive. */
-  lookup(request: VaultLookup): Promise<Finding>;
+  lookup(request: VaultLookup): Promise<LookupOutcome>;
   /** Who charges the cards of a live company; null for nobody. What is shown of it is never its secret. */
   connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
   connectedTo(companyId: string): Promise<string | null>;
@@ -86,7 +87,7 @@ const readyMs = 1_000;
 /** The vault in this process, on its own database role. */
 export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
   const processors = connectedProcessors(db, keys);
-  const findCard = createLane((wanted: readonly CardReference[]) => findCards(db, wanted));
+  const findCard = createBatcher((wanted: readonly CardReference[]) => findCards(db, wanted));
 
   async function openCard(
     { companyId, mode }: Pick<VaultOperation, 'companyId' | 'mode'>,

@@ -19,7 +19,7 @@ export interface Told {
 
 export interface Diary {
   readonly told: Told[];
-  /** Decided refusals, by their code. */
+  /** KnownOutcome refusals, by their code. */
   readonly refusals: Map<string, number>;
   /** Answers that only say "repeat it", by status or kind of failure. */
   readonly passing: Map<string, number>;

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Company, updateProcessor } from '../../server/features/companies/service.ts';
+import { updateProcessor } from '../../server/features/companies/service.ts';
 import { byKeySettings, type DatabasePool, openDatabase, queueSettings } from '../../server/platform/database.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
@@ -13,6 +13,7 @@ import { connectProcessor } from '../../server/vault/processors/connections.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { openShop, type Shop } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import type { Company } from '../../server/company.ts';
 
 /**
  * What all schedules of a run share: a database whose clock can be moved, and connections to it. Each schedule has a merchant

@@ -27,7 +27,7 @@ export type FaultKind =
   | 'restore';
 
 export interface Schedule {
-  /** For each turn, which of the waiting steps is released, modulo their number. Turns beyond the end take the oldest. */
+  /** For each turn, which of the waiting steps is released, modulo their number. Semaphore beyond the end take the oldest. */
   readonly choices: readonly number[];
   readonly faults: ReadonlyMap<number, FaultKind>;
 }

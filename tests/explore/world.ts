@@ -9,7 +9,6 @@ import {
 import { startDispatcher } from '../../server/features/webhooks/jobs.ts';
 import { hashFields } from '../../server/http/idempotency.ts';
 import type { PhasedRequest } from '../../server/http/phases.ts';
-import type { RequestContext } from '../../server/http/route.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { createLog } from '../../server/platform/log.ts';
 import type { Vault } from '../../server/vault/vault.ts';
@@ -17,6 +16,7 @@ import { compareLedger } from '../support/ledger.ts';
 import type { Laboratory, Merchant, Snapshot } from './laboratory.ts';
 import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.ts';
 import { type SteppedPool, steppedOutbound, steppedPool, steppedVault } from './stepped.ts';
+import type { RequestContext } from '../../server/request-context.ts';
 
 /** The service of one schedule: API processes, workers, a vault and an acquirer, with clocks of their own. */
 
@@ -198,15 +198,15 @@ export class World {
   private boot(role: Role): void {
     const machine = new Machine(`${role} ${this.nodes.length + 1}`);
     const { db: real, byKeyDb, queueDb } = this.laboratory;
-    const [db, lanesDb, deliveriesDb] = [real, byKeyDb, queueDb].map((pool) =>
+    const [db, batchDb, deliveriesDb] = [real, byKeyDb, queueDb].map((pool) =>
       steppedPool(pool, machine, this.scheduler),
     ) as [SteppedPool, SteppedPool, SteppedPool];
     const clock = { nowMs: () => Date.now() + this.scheduler.virtualMs };
     const log = createLog('silent');
     const vault = this.vaultFor(machine);
-    const orders = openOrders({ db, lanesDb, vault, clock, log, billing: subscriptionBilling });
-    const subscriptions = openSubscriptions({ db, lanesDb, orders, clock, log });
-    const node: Node = { machine, orders, subscriptions, pools: [db, lanesDb, deliveriesDb], role, nowMs: clock.nowMs };
+    const orders = openOrders({ db, batchDb, vault, clock, log, billing: subscriptionBilling });
+    const subscriptions = openSubscriptions({ db, batchDb, orders, clock, log });
+    const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role, nowMs: clock.nowMs };
     this.nodes.push(node);
     if (role === 'api') return;
     const claims = this.without === 'claims' ? keepingLostClaims : (pool: SteppedPool): SteppedPool => pool;
@@ -214,7 +214,7 @@ export class World {
       if (this.dispatching) {
         startDispatcher({
           db: claims(db),
-          lanesDb: claims(deliveriesDb),
+          batchDb: claims(deliveriesDb),
           clock,
           log,
           outbound: steppedOutbound(machine, this.scheduler, (body) => this.received.push(body)),
@@ -224,7 +224,7 @@ export class World {
       }
       for (;;) {
         await subscriptions.billDue(64).catch(() => undefined);
-        await orders.checkOpenTransactions(100).catch(() => undefined);
+        await orders.reconcileDue(100).catch(() => undefined);
         await this.pause(machine, this.workerPauseMs);
       }
     });

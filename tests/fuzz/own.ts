@@ -5,7 +5,7 @@ import type { Target } from './target.ts';
 
 /** Sends requests of our own generator. Every answer is compared with the document; what is wrong with one is kept with its request. */
 
-export interface Finding {
+export interface LookupOutcome {
   readonly request: string;
   readonly problem: string;
 }
@@ -15,7 +15,7 @@ export interface Fuzzed {
   readonly statuses: Readonly<Record<string, number>>;
   readonly called: ReadonlySet<string>;
   readonly succeeded: ReadonlySet<string>;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly LookupOutcome[];
 }
 
 export async function fuzz(
@@ -28,7 +28,7 @@ export async function fuzz(
   const generator = requestsFrom(random, pool);
   const statuses: Record<string, number> = {};
   const [called, succeeded] = [new Set<string>(), new Set<string>()];
-  const findings: Finding[] = [];
+  const findings: LookupOutcome[] = [];
   for (let done = 1; done <= requests; done += 1) {
     const request = generator.next();
     called.add(request.operation.id);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Company } from '../../server/features/companies/service.ts';
 import type { Plan, PlanCreate } from '../../server/features/plans/schemas.ts';
 import type { TestService } from '../support/service.ts';
 import { somePlan, someSubscriber, subscribe } from '../support/subscriptions.ts';
+import type { Company } from '../../server/company.ts';
 
 /** Subscribers of every kind: cadences, ends, cards that always work, that never do, that answer late. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Company } from '../../server/features/companies/service.ts';
 import type { PlanCreate } from '../../server/features/plans/schemas.ts';
 import { pauseSubscription } from '../../server/features/subscriptions/service.ts';
-import type { RequestContext } from '../../server/http/route.ts';
 import { contextOf } from './orders.ts';
 import type { Reply, TestService } from './service.ts';
 import { advance, allEventsOf, somePlan, someSubscriber, subscribe } from './subscriptions.ts';
+import type { Company } from '../../server/company.ts';
+import type { RequestContext } from '../../server/request-context.ts';
 
 /** A merchant with a clock of its own, a plan and a customer who may subscribe to it. */
 export interface Scene {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Order } from '../../server/features/orders/schemas.ts';
 import { withoutKey } from '../../server/http/phases.ts';
-import type { RequestContext } from '../../server/http/route.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import {
   type CallOptions,
@@ -13,6 +12,7 @@ import {
   type TestOptions,
   type TestService,
 } from './service.ts';
+import type { RequestContext } from '../../server/request-context.ts';
 
 /** A shop to order from: a customer with a card, and products. */
 
@@ -124,7 +124,7 @@ export async function checkAllOpen(service: TestService): Promise<void> {
   await service.db.query(
     `UPDATE open_transactions SET next_check_at = now(), locked_until = now(), valid_until = now() - interval '1 minute'`,
   );
-  await service.orders.checkOpenTransactions(1000);
+  await service.orders.reconcileDue(1000);
 }
 
 /** As the dashboard will ask for what has no API call. */

@@ -4,13 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Company, updateProcessor } from '../../server/features/companies/service.ts';
+import { updateProcessor } from '../../server/features/companies/service.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
 import { connectProcessor } from '../../server/vault/processors/connections.ts';
 import type { TestService } from './service.ts';
+import type { Company } from '../../server/company.ts';
 
 /** The acquirer simulator in this process, with a clock that a test can set. */
 export interface OwnAcquirer {

@@ -9,8 +9,8 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp, usualReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
-import { type Company, createCompanies } from '../../server/features/companies/service.ts';
-import { laneConnections, openOrders, type Orders } from '../../server/features/orders/service.ts';
+import { createCompanies } from '../../server/features/companies/service.ts';
+import { batchConnections, openOrders, type Orders } from '../../server/features/orders/service.ts';
 import {
   openSubscriptions,
   subscriptionBilling,
@@ -32,6 +32,7 @@ import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
 import { checkAgainstDocument } from './openapi.ts';
+import type { Company } from '../../server/company.ts';
 
 /** The real service on a real socket and a database of its own. */
 
@@ -135,9 +136,9 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     },
     sync: async () => ofDatabase?.sync(),
   };
-  const lanesDb = openDatabase({
+  const batchDb = openDatabase({
     connectionString: database.apiUrl,
-    poolSize: laneConnections,
+    poolSize: batchConnections,
     applicationName: 'svc tests',
     onError: () => undefined,
     statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
@@ -158,8 +159,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
-  const orders = openOrders({ db: apiDb, lanesDb, vault, clock, log, billing: subscriptionBilling, onExpired });
-  const subscriptions = openSubscriptions({ db: apiDb, lanesDb, orders, clock, log });
+  const orders = openOrders({ db: apiDb, batchDb, vault, clock, log, billing: subscriptionBilling, onExpired });
+  const subscriptions = openSubscriptions({ db: apiDb, batchDb, orders, clock, log });
   const background = createBackground();
   const app = await buildApp({
     config,
@@ -182,7 +183,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       migrationCheck(apiDb),
       clockCheck(clocks),
       poolCheck('the pool', apiDb),
-      poolCheck('the pool of the lanes', lanesDb),
+      poolCheck('the pool of the lanes', batchDb),
     ],
     references: { ...usualReferences, ...options.references },
   });
@@ -227,7 +228,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ofDatabase?.stop();
       await app.close();
       await outbound.close();
-      await Promise.all([apiDb.close(), lanesDb.close(), db.close(), vaultDb.close()]);
+      await Promise.all([apiDb.close(), batchDb.close(), db.close(), vaultDb.close()]);
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
     },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createPlan } from '../../server/features/plans/service.ts';
-import type { Company } from '../../server/features/companies/service.ts';
 import type { Plan, PlanCreate } from '../../server/features/plans/schemas.ts';
 import { capture, contextOf, type OrderEvent } from './orders.ts';
 import { type CallOptions, type Reply, someCustomer, type TestService } from './service.ts';
+import type { Company } from '../../server/company.ts';
 
 /** Plans to subscribe to, customers to do it, and time to pass. */
 

@@ -7,11 +7,11 @@ import {
   type DispatcherTimes,
   startDispatcher,
 } from '../../server/features/webhooks/dispatcher.ts';
-import type { Company } from '../../server/features/companies/service.ts';
 import { newId } from '../../server/platform/ids.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { testAuthority } from './receiver.ts';
 import { type CallOptions, type Reply, someCustomer, startTestService, type TestService } from './service.ts';
+import type { Company } from '../../server/company.ts';
 
 /** A service whose webhooks may go to receivers on this machine. */
 
@@ -26,7 +26,7 @@ export function dispatchFor(
 ): Dispatcher {
   return startDispatcher({
     db: service.db,
-    lanesDb: service.db,
+    batchDb: service.db,
     clock: service.clock,
     log: createLog('silent', { write: () => undefined }),
     outbound: service.outbound,

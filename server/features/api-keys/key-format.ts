@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { randomBase62, toBase62 } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { Company } from '../companies/service.ts';
+import type { Company } from '../../company.ts';
 
 /** `svc_test_sk_` + 12 characters to look it up by + 43 secret ones (256 bits) + 6 of checksum, all base62. */
 

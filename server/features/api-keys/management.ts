@@ -1,13 +1,13 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import { type Permission, permissions as allPermissions, rightsOfKey } from '../../http/permissions.ts';
-import type { RequestContext } from '../../http/route.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { keyPrefix } from './key-format.ts';
 import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
 import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
 import { checkAddressRange, createApiKey, InvalidKeyOption, revokeApiKey } from './service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** Keys in the dashboard. They go by real time, also in a sandbox whose clock was moved. */
 

@@ -1,7 +1,8 @@
 import type { Permission } from '../../http/permissions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
-import { type Company, type CompanyRow, toCompany } from '../companies/service.ts';
+import { type CompanyRow, toCompany } from '../companies/service.ts';
 import type { KeyKind } from './key-format.ts';
+import type { Company } from '../../company.ts';
 
 export interface ApiKey {
   readonly id: string;

@@ -8,9 +8,9 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { keyedHash, type Secret } from '../../platform/secret.ts';
-import type { Company } from '../companies/service.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
 import { type ApiKey, findByLookup, insertApiKey, listApiKeys, markRevoked, markUsed } from './queries.ts';
+import type { Company } from '../../company.ts';
 
 export interface NewKey {
   readonly kind: KeyKind;

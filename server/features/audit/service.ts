@@ -1,13 +1,14 @@
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { createBackground } from '../../platform/background.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
-import { createLane } from '../../platform/lane.ts';
+import { createBatcher } from '../../platform/batcher.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
 import type { AuditEntry } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** Who did what to what, from where. Times are real ones, also in a sandbox whose clock was moved. */
 
@@ -53,7 +54,7 @@ export interface AuditLog {
 }
 
 export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
-  const lane = createLane<ReturnType<typeof toRow>, void>(
+  const lane = createBatcher<ReturnType<typeof toRow>, void>(
     async (rows) => {
       await insertEntries(db, rows);
       return rows.map(() => undefined);

@@ -1,4 +1,3 @@
-import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { createBackground } from '../../platform/background.ts';
 import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
@@ -7,6 +6,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { dismissSeen, findWarnings, noteField } from './queries.ts';
 import type { CardWarnings } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /**
  * In fields that programs fill, a number that looks like a card is accepted, since one in ten of a merchant's own numbers does.

@@ -1,21 +1,11 @@
+import type { Company } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
-
-export interface Company {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly mode: 'sandbox' | 'live';
-  readonly apiVersion: string;
-  readonly clockOffsetMs: number;
-  /** Who charges its cards; a live company may not have anyone yet. */
-  readonly processor: 'sandbox' | 'acquirer' | null;
-}
 
 export interface CompanyRow {
   id: string;
   account_id: string;
   name: string;
-  mode: 'sandbox' | 'live';
+  mode: Company['mode'];
   api_version: string;
   clock_offset_ms: number;
   processor: Company['processor'];

@@ -8,7 +8,6 @@ import { createRoles } from '../team/service.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
-  type Company,
   type CompanyRow,
   findClockOffset,
   findCompanies,
@@ -21,6 +20,7 @@ import {
   updateDunning,
   updateProcessor,
 } from './queries.ts';
+import type { Company } from '../../company.ts';
 
 /** A merchant has two companies: the live one, and the demo company that is its sandbox. */
 export async function createCompanies(

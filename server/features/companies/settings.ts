@@ -1,6 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { RateLimits } from '../../http/rate-limits.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { supportedVersions } from '../../http/versions/versions.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
@@ -8,6 +7,7 @@ import type { Vault } from '../../vault/vault.ts';
 import { findSettings, requestLives, updateProcessor, updateSettings } from './queries.ts';
 import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { connectAcquirer, setDunning, stopCharging } from './service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What a merchant sees and changes of the company in the dashboard. */
 
@@ -64,7 +64,7 @@ const timing = { timeoutMs: 10_000, requestLifeMs: requestLives.live };
 
 /** The address is one that the operator has named: a merchant's own could lead anywhere inside the operator's network. */
 export async function connect(
-  { db, company, tellFirst }: RequestContext,
+  { db, company, auditFirst }: RequestContext,
   { vault, acquirers }: SettingsDependencies,
   { url, secret }: { url: string; secret: string },
 ): Promise<void> {
@@ -76,7 +76,7 @@ export async function connect(
     throw invalidField('url', `must be ${known}`);
   }
   const connection = { url, secret: new Secret(secret), ...timing };
-  await connectAcquirer(db, vault, company, connection, async (inner) => tellFirst?.(inner));
+  await connectAcquirer(db, vault, company, connection, async (inner) => auditFirst?.(inner));
 }
 
 export async function noteProcessor(
@@ -91,11 +91,11 @@ export async function noteProcessor(
 
 /** First nobody is sent there any longer, then the connection goes. */
 export async function disconnect(
-  { db, company, tellFirst }: RequestContext,
+  { db, company, auditFirst }: RequestContext,
   { vault }: SettingsDependencies,
 ): Promise<void> {
   if (company.mode !== 'live') throw new ApiError('invalid_request', 'The sandbox charges itself.');
   await stopCharging(db, company);
-  await tellFirst?.(db);
+  await auditFirst?.(db);
   await vault.connect(company.id, null);
 }

@@ -184,7 +184,7 @@ export async function insertRedemptions(db: Queryable, redemptions: readonly Red
   await db.query(reserveStatement, [JSON.stringify(redemptions)]);
 }
 
-export interface RedemptionEnd {
+export interface RedemptionOutcome {
   readonly company_id: string;
   readonly id: string;
   readonly redeemed: boolean;
@@ -193,7 +193,7 @@ export interface RedemptionEnd {
 }
 
 /** Parts of a statement that counts redemptions or gives them back, from a parameter and as far as a condition allows. */
-export const concludingParts = (parameter: string, condition: string): string => `
+export const redemptionOutcomeParts = (parameter: string, condition: string): string => `
   ending AS MATERIALIZED (
     SELECT r.company_id, r.id, r.coupon_id, r.code_id, e.redeemed
     FROM json_to_recordset(${parameter}::json) AS e (company_id uuid, id uuid, redeemed boolean, order_id uuid)
@@ -229,10 +229,10 @@ export const concludingParts = (parameter: string, condition: string): string =>
     WHERE k.company_id = e.company_id AND k.coupon_id = e.coupon_id AND k.id = e.code_id
   )`;
 
-const concludeStatement = `WITH ${concludingParts('$1', 'true')} SELECT 1 FROM ending`;
+const concludeStatement = `WITH ${redemptionOutcomeParts('$1', 'true')} SELECT 1 FROM ending`;
 
 /** The charges are decided: each redemption counts, or is given back. */
-export async function concludeRedemptions(db: Queryable, ends: readonly RedemptionEnd[]): Promise<void> {
+export async function recordRedemptionOutcomes(db: Queryable, ends: readonly RedemptionOutcome[]): Promise<void> {
   await db.query(concludeStatement, [JSON.stringify(ends)]);
 }
 

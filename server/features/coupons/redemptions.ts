@@ -15,7 +15,7 @@ import {
   type Redemption,
 } from './redemption-queries.ts';
 
-export { concludeRedemptions, insertRedemptions } from './redemption-queries.ts';
+export { recordRedemptionOutcomes, insertRedemptions } from './redemption-queries.ts';
 
 /** The use of a coupon by an order or a subscription: reserved while its charge is under way, then counted or given back. */
 

@@ -1,6 +1,6 @@
 import { ApiError, type FieldError, notFound, validationError } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -20,6 +20,7 @@ import {
   updateCoupon,
 } from './queries.ts';
 import type { CodeBatch, Coupon, CouponCode, CouponCreate, CouponUpdate, CouponWithCodes } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { coversCycle, discountOf } from './discount.ts';
 export { codeKeyOf } from './codes.ts';
@@ -27,15 +28,15 @@ export {
   type CouponFacts,
   couponFactsJson,
   factsFromJson,
-  concludingParts,
+  redemptionOutcomeParts,
   redeemingParts,
   type Redemption,
-  type RedemptionEnd,
+  type RedemptionOutcome,
 } from './redemption-queries.ts';
 export {
   admitRedemptions,
   type CouponUse,
-  concludeRedemptions,
+  recordRedemptionOutcomes,
   couponFor,
   findCouponFacts,
   insertRedemptions,

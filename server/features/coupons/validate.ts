@@ -1,11 +1,11 @@
 import { type FieldError, validationError } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { codeKeyOf } from './codes.ts';
 import { discountOf } from './discount.ts';
 import { cartTotalOf, type Purchase, type Reason, whyNot } from './eligibility.ts';
 import { findPreview, type Preview } from './queries.ts';
 import { findByCode } from './redemption-queries.ts';
 import type { CouponValidate, CouponVerdict } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** Says what a code would take off, without taking anything. */
 export async function validateCoupon(context: RequestContext, input: CouponValidate): Promise<CouponVerdict> {

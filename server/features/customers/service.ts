@@ -1,6 +1,6 @@
 import { ApiError, type ErrorCode, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -26,6 +26,7 @@ import { insertEvents, newEvent, previousOf } from '../events/service.ts';
 import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
 import { searchEntries } from './search.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What orders and subscriptions hold against a customer. They answer inside the transaction that deletes. */
 export interface CustomerHistory {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Company } from '../companies/service.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Queryable } from '../../platform/database.ts';
@@ -8,6 +7,7 @@ import { eventIdOf } from '../../platform/ids.ts';
 import { insertEvents } from './queries.ts';
 import { exampleObjectOf } from './schemas.ts';
 import { newEvent } from './service.ts';
+import type { Company } from '../../company.ts';
 
 let service: TestService;
 let company: Company;

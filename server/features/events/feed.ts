@@ -1,10 +1,10 @@
 import { invalidField } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { envelopeOf } from './envelope.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { type FeedMark, readFeed } from './queries.ts';
 import type { EventFeed } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /**
  * Events for a follower that must miss none. An id is made before its transaction commits, so an event may appear after

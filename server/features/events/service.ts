@@ -1,12 +1,13 @@
 import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { eventCatalogue, type EventType } from './catalogue.ts';
 import { type EventFacts, envelopeOf } from './envelope.ts';
 import { type EventFilters, type EventRow, findEvent, listEvents } from './queries.ts';
 import type { Event } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { eventCatalogue, eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';

@@ -129,7 +129,7 @@ describe('a chargeback that is due', () => {
             throw new Error('killed');
           }),
       },
-      lanesDb: db,
+      batchDb: db,
       vault,
       clock,
       log: createLog('fatal', { write: () => undefined }),

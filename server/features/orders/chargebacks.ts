@@ -1,14 +1,14 @@
 import { ApiError, notFound } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type EventType, newEvent } from '../events/service.ts';
-import { reclassify } from '../transactions/service.ts';
-import type { Charging } from './dependencies.ts';
 import { type OrderRow, toWire } from './order.ts';
-import { inUse } from './refunds.ts';
 import { type DueChargeback, lockOrder, moveOrder, takeDueChargeback, takeDueChargebackOf } from './queries.ts';
 import type { Order } from './schemas.ts';
-import { nextOrderStatus, type OrderTrigger } from './transitions.ts';
+import { nextOrderStatus, type OrderTrigger, transactionChanges } from './transitions.ts';
+import type { Charging } from './charging.ts';
+import { inUse } from './errors.ts';
+import { changeSale } from './open-queries.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** A cardholder disputes a charge; the merchant accepts that, or wins. */
 
@@ -36,13 +36,13 @@ async function dispute(
     const { order } = state;
     const status = nextOrderStatus(order.status, trigger);
     if (!status || !order.sale_id) throw wrongStatus(order, trigger);
-    // If the charge is being taken back, there may be nothing to dispute in a moment.
+    // If the void in progress succeeds, there is nothing left to dispute.
     if (state.voiding) throw inUse();
     const at = new Date(atMs ?? clock.nowMs() + state.clockOffsetMs);
     const raised = trigger === 'chargeback_raised';
-    if (raised) await reclassify(transaction, companyId, order.sale_id, 'chargeback', at);
+    if (raised) await changeSale(transaction, companyId, order.sale_id, 'disputed', at);
     const transactions = state.transactions.map((entry) =>
-      raised && entry.id === order.sale_id ? { ...entry, status: 'chargeback' as const } : entry,
+      raised && entry.id === order.sale_id ? { ...entry, status: transactionChanges.disputed.to } : entry,
     );
     const to: OrderRow = { ...order, status, sequence: order.sequence + 1, updated_at: at };
     const object = toWire({ ...state, order: to, transactions });
@@ -94,8 +94,8 @@ export async function resolveChargeback(
 }
 
 /**
- * What the sandbox card for it has in store, each taken from the store in the transaction that raises it. An order that
- * was refunded in the meantime ignores it.
+ * Raises the chargebacks that sandbox charges scheduled. Each is removed in the transaction that raises it. An order that was
+ * refunded meanwhile ignores its chargeback.
  */
 export async function raiseDueChargebacks(charging: Charging, batch: number): Promise<number> {
   return raiseEach(charging, batch, takeDueChargeback, () => undefined);

@@ -1,21 +1,26 @@
 import { ApiError, notFound } from '../../errors.ts';
 import { type KeyedRequest, keyExpiry } from '../../http/idempotency.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
-import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { markOrdered } from '../products/service.ts';
-import { deriveReference, type Numbered, type Opened, subjects } from '../transactions/service.ts';
-import { type Charging, lockMs } from './dependencies.ts';
 import { generationOf } from './generations.ts';
 import { toWire } from './order.ts';
 import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
-import { type Claim, type Facts, type Intent, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
-import { charge, findFirstAnswer, resumeOrder } from './sales.ts';
 import type { Order, OrderCreate } from './schemas.ts';
+import { charge } from './charge.ts';
+import type { Charging } from './charging.ts';
+import type { Facts } from './facts-queries.ts';
+import { type Claim, type Intent, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
+import type { Opened } from './open-queries.ts';
+import { deriveReference, type Numbered, subjects } from './reference.ts';
+import { findFirstAnswer, resumeOrder } from './resume.ts';
+import { lockMs } from './timing.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** Creating an order is the charge: read, record the intent, have the card charged, write down what came of it. */
 export async function createOrder(
@@ -30,7 +35,7 @@ export async function createOrder(
   const firstUse: Numbered = { subject: subjects.key(key.key), number: 0 };
   const reference = deriveReference(company.id, firstUse);
   const read = (): Promise<Facts> =>
-    charging.read({
+    charging.readFacts({
       company_id: company.id,
       key: key.key,
       reference,
@@ -89,7 +94,8 @@ async function record(
 ): Promise<Opened | undefined> {
   try {
     const isPlain = intent.redemption === undefined;
-    if (newlyOrdered.length === 0) return await (isPlain ? charging.intend(intent) : charging.intendRedeeming(intent));
+    if (newlyOrdered.length === 0)
+      return await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent));
     return await charging.db.transaction(async (transaction) => {
       const marked = await markOrdered(transaction, intent.order.company_id, newlyOrdered);
       if (marked < newlyOrdered.length) return undefined;
@@ -147,7 +153,7 @@ async function draft(
       request_id: requestId,
     },
     {
-      livemode: company.mode === 'live',
+      mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
       card,
       numbered,

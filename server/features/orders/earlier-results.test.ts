@@ -12,7 +12,7 @@ import {
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { readSubscription, somePlan, someSubscriber, subscribe } from '../../../tests/support/subscriptions.ts';
 import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
-import { deriveReference, subjects } from '../transactions/service.ts';
+import { deriveReference, subjects } from './reference.ts';
 
 /** The processor has an operation that our books have lost: what is made of its answer. */
 
@@ -65,7 +65,7 @@ async function takenUnder(subject: readonly string[]): Promise<string[]> {
 
 async function recover(): Promise<void> {
   await service.db.query('UPDATE open_transactions SET next_check_at = now(), locked_until = now()');
-  await service.orders.checkOpenTransactions(100);
+  await service.orders.reconcileDue(100);
 }
 
 describe('an order whose key the processor knows', { concurrency: false }, () => {

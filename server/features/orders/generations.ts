@@ -1,13 +1,9 @@
 import { limits } from '../../limits.ts';
-import type { Company } from '../companies/service.ts';
-import {
-  type BookedOperation,
-  deriveReference,
-  findBooked,
-  firstUnused,
-  type Numbered,
-} from '../transactions/service.ts';
-import { type Charging, gatewayError } from './dependencies.ts';
+import type { Charging } from './charging.ts';
+import { gatewayError } from './errors.ts';
+import { deriveReference, type Numbered } from './reference.ts';
+import { findRecorded, firstUnused, type RecordedOperation } from './reference-queries.ts';
+import type { Company } from '../../company.ts';
 
 /**
  * A key that is used again after 24 hours is a new operation, of the next generation. Where the books have a generation
@@ -17,7 +13,7 @@ export type Generation =
   /** The number that is free. */
   | { readonly kind: 'new'; readonly numbered: Numbered }
   /** The processor executed the last one less than 24 hours ago: the key has not expired, whatever our clock says. */
-  | { readonly kind: 'in_use'; readonly operation: BookedOperation };
+  | { readonly kind: 'in_use'; readonly operation: RecordedOperation };
 
 export async function generationOf(
   { db, vault }: Charging,
@@ -28,7 +24,7 @@ export async function generationOf(
   // The clock of a sandbox is its own, and the sandbox executes nothing that could be executed twice.
   if (numbered.number === 0 || mode === 'sandbox') return { kind: 'new', numbered };
   const reference = deriveReference(companyId, { subject, number: numbered.number - 1 });
-  const operation = await findBooked(db, companyId, reference);
+  const operation = await findRecorded(db, companyId, reference);
   if (!operation) return { kind: 'new', numbered };
   const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0 });
   if (found.outcome === 'unknown') throw gatewayError('charge');

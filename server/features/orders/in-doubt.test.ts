@@ -13,7 +13,8 @@ import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
 import { connectProcessor } from '../../vault/processors/connections.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
-import { type Company, findCompanies, updateProcessor } from '../companies/service.ts';
+import { findCompanies, updateProcessor } from '../companies/service.ts';
+import type { Company } from '../../company.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
 
@@ -128,7 +129,7 @@ const openOf = (orderId: string): Promise<OpenRow[]> =>
 /** The worker's look, as if its time had come. */
 async function recover(orderId: string): Promise<void> {
   await service.db.query('UPDATE open_transactions SET next_check_at = now() WHERE order_id = $1', [orderId]);
-  await service.orders.checkOpenTransactions(100);
+  await service.orders.reconcileDue(100);
 }
 
 /** From now on, nothing that was sent can still arrive: time passes, or what was never taken grows older at once. */
@@ -149,7 +150,7 @@ async function drain(): Promise<void> {
   for (let round = 0; round < 10; round += 1) {
     const due = await service.db.query('UPDATE open_transactions SET next_check_at = now() RETURNING 1');
     if (due.length === 0) return;
-    await service.orders.checkOpenTransactions(100);
+    await service.orders.reconcileDue(100);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Mode } from '../../company.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import { createdAt } from '../../platform/ids.ts';
 import type { ChargedCard } from '../../vault/vault.ts';
@@ -56,7 +57,7 @@ export interface TransactionSummary {
 export interface OrderState {
   readonly order: OrderRow;
   readonly transactions: readonly TransactionSummary[];
-  readonly livemode: boolean;
+  readonly mode: Mode;
   readonly clockOffsetMs: number;
   /** That of the sale under way, or the order's own. Null when it was deleted. */
   readonly card: ChargedCard | null;
@@ -80,11 +81,7 @@ function transactionToWire(transaction: TransactionSummary): OrderTransaction {
   };
 }
 
-export function toWire({
-  order,
-  transactions,
-  livemode,
-}: Pick<OrderState, 'order' | 'transactions' | 'livemode'>): Order {
+export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' | 'transactions' | 'mode'>): Order {
   return {
     id: order.id,
     order_number: order.order_number,
@@ -114,7 +111,7 @@ export function toWire({
     shipping: order.shipping,
     metadata: order.metadata,
     request_id: order.request_id,
-    livemode,
+    livemode: mode === 'live',
     created_at: createdAt(order.id),
     updated_at: order.updated_at.toISOString(),
   };

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
-import type { Numbered } from '../transactions/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type NewSale, saleOf } from './sales.ts';
 import type { Shipping, ShippingInput } from './schemas.ts';
+import type { Numbered } from './reference.ts';
+import { type NewSale, saleOf } from './sales.ts';
 
-/** What an order is made of, whoever makes it. The rest is the same for all of them. */
+/** What an order is made of, chosen by its creator. The rest is the same for every order. */
 export type NewOrder = Pick<
   OrderRow,
   | 'company_id'
@@ -34,7 +34,7 @@ export interface PlacedOrder {
   readonly events: readonly EventRow[];
 }
 
-interface Surroundings extends Pick<OrderState, 'livemode' | 'clockOffsetMs' | 'card'> {
+interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card'> {
   /** What its charge stands for. */
   readonly numbered: Numbered;
 }

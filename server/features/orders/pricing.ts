@@ -1,6 +1,6 @@
 import { type FieldError, notFound, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import type { ProductFacts } from './charge-queries.ts';
+import type { ProductFacts } from './facts-queries.ts';
 import type { OrderCreate, OrderItem } from './schemas.ts';
 
 export interface Priced {

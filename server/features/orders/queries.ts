@@ -1,12 +1,13 @@
+import type { Mode } from '../../company.ts';
 import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { joinSql, type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/service.ts';
-import { undecided } from '../transactions/service.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
+import { inFlightSlot } from './open-queries.ts';
 
 export const orderColumns = `company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status, items,
   currency, subtotal, discount_amount, total, refunded_amount, coupon, description, shipping, metadata, subscription_id,
@@ -15,7 +16,7 @@ export const orderColumns = `company_id, id, order_number, customer_id, payment_
 
 interface StateRow extends OrderRow {
   transactions: TransactionSummary[] | null;
-  mode: string;
+  mode: Mode;
   clock_offset_ms: number;
   card_id: string | null;
   exp_month: number;
@@ -39,7 +40,7 @@ const stateStatement = `
   JOIN companies ON companies.id = orders.company_id
   JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id
   LEFT JOIN open_transactions u ON u.company_id = orders.company_id AND u.order_id = orders.id
-    AND u.slot = '${undecided}' AND u.type = 'sale'
+    AND u.slot = '${inFlightSlot}' AND u.type = 'sale'
   LEFT JOIN payment_methods m ON m.company_id = orders.company_id
     AND m.id = coalesce(u.payment_method_id, orders.payment_method_id) AND m.deleted_at IS NULL
   WHERE orders.company_id = $1 AND orders.id = $2`;
@@ -52,7 +53,7 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
   return {
     order,
     transactions: transactions ?? [],
-    livemode: mode === 'live',
+    mode,
     clockOffsetMs: clock_offset_ms,
     card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year },
     customerDeleted: customer_deleted,
@@ -61,8 +62,8 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
 }
 
 /**
- * The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. Whoever
- * only refers to it, such as a retry that falls due, does not wait, and meets us at the slot of its open operation.
+ * The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. A
+ * transaction that only refers to the order, such as a scheduled retry, does not wait; the slot of its open operation stops it.
  */
 export async function lockOrder(db: Database, companyId: string, id: string): Promise<OrderState | undefined> {
   await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE', [companyId, id]);
@@ -134,8 +135,8 @@ export async function moveOrder(db: Queryable, { from, to, events }: OrderMove):
   return true;
 }
 
-/** Nobody will try its charge again of their own accord. */
-export async function forgetRetry(db: Queryable, companyId: string, id: string): Promise<void> {
+/** The schedule does not retry the order any more. */
+export async function clearNextRetry(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `UPDATE orders SET next_retry_at = NULL WHERE company_id = $1 AND id = $2 AND next_retry_at IS NOT NULL`,
     [companyId, id],
@@ -173,7 +174,7 @@ export async function takeDueChargeback(db: Queryable): Promise<DueChargeback | 
   return row;
 }
 
-/** For whoever moves the clock of a company. */
+/** Those of a company whose clock is moved. */
 export async function takeDueChargebackOf(
   db: Queryable,
   companyId: string,

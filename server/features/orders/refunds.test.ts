@@ -133,14 +133,14 @@ describe('POST /v1/orders/{id}/refund', () => {
 
   it('answers with the refund in_progress, however fast it settles', async () => {
     const jobs = async <Result>(result: Result): Promise<Result> => {
-      await service.orders.checkOpenTransactions(100);
+      await service.orders.reconcileDue(100);
       return result;
     };
     const { db, vault, clock } = service;
     const overtaken = openOrders({
       billing: subscriptionBilling,
       db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
-      lanesDb: db,
+      batchDb: db,
       vault,
       clock,
       log: createLog('fatal', { write: () => undefined }),
@@ -422,7 +422,7 @@ describe('a refund in doubt', () => {
     await service.db.query(`UPDATE open_transactions SET opened_at = now() - interval '30 days' WHERE order_id = $1`, [
       old.id,
     ]);
-    await service.orders.checkOpenTransactions(1000);
+    await service.orders.reconcileDue(1000);
     for (const { id } of [old, young]) {
       assert.equal(refundsOf(await readOrder(service, id))[0]?.status, 'succeeded');
     }

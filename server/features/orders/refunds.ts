@@ -1,42 +1,35 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
-import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Finding, Outcome } from '../../vault/processors/processor.ts';
+import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { type EventType, newEvent } from '../events/service.ts';
-import {
-  acceptOpen,
-  closeOpen,
-  deriveReference,
-  discardOpen,
-  findOpenOf,
-  insertOpen,
-  isKeyed,
-  markInDoubt,
-  nextFree,
-  type Numbered,
-  type Opened,
-  type OpenTransaction,
-  subjects,
-} from '../transactions/service.ts';
-import {
-  type Charging,
-  firstCheckMs,
-  gatewayError,
-  insist,
-  lockMs,
-  notSentError,
-  vaultUnavailable,
-} from './dependencies.ts';
 import { generationOf } from './generations.ts';
 import { chargeReferenceOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
-import { decide, usedByAnother } from './sales.ts';
 import { send, type Sent } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
-import { nextOrderStatus, refundable } from './transitions.ts';
+import { nextOrderStatus, refundable, transactionChanges } from './transitions.ts';
+import type { Charging } from './charging.ts';
+import { gatewayError, inUse, notSentError, usedByAnother, vaultUnavailable } from './errors.ts';
+import {
+  acceptOpen,
+  closeOpen,
+  discardOpen,
+  findOpenOf,
+  insertOpen,
+  markInDoubt,
+  type Opened,
+  type OpenTransaction,
+} from './open-queries.ts';
+import { openOperation } from './open-operation.ts';
+import { deriveReference, isKeyed, nextFree, type Numbered, subjects } from './reference.ts';
+import { reconcileOrFail } from './resume.ts';
+import { firstCheckMs, lockMs } from './timing.ts';
+import { insist } from '../../platform/insist.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export interface Refund {
   readonly company_id: string;
@@ -79,7 +72,7 @@ export async function refundOrder(
         const id = newId(context.nowMs);
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!refundable.includes(order.status) || order.total === 0) throw notRefundable(order);
-        await refuseUndecided(transaction, order);
+        await refuseWhileInFlight(transaction, order);
         const amount = amountOf(order, input);
         const numbered = generation?.numbered ?? nextRefund(state);
         return { state, refund: await openRefund(transaction, context, order, id, amount, numbered) };
@@ -99,14 +92,7 @@ function notRefundable(order: OrderRow): ApiError {
   );
 }
 
-export function inUse(): ApiError {
-  return new ApiError('resource_in_use', 'Another operation on this order is under way. Retry shortly.', {
-    param: 'id',
-    headers: { 'Retry-After': '1' },
-  });
-}
-
-export async function refuseUndecided(transaction: Database, order: OrderRow): Promise<void> {
+export async function refuseWhileInFlight(transaction: Database, order: OrderRow): Promise<void> {
   const open = await findOpenOf(transaction, order.company_id, order.id);
   if (open.some(({ accepted }) => !accepted)) throw inUse();
 }
@@ -132,16 +118,7 @@ export async function openRefund(
   const intent = { company_id, order_id, id, reference, amount, request_id: requestId };
   const opened = await insertOpen(
     transaction,
-    {
-      ...intent,
-      type: 'refund',
-      customer_id: order.customer_id,
-      payment_method_id: order.payment_method_id,
-      currency: order.currency,
-      card_brand: order.card_brand,
-      card_last4: order.card_last4,
-      updated_at: new Date(nowMs),
-    },
+    openOperation(order, { ...intent, type: 'refund', updated_at: new Date(nowMs) }),
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
@@ -155,7 +132,7 @@ export function nextRefund({ order, transactions }: OrderState): Numbered {
   return nextFree(order.company_id, { subject: subjects.refund(order.id), number: refunds.length }, taken);
 }
 
-/** Whether it was counted, rather than named by an idempotency key. */
+/** Whether its reference is derived from the order and a number, rather than from an idempotency key. */
 export function isRefundOf({ order, transactions }: OrderState, { reference }: Refund): boolean {
   const subject = subjects.refund(order.id);
   return Array.from({ length: 2 * transactions.length + 1 }).some(
@@ -163,7 +140,7 @@ export function isRefundOf({ order, transactions }: OrderState, { reference }: R
   );
 }
 
-/** Hands a refund to the processor. The intent is already recorded. */
+/** Sends a refund whose intent is recorded to the processor, and records the outcome. */
 export async function refund(charging: Charging, state: OrderState, opened: OpenedRefund): Promise<Order> {
   failpoint('refund.after_intent');
   const sent = await sendRefund(charging, state, opened);
@@ -182,7 +159,7 @@ export async function refund(charging: Charging, state: OrderState, opened: Open
     await insist(() => discardOpen(charging.db, intent));
     throw outcome.outcome === 'not_sent' ? notSentError('refund') : vaultUnavailable('refund', { unfinished: false });
   }
-  const accepted = await insist(() => concludeRefund(charging, intent, outcome));
+  const accepted = await insist(() => recordRefundOutcome(charging, intent, outcome));
   failpoint('refund.after_accept');
   return accepted ?? currentOrder(charging, intent);
 }
@@ -193,7 +170,7 @@ async function sendRefund(
   intent: OpenedRefund,
 ): Promise<Sent<OpenedRefund> | undefined> {
   const { company_id: companyId, currency } = state.order;
-  const mode = state.livemode ? 'live' : 'sandbox';
+  const { mode } = state;
   const chargeReference = chargeReferenceOf(state);
   if (!chargeReference) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' } };
   return send(charging, {
@@ -205,7 +182,7 @@ async function sendRefund(
   });
 }
 
-/** Another process was faster. It asked the same processor about the same reference, so it knows what happened. */
+/** Another process recorded the outcome first. It called the same processor with the same reference. */
 async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
   const state = await findOrder(db, company_id, order_id);
   if (!state) throw new Error('an order is gone');
@@ -219,38 +196,42 @@ async function resumeRefund(
   orderId: string,
   refundId: string,
 ): Promise<Order | undefined> {
-  await decide(charging, companyId, orderId, (open) => open.id === refundId);
+  await reconcileOrFail(charging, companyId, orderId, (open) => open.id === refundId);
   const state = await findOrder(charging.db, companyId, orderId);
   return state?.transactions.some(({ id }) => id === refundId) ? toWire(state) : undefined;
 }
 
-type Taken = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
+type RefundOutcome = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
 /**
- * What the processor says about a refund that was undecided: it took it on, or refused it, or never got it. Gives the
- * order as it is when it was taken on; a moment later it may have settled.
+ * Records what the processor said of a refund in flight: accepted, declined or never received. Returns the order of an
+ * accepted refund, as it was at that moment; the refund may settle right after.
  */
-export async function concludeRefund(charging: Charging, intent: Refund, taken: Taken): Promise<Order | undefined> {
-  if (taken.outcome !== 'approved') {
-    if (taken.outcome === 'declined') await endRefund(charging, intent, taken, 0);
+export async function recordRefundOutcome(
+  charging: Charging,
+  intent: Refund,
+  outcome: RefundOutcome,
+): Promise<Order | undefined> {
+  if (outcome.outcome !== 'approved') {
+    if (outcome.outcome === 'declined') await closeRefund(charging, intent, outcome, 0);
     else await discardOpen(charging.db, intent);
     return undefined;
   }
   return charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
-    if (!state || !(await acceptOpen(transaction, intent, taken.response))) return undefined;
+    if (!state || !(await acceptOpen(transaction, intent, outcome.response))) return undefined;
     const { order } = state;
     const refunded = order.refunded_amount + intent.amount;
     const trigger = refunded === order.total ? 'refund_accepted_in_full' : 'refund_accepted_in_part';
     const to = {
       ...order,
-      // Under dispute an order keeps its status; the money went back all the same.
+      // An order under dispute keeps its status, although the refund went through.
       status: nextOrderStatus(order.status, trigger) ?? order.status,
       refunded_amount: refunded,
       updated_at: new Date(charging.clock.nowMs() + state.clockOffsetMs),
     };
     if (!(await moveOrder(transaction, { from: order, to, events: [] }))) throw new Error('a locked order has moved');
-    const { transaction_id: processor_transaction_id } = taken.response;
+    const { transaction_id: processor_transaction_id } = outcome.response;
     const transactions = state.transactions.map((entry) =>
       entry.id === intent.id ? { ...entry, processor_transaction_id } : entry,
     );
@@ -258,32 +239,38 @@ export async function concludeRefund(charging: Charging, intent: Refund, taken: 
   });
 }
 
-/** What the processor says about a refund it took on: it has settled, or was rejected after all, or neither yet. */
-export async function settleRefund(charging: Charging, open: OpenTransaction, finding: Finding): Promise<void> {
-  if (finding.outcome === 'approved' && finding.settled) await endRefund(charging, open, finding, 0);
-  if (finding.outcome === 'declined') await endRefund(charging, open, finding, open.amount);
+/** Records what the processor says of a refund it accepted: settled, or rejected after all. Neither changes nothing. */
+export async function recordRefundSettlement(
+  charging: Charging,
+  open: OpenTransaction,
+  found: LookupOutcome,
+): Promise<void> {
+  if (found.outcome === 'approved' && found.settled) await closeRefund(charging, open, found, 0);
+  if (found.outcome === 'declined') await closeRefund(charging, open, found, open.amount);
 }
 
-async function endRefund(
+async function closeRefund(
   charging: Charging,
   intent: Refund,
-  taken: Extract<Outcome | Finding, { outcome: 'approved' | 'declined' }>,
-  givenBack: number,
+  outcome: Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' }>,
+  /** What an accepted refund had added to the refunded amount, where it was rejected afterwards. */
+  restored: number,
 ): Promise<void> {
   failpoint('refund.before_settlement');
   await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);
     if (!state) return;
     const { order } = state;
-    const succeeded = taken.outcome === 'approved';
+    const succeeded = outcome.outcome === 'approved';
+    const change = succeeded ? 'approved' : 'declined';
     const at = new Date(charging.clock.nowMs() + state.clockOffsetMs);
     const failure = {
-      failure_code: taken.outcome === 'declined' ? taken.failureCode : null,
-      failure_reason: taken.outcome === 'declined' ? taken.failureReason : null,
+      failure_code: outcome.outcome === 'declined' ? outcome.failureCode : null,
+      failure_reason: outcome.outcome === 'declined' ? outcome.failureReason : null,
     };
     const closed = await closeOpen(transaction, intent, {
-      status: succeeded ? 'succeeded' : 'failed',
-      response: taken.response,
+      change,
+      response: outcome.response,
       failureCode: failure.failure_code,
       failureReason: failure.failure_reason,
       at,
@@ -293,16 +280,16 @@ async function endRefund(
       id: intent.id,
       reference: intent.reference,
       type: 'refund',
-      status: succeeded ? 'succeeded' : 'failed',
+      status: transactionChanges[change].to,
       amount: intent.amount,
       currency: order.currency,
-      processor_transaction_id: taken.response.transaction_id,
+      processor_transaction_id: outcome.response.transaction_id,
       ...failure,
     });
     const to = {
       ...order,
       status: (succeeded ? undefined : nextOrderStatus(order.status, 'refund_rejected')) ?? order.status,
-      refunded_amount: order.refunded_amount - givenBack,
+      refunded_amount: order.refunded_amount - restored,
       sequence: order.sequence + 1,
       updated_at: at,
     };

@@ -303,7 +303,7 @@ describe('a retry in doubt', () => {
     faults.charge = () => never.promise;
     void retry(service, id).catch(() => undefined);
     await until('it is open', async () => (await countOf(service, 'open_transactions', 'order_id = $1', [id])) === 1);
-    assert.equal(await service.orders.checkOpenTransactions(100), 0, 'it is left to its process for a while');
+    assert.equal(await service.orders.reconcileDue(100), 0, 'it is left to its process for a while');
     assertRefused(await retry(service, id), 409, 'resource_in_use');
     faults.lookup = approvedOutcome;
     await checkAllOpen(service);

@@ -1,18 +1,25 @@
 import { ApiError, notFound } from '../../errors.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
-import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import { reserveAgain, waitingForReservations } from '../coupons/service.ts';
-import { deriveReference, insertOpen, nextFree, type Numbered, subjects } from '../transactions/service.ts';
-import { type Charging, lockMs } from './dependencies.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder } from './queries.ts';
-import { inUse, nextRefund, type OpenedRefund, openRefund, refund, refuseUndecided } from './refunds.ts';
-import { charge, decide, redemptionIdOf, type OpenedSale, saleOf } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { retryable } from './transitions.ts';
+import { charge } from './charge.ts';
+import type { Charging } from './charging.ts';
+import { inUse } from './errors.ts';
+import { insertOpen } from './open-queries.ts';
+import { openOperation } from './open-operation.ts';
+import { deriveReference, nextFree, type Numbered, subjects } from './reference.ts';
+import { nextRefund, type OpenedRefund, openRefund, refund, refuseWhileInFlight } from './refunds.ts';
+import { reconcileOrFail } from './resume.ts';
+import { type OpenedSale, redemptionIdOf, saleOf } from './sales.ts';
+import { lockMs } from './timing.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 type Begun =
   | {
@@ -22,7 +29,7 @@ type Begun =
     }
   | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund };
 
-/** Tries again what failed last: the charge of an order, or the refund that the processor rejected. */
+/** Retries what failed last: the charge of an order, or the refund that the processor rejected. */
 export async function retryOrder(
   charging: Charging,
   context: RequestContext,
@@ -40,7 +47,7 @@ export async function retryOrder(
           const id = newId(context.nowMs);
           if (!(await claimKey(transaction, phased.key, id))) return undefined;
           if (!retryable.includes(state.order.status)) throw notRetryable(state);
-          await refuseUndecided(transaction, state.order);
+          await refuseWhileInFlight(transaction, state.order);
           return state.order.status === 'failed'
             ? openSale(charging, transaction, context, state, id)
             : openRefundAgain(transaction, context, state, id);
@@ -61,8 +68,8 @@ function notRetryable({ order }: OrderState): ApiError {
 }
 
 /**
- * The next attempt at the charge of an order. A cycle of a subscription counts all of them together, those that fell due
- * and those by hand: whichever a restored database has forgotten, the next one finds it.
+ * The next attempt at the charge of an order. A cycle of a subscription counts scheduled and manual attempts together, so
+ * that the next attempt finds one that a restored database has forgotten.
  */
 export function nextAttempt({ order, transactions }: Pick<OrderState, 'order' | 'transactions'>): Numbered {
   const taken = new Set(transactions.map(({ reference }) => reference));
@@ -73,7 +80,7 @@ function attemptsAt({ id, subscription_id, subscription_cycle }: OrderRow): read
   return subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
 }
 
-/** How far beyond the declines that the books count an attempt is looked for. */
+/** How far beyond the recorded declines an attempt is searched for. */
 const attemptsAhead = 50;
 
 /** Which attempt a sale is that was found again. Undefined when its idempotency key names it instead. */
@@ -109,26 +116,8 @@ async function openSale(
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
   }
-  const { company_id, customer_id, payment_method_id, currency, card_brand, card_last4 } = order;
-  const opened = await insertOpen(
-    transaction,
-    {
-      company_id,
-      order_id: order.id,
-      id,
-      reference: sale.reference,
-      type: 'sale',
-      customer_id,
-      payment_method_id,
-      amount: sale.amount,
-      currency,
-      card_brand,
-      card_last4,
-      request_id: requestId,
-      updated_at: new Date(nowMs),
-    },
-    lockMs[company.mode],
-  );
+  const operation = openOperation(order, { ...sale, type: 'sale', updated_at: new Date(nowMs) });
+  const opened = await insertOpen(transaction, operation, lockMs[company.mode]);
   if (!opened) throw inUse();
   return { kind: 'sale', state, sale: { ...sale, ...opened } };
 }
@@ -156,7 +145,7 @@ async function resumeRetry(
   orderId: string,
   transactionId: string,
 ): Promise<Order | undefined> {
-  await decide(charging, companyId, orderId, (open) => open.id === transactionId);
+  await reconcileOrFail(charging, companyId, orderId, (open) => open.id === transactionId);
   const state = await findOrder(charging.db, companyId, orderId);
   return state?.transactions.some(({ id }) => id === transactionId) ? toWire(state) : undefined;
 }

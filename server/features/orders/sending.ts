@@ -1,17 +1,13 @@
+import type { Mode } from '../../company.ts';
 import type { Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { limits } from '../../limits.ts';
-import {
-  deriveReference,
-  firstUnused,
-  type Intended,
-  isKeyed,
-  type Numbered,
-  type Opened,
-  type OpenTransaction,
-  renewSending,
-} from '../transactions/service.ts';
-import { type Charging, insist, lockMs } from './dependencies.ts';
+import { insist } from '../../platform/insist.ts';
+import type { Charging } from './charging.ts';
+import { type Intended, type Opened, type OpenTransaction, renewSending } from './open-queries.ts';
+import { deriveReference, isKeyed, type Numbered } from './reference.ts';
+import { firstUnused } from './reference-queries.ts';
+import { lockMs } from './timing.ts';
 
 /**
  * Sends an operation whose intent is recorded. The processor answers a reference that it knows with the first result, so an
@@ -55,7 +51,7 @@ export interface Sent<Intent> {
 }
 
 interface SendOptions<Intent extends Intended & Opened> {
-  readonly mode: 'sandbox' | 'live';
+  readonly mode: Mode;
   readonly intent: Intent;
   /** What it stands for. Without it the operation cannot take another reference. */
   readonly numbered?: Numbered | undefined;

@@ -1,74 +1,59 @@
+import type { Company } from '../../company.ts';
 import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
-import { createLane } from '../../platform/lane.ts';
+import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import type { RequestContext } from '../../request-context.ts';
 import { customersById } from '../customers/service.ts';
-import type { Company } from '../companies/service.ts';
-import { findOpenOf, subjects } from '../transactions/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
-import { planCharges, type PlannedCharge, readFacts, recordIntents, recordRedeemingIntents } from './charge-queries.ts';
+import { charge } from './charge.ts';
+import type { Charging, MoneyDependencies } from './charging.ts';
 import { createOrder } from './create-order.ts';
-import { type Billing, type Charging, type Conclusion, lockMs, type MoneyDependencies } from './dependencies.ts';
+import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './generations.ts';
-import { type OrderRow, type OrderState, toWire } from './order.ts';
-import { type NewOrder, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
+import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
+import { dueChannel, type Opened, openStatistics } from './open-queries.ts';
+import { type OrderState, toWire } from './order.ts';
 import {
+  clearNextRetry,
   findOrder,
   findOrders,
-  forgetRetry,
   hasOrders,
   type ListedOrder,
   listOrders,
   type OrderFilters,
 } from './queries.ts';
-import { checkOpenTransactions, lookAt } from './recovery.ts';
+import { reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
+import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
+import { subjects } from './reference.ts';
 import { refundOrder } from './refunds.ts';
-import { nextAttempt, retryOrder } from './retry.ts';
-import {
-  charge,
-  type Ending,
-  endCharges,
-  endPlainCharges,
-  endsAlone,
-  failureOf,
-  type NewSale,
-  type OpenedSale,
-  resumeOrder,
-  type Sale,
-  saleOf,
-} from './sales.ts';
+import { resend } from './resend.ts';
+import { resumeOrder } from './resume.ts';
+import { retryOrder } from './retry.ts';
+import type { OpenedSale } from './sales.ts';
 import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
-import { resend } from './waiting.ts';
 
-export { hasOrders };
+/** What subscriptions need to have their cycles charged. */
+export type { Billing, BillingEffect } from './charging.ts';
+export type { PlannedCharge } from './intent-queries.ts';
+export type { Opened } from './open-queries.ts';
+export { openOperation } from './open-operation.ts';
+export type { OrderRow, OrderState } from './order.ts';
+export { type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
+export { type ChargeOutcome, failureOf } from './record-outcomes.ts';
+export { type Numbered, subjects } from './reference.ts';
+export { nextAttempt } from './retry.ts';
+export { type NewSale, saleOf } from './sales.ts';
+export { lockMs } from './timing.ts';
 
-/** For what has orders charged cycle by cycle. */
-export {
-  type Billing,
-  type Conclusion,
-  type Ending,
-  failureOf,
-  findOrder,
-  forgetRetry,
-  lockMs,
-  type NewOrder,
-  type NewSale,
-  nextAttempt,
-  type OrderRow,
-  type OrderState,
-  type PlacedOrder,
-  placeOrder,
-  planCharges,
-  type PlannedCharge,
-  type Sale,
-  saleOf,
-  shippingOf,
-};
+/** The channel on which the database announces that an operation is due to be reconciled. */
+export const operationsDueChannel = dueChannel;
 
-/** One for each lane, which runs one batch at a time, and some for the subscriptions that fall due. */
-export const laneConnections = 5 + 3;
+/** One for each batcher, which runs one batch at a time, and some for the subscriptions that fall due. */
+export const batchConnections = 5 + 3;
 
 /** Everything that can be done with orders. */
 export interface Orders {
@@ -85,33 +70,35 @@ export interface Orders {
     page: PageRequest,
     expand: ReadonlySet<string>,
   ): Promise<Page<Order>>;
-  /** Asks about what is open, without waiting for its time. */
-  look(companyId: string, id: string): Promise<void>;
-  /** Has an order charged whose intent is recorded. */
+  /** Reconciles what is open on an order now, instead of when it is due. */
+  reconcile(companyId: string, id: string): Promise<void>;
+  /** Sends a charge whose intent is recorded. */
   charge(state: OrderState, sale: OpenedSale, atMs?: number): Promise<Order>;
-  /** Asks about the charge of an order, and fails as long as nothing is known about it. */
-  decideSale(companyId: string, id: string): Promise<void>;
-  /** Of a charge that its idempotency key names. */
+  /** Reconciles the charge of an order. Throws while its outcome is unknown. */
+  reconcileSale(companyId: string, id: string): Promise<void>;
+  /** The generation of an idempotency key, see `generations.ts`. */
   generationOf(company: Pick<Company, 'id' | 'mode'>, key: string): Promise<Generation>;
   /** Jobs: one batch, and how much it did. */
-  checkOpenTransactions(batch: number): Promise<number>;
+  reconcileDue(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
-  /** For whoever moves the clock of a company. */
+  /** Called while the clock of a company is moved. */
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
-  const { lanesDb } = dependencies;
-  const endAlone = createLane((endings: readonly Ending[]) => endPlainCharges(lanesDb, endings));
-  const endTogether = createLane((endings: readonly Ending[]) => endCharges(dependencies, endings));
+  const { batchDb } = dependencies;
+  const recordPlain = createBatcher((outcomes: readonly ChargeOutcome[]) => recordPlainOutcomes(batchDb, outcomes));
+  const recordWithOthers = createBatcher((outcomes: readonly ChargeOutcome[]) =>
+    recordOutcomes(dependencies, outcomes),
+  );
   const charging: Charging = {
     ...dependencies,
-    read: createLane((questions) => readFacts(lanesDb, questions)),
-    intend: createLane((intents) => recordIntents(lanesDb, intents)),
-    intendRedeeming: createLane((intents) => recordRedeemingIntents(lanesDb, intents)),
-    lookAt: (open) => lookAt(charging, open),
+    readFacts: createBatcher((requests) => readFacts(batchDb, requests)),
+    recordIntent: createBatcher((intents) => recordIntents(batchDb, intents)),
+    recordRedeemingIntent: createBatcher((intents) => recordRedeemingIntents(batchDb, intents)),
+    reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
-    end: (ending) => (endsAlone(ending) ? endAlone(ending) : endTogether(ending)),
+    recordOutcome: (outcome) => (concernsOrderOnly(outcome) ? recordPlain : recordWithOthers)(outcome),
   };
   return {
     create: (context, input, key) => createOrder(charging, context, input, key),
@@ -122,13 +109,13 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),
     get: (context, id, expand) => getOrder(charging, context, id, expand),
     list: getOrders,
-    look: (companyId, id) => lookAgain(charging, companyId, id),
+    reconcile: (companyId, id) => reconcileOrder(charging, companyId, id),
     charge: (state, sale, atMs) => charge(charging, state, sale, 'renewal', atMs),
-    decideSale: async (companyId, id) => {
+    reconcileSale: async (companyId, id) => {
       await resumeOrder(charging, companyId, id);
     },
     generationOf: (company, key) => generationOf(charging, company, subjects.key(key)),
-    checkOpenTransactions: (batch) => checkOpenTransactions(charging, batch),
+    reconcileDue: (batch) => reconcileDue(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
     raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),
   };
@@ -143,24 +130,13 @@ async function getOrder(
   const state = await findOrder(context.db, context.company.id, id);
   if (!state) throw notFound('order');
   const open = state.voiding || state.transactions.some(({ status }) => status === 'in_progress');
-  if (open) void lookAgain(charging, context.company.id, id);
+  if (open) void reconcileOrder(charging, context.company.id, id);
   const [order] = await expanded(context, [toWire(state)], expand);
   return order ?? toWire(state);
 }
 
-/** Somebody waits to know: what is open is asked about without waiting for its time. The next read shows the answer. */
-async function lookAgain(charging: Charging, companyId: string, orderId: string): Promise<void> {
-  try {
-    const open = await findOpenOf(charging.db, companyId, orderId);
-    const due = open.filter(({ in_doubt, locked, waiting }) => in_doubt || (!locked && !waiting));
-    for (const operation of due) await lookAt(charging, operation);
-  } catch (error) {
-    charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be asked about');
-  }
-}
-
 function listedToWire({ company }: RequestContext, { transactions, ...order }: ListedOrder): Order {
-  return toWire({ order, transactions: transactions ?? [], livemode: company.mode === 'live' });
+  return toWire({ order, transactions: transactions ?? [], mode: company.mode });
 }
 
 async function getOrders(
@@ -193,4 +169,30 @@ async function expanded(
 export async function ordersById(context: RequestContext, ids: readonly string[]): Promise<Map<string, Order>> {
   const rows = await findOrders(context.db, context.company.id, [...new Set(ids)]);
   return new Map(rows.map((row) => [row.id, listedToWire(context, row)]));
+}
+
+export async function getOrderState(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
+  return findOrder(db, companyId, id);
+}
+
+/** Records the intents of charges that the billing schedule makes. Returns those that may be sent, by their ids. */
+export async function planScheduledCharges(
+  transaction: Database,
+  charges: readonly PlannedCharge[],
+): Promise<ReadonlyMap<string, Opened>> {
+  return planCharges(transaction, charges);
+}
+
+/** The billing schedule does not retry the order any more. */
+export async function stopRetries(transaction: Database, companyId: string, id: string): Promise<void> {
+  await clearNextRetry(transaction, companyId, id);
+}
+
+export async function hasOrdersOf(db: Queryable, companyId: string, customerId: string): Promise<boolean> {
+  return hasOrders(db, companyId, customerId);
+}
+
+/** How many operations are in doubt or wait for the vault, for metrics and `doctor`. */
+export async function operationStatistics(db: Queryable): ReturnType<typeof openStatistics> {
+  return openStatistics(db);
 }

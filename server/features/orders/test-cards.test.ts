@@ -234,7 +234,7 @@ describe('7070: the processor takes the charge but its answer is lost', () => {
 
   it('the job recovers it to succeeded, with its event; the repeated key answers with it', async () => {
     const { repeat, id } = await inDoubt('7070');
-    assert.equal(await service.orders.checkOpenTransactions(100), 0, 'not before its time');
+    assert.equal(await service.orders.reconcileDue(100), 0, 'not before its time');
     await checkAllOpen(service);
     const recovered = await readOrder(service, id);
     assert.equal(recovered.status, 'succeeded');

@@ -19,7 +19,7 @@ import {
 } from '../../../tests/support/orders.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { newId } from '../../platform/ids.ts';
-import { closeOpen, reclassify, undecided } from '../transactions/service.ts';
+import { changeSale, closeOpen, inFlightSlot } from './open-queries.ts';
 import {
   nextOrderStatus,
   type OrderStatus,
@@ -29,7 +29,7 @@ import {
   orderTriggers,
   refundable,
   retryable,
-  transactionMayBecome,
+  transactionChanges,
   type TransactionStatus,
   transactionStatuses,
 } from './transitions.ts';
@@ -77,7 +77,7 @@ async function openOf(orderId: string, type: 'sale' | 'refund', accepted = false
        currency, card_brand, card_last4, updated_at, locked_until, in_doubt, next_check_at)
      SELECT company_id, id, $2, $3, customer_id, payment_method_id, $4, 100, currency, card_brand, card_last4,
        now(), now(), true, now() FROM orders WHERE id = $1`,
-    [orderId, accepted ? id : undecided, id, type],
+    [orderId, accepted ? id : inFlightSlot, id, type],
   );
   return id;
 }
@@ -243,12 +243,20 @@ describe('the transitions of a transaction', () => {
   /** The only ways there are; false means that nothing was changed. */
   async function move(sale: { orderId: string; id: string }, to: TransactionStatus): Promise<boolean> {
     const at = new Date();
-    if (to === 'voided' || to === 'chargeback') return reclassify(service.db, service.company.id, sale.id, to, at);
+    if (to === 'voided' || to === 'chargeback') {
+      return changeSale(service.db, service.company.id, sale.id, to === 'voided' ? 'voided' : 'disputed', at);
+    }
     if (to === 'succeeded' || to === 'failed') {
       return closeOpen(
         service.db,
         { company_id: service.company.id, order_id: sale.orderId, id: sale.id, sending: 1 },
-        { status: to, response: null, failureCode: to === 'failed' ? 'unknown' : null, failureReason: null, at },
+        {
+          change: to === 'failed' ? 'declined' : 'approved',
+          response: null,
+          failureCode: to === 'failed' ? 'unknown' : null,
+          failureReason: null,
+          at,
+        },
       );
     }
     // Nothing becomes open again: not even the owner of the database can write that down.
@@ -260,7 +268,7 @@ describe('the transitions of a transaction', () => {
 
   for (const from of transactionStatuses.filter((status) => status !== 'pending')) {
     for (const to of transactionStatuses) {
-      const allowed = transactionMayBecome(from, to);
+      const allowed = Object.values(transactionChanges).some((change) => change.from === from && change.to === to);
       it(`${from} → ${to} ${allowed ? 'happens, once' : 'never happens'}`, async () => {
         const sale = await saleThatIs(from);
         assert.equal(await statusOf(sale.id), from);

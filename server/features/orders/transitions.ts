@@ -59,26 +59,13 @@ export function nextOrderStatus(from: OrderStatus, because: OrderTrigger): Order
 export const refundable: readonly OrderStatus[] = ['succeeded', 'partially_refunded'];
 export const retryable: readonly OrderStatus[] = ['failed', 'refund_failed'];
 
-export type TransactionStatus = 'pending' | 'in_progress' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
+export const transactionStatuses = ['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback'] as const;
+export type TransactionStatus = (typeof transactionStatuses)[number];
 
-export const transactionStatuses: readonly TransactionStatus[] = [
-  'pending',
-  'in_progress',
-  'succeeded',
-  'failed',
-  'voided',
-  'chargeback',
-];
-
-/** A transaction begins handed to the processor; `pending` is one that still waits for that. */
-export const transactionTransitions: readonly (readonly [TransactionStatus, TransactionStatus])[] = [
-  ['pending', 'in_progress'],
-  ['in_progress', 'succeeded'],
-  ['in_progress', 'failed'],
-  ['succeeded', 'voided'],
-  ['succeeded', 'chargeback'],
-];
-
-export function transactionMayBecome(from: TransactionStatus, to: TransactionStatus): boolean {
-  return transactionTransitions.some(([start, end]) => start === from && end === to);
-}
+/** How a transaction changes. It begins `in_progress`, handed to the processor; nothing is ever recorded as `pending`. */
+export const transactionChanges = {
+  approved: { from: 'in_progress', to: 'succeeded' },
+  declined: { from: 'in_progress', to: 'failed' },
+  voided: { from: 'succeeded', to: 'voided' },
+  disputed: { from: 'succeeded', to: 'chargeback' },
+} as const satisfies Record<string, { from: TransactionStatus; to: TransactionStatus }>;

@@ -111,7 +111,7 @@ function assertUnavailable(reply: Reply): void {
 /** The worker's job, as if what waits had waited for long. */
 async function runWorker(): Promise<void> {
   await service.db.query('UPDATE open_transactions SET next_check_at = now()');
-  await service.orders.checkOpenTransactions(1000);
+  await service.orders.reconcileDue(1000);
 }
 
 const charges = async (): Promise<number> =>
@@ -155,7 +155,7 @@ describe('while the vault', { concurrency: false }, () => {
     const before = await charges();
     const { id } = await newestOrder();
     await readOrder(service, id, { key: liveKey });
-    await service.orders.look((await newestOrder()).company_id, id);
+    await service.orders.reconcile((await newestOrder()).company_id, id);
     await sleep(50);
     assert.equal((await newestOrder()).status, 'pending');
     assert.equal(await charges(), before);
@@ -165,7 +165,7 @@ describe('while the vault', { concurrency: false }, () => {
   it('is away and the key is not repeated within an hour, the order fails as issuer_unavailable', async () => {
     const key = randomUUID();
     await during(outages['is stopped'], () => placeOrder(key));
-    await service.orders.checkOpenTransactions(1000);
+    await service.orders.reconcileDue(1000);
     assert.equal((await newestOrder()).status, 'pending', 'not before the hour is over');
     const before = await charges();
     await runWorker();

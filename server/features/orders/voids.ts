@@ -1,36 +1,26 @@
 import { ApiError, notFound } from '../../errors.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
-import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Finding, Outcome } from '../../vault/processors/processor.ts';
+import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
-import {
-  deriveReference,
-  discardOpen,
-  insertOpen,
-  markInDoubt,
-  type Opened,
-  reclassify,
-  subjects,
-} from '../transactions/service.ts';
-import {
-  type Charging,
-  firstCheckMs,
-  gatewayError,
-  insist,
-  lockMs,
-  notSentError,
-  vaultUnavailable,
-} from './dependencies.ts';
 import { chargeReferenceOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
-import { inUse, refuseUndecided } from './refunds.ts';
-import { decide } from './sales.ts';
 import { send } from './sending.ts';
 import type { Order } from './schemas.ts';
-import { nextOrderStatus } from './transitions.ts';
+import { nextOrderStatus, transactionChanges } from './transitions.ts';
+import type { Charging } from './charging.ts';
+import { gatewayError, inUse, notSentError, vaultUnavailable } from './errors.ts';
+import { changeSale, discardOpen, insertOpen, markInDoubt, type Opened } from './open-queries.ts';
+import { openOperation } from './open-operation.ts';
+import { deriveReference, subjects } from './reference.ts';
+import { refuseWhileInFlight } from './refunds.ts';
+import { reconcileOrFail } from './resume.ts';
+import { firstCheckMs, lockMs } from './timing.ts';
+import { insist } from '../../platform/insist.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 interface VoidIntent {
   readonly company_id: string;
@@ -61,7 +51,7 @@ export async function voidOrder(
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!nextOrderStatus(order.status, 'void_approved') || !order.sale_id)
           throw notVoidable(`it is ${order.status}`);
-        await refuseUndecided(transaction, order);
+        await refuseWhileInFlight(transaction, order);
         return { state, intent: await openVoid(transaction, context, order, id) };
       });
       return begun && sendVoid(charging, begun.state, begun.intent);
@@ -76,40 +66,29 @@ function notVoidable(why: string): ApiError {
 
 async function openVoid(
   transaction: Database,
-  { nowMs, company, requestId, tellFirst }: RequestContext,
+  { nowMs, company, requestId, auditFirst }: RequestContext,
   order: OrderRow,
   id: string,
 ): Promise<VoidIntent & Opened> {
-  const { company_id, customer_id, payment_method_id, currency, card_brand, card_last4, total } = order;
-  // Those that were declined count: what stood in their way may be gone.
+  const { company_id, total } = order;
+  // Declined voids count too: a new attempt needs a new reference.
   const numbered = { subject: subjects.void(order.id), number: await countVoids(transaction, company_id, order.id) };
   const reference = deriveReference(company_id, numbered);
   const intent = { company_id, order_id: order.id, id, reference, request_id: requestId };
   const opened = await insertOpen(
     transaction,
-    {
-      ...intent,
-      type: 'void',
-      customer_id,
-      payment_method_id,
-      amount: total,
-      currency,
-      card_brand,
-      card_last4,
-      updated_at: new Date(nowMs),
-    },
+    openOperation(order, { ...intent, type: 'void', amount: total, updated_at: new Date(nowMs) }),
     lockMs[company.mode],
   );
   if (!opened) throw inUse();
-  await tellFirst?.(transaction);
+  await auditFirst?.(transaction);
   return { ...intent, ...opened };
 }
 
 /** Sends a void to the processor. The intent is already recorded. */
 async function sendVoid(charging: Charging, state: OrderState, opened: VoidIntent & Opened): Promise<Order> {
-  const { order, livemode } = state;
+  const { order, mode } = state;
   failpoint('void.after_intent');
-  const mode = livemode ? 'live' : 'sandbox';
   const chargeReference = chargeReferenceOf(state) ?? '';
   const sent = await send(charging, {
     mode,
@@ -159,11 +138,11 @@ async function resumeVoid(
   orderId: string,
   voidId: string,
 ): Promise<Order | undefined> {
-  await decide(charging, companyId, orderId, (open) => open.id === voidId);
+  await reconcileOrFail(charging, companyId, orderId, (open) => open.id === voidId);
   return recordedVoid(charging, companyId, orderId, voidId);
 }
 
-type Known = Extract<Outcome | Finding, { outcome: 'approved' | 'declined' | 'not_found' }>;
+type Known = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
 /** Records what the processor said of a void, with all that follows for the order. */
 export async function recordVoid(charging: Charging, intent: VoidIntent, known: Known): Promise<void> {
@@ -175,10 +154,10 @@ export async function recordVoid(charging: Charging, intent: VoidIntent, known: 
     await insertVoid(transaction, intent, known.outcome === 'approved' ? null : known.failureReason, at);
     const status = known.outcome === 'approved' ? nextOrderStatus(order.status, 'void_approved') : undefined;
     if (!status || !order.sale_id) return;
-    await reclassify(transaction, order.company_id, order.sale_id, 'voided', at);
+    await changeSale(transaction, order.company_id, order.sale_id, 'voided', at);
     const to: OrderRow = { ...order, status, sequence: order.sequence + 1, updated_at: at };
     const transactions = state.transactions.map((entry) =>
-      entry.id === order.sale_id ? { ...entry, status: 'voided' as const } : entry,
+      entry.id === order.sale_id ? { ...entry, status: transactionChanges.voided.to } : entry,
     );
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(order.company_id, at.getTime(), 'order.voided', object, to.sequence, intent.request_id);

@@ -1,10 +1,9 @@
 import { ApiError, invalidField } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { ReadPermission } from '../../http/permissions.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventIdOf, firstIdOf, readId } from '../../platform/ids.ts';
-import { createTurns } from '../../platform/turns.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
 import { searchCustomers } from '../customers/service.ts';
 import {
   countDeclines,
@@ -21,6 +20,7 @@ import {
   sumDays,
 } from './queries.ts';
 import type { Found, InDoubt, Statistics } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What the dashboard shows of all features together. */
 
@@ -36,7 +36,7 @@ export interface Period {
 }
 
 // A year of a large merchant is a second of the database. It is for looking at, and must not take from what pays.
-const inTurn = createTurns({ atOnce: 2, waitingMax: 32, busy });
+const inTurn = createSemaphore({ atOnce: 2, waitingMax: 32, busy });
 const underWay = new Map<string, number>();
 const underWayMax = 4;
 

@@ -1,6 +1,5 @@
 import { ApiError } from '../../errors.ts';
 import { RefusedCard } from '../../http/refused-cards.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
@@ -19,6 +18,7 @@ import {
   useToken,
 } from './queries.ts';
 import type { BillingDetails, CardToken, CardTokenCreate } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export interface CardDependencies {
   readonly vault: Vault;

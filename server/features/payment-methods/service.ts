@@ -1,6 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -26,6 +26,7 @@ import type {
   PaymentMethodUpdate,
 } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { type CardDependencies, vaultCard };
 

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test';
 import { createProduct } from '../../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { ApiError } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import type { Plan, PlanCreate } from './schemas.ts';
 import { changePlan, createPlan } from './service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 let service: TestService;
 before(async () => {

@@ -1,6 +1,6 @@
 import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -17,6 +17,7 @@ import {
   updatePlan,
 } from './queries.ts';
 import type { Plan, PlanCreate, PlanUpdate } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export function toWire(row: PlanRow): Plan {
   return {

@@ -18,12 +18,12 @@ import {
   type TestService,
 } from '../../../tests/support/service.ts';
 import { fileStore, usualReferences } from '../../app.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { createDiskStore } from '../../platform/files/disk-store.ts';
 import type { FileStore } from '../../platform/files/file-store.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import { addImage, storeImage } from './images.ts';
 import { deleteUnreferencedFiles } from './jobs.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 const megabyte = 1024 * 1024;
 const withHistory = new Set<string>();

@@ -1,5 +1,5 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
-import type { RequestContext, UploadedFile } from '../../http/route.ts';
+import type { UploadedFile } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { prepareImage } from '../../platform/files/image.ts';
@@ -16,6 +16,7 @@ import {
 import { type ImageLinks, imageToWire } from './image-links.ts';
 import type { ImageOrders, ImagesReorder, ProductImage } from './schemas.ts';
 import { lockChangeableProduct } from './service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export interface StoredImage {
   readonly id: string;

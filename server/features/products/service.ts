@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
 import { type Database, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -18,6 +18,7 @@ import {
   updateProduct,
 } from './queries.ts';
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { type ImageLinks, markOrdered };
 

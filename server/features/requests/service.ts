@@ -1,9 +1,10 @@
 import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { findRequest, listRequests as findRequests, type RequestFilters, type RequestSummaryRow } from './queries.ts';
 import type { LoggedRequest, LoggedRequestDetails } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { beginningLength } from './mask.ts';
 export { type Actor, type AnsweredRequest, type RequestRecorder, startRecorder } from './recorder.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
 import { ApiError, invalidField } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -20,6 +19,7 @@ import {
   type NextDue,
   wakeDispatchers,
 } from './queries.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /**
  * The clock of a sandbox company: real time and an offset that only grows. Whoever moves it stops at everything that falls
@@ -228,7 +228,7 @@ async function bill(
 ): Promise<void> {
   for (;;) {
     const { found, inDoubt } = await subscriptions.billDueOf(companyId, fromMs, untilMs, stepCount);
-    for (const orderId of inDoubt) await orders.look(companyId, orderId);
+    for (const orderId of inDoubt) await orders.reconcile(companyId, orderId);
     if (found < stepCount) break;
   }
   await orders.raiseChargebacksOf(companyId, fromMs, untilMs);

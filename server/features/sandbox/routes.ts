@@ -1,12 +1,13 @@
 import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
-import { defineEffect, defineRoute, type RequestContext, type Route } from '../../http/route.ts';
+import { defineEffect, defineRoute, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
 import { event } from '../events/schemas.ts';
 import { eventType } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
 import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';
 import { choice } from '../../platform/choice.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
 

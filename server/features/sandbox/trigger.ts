@@ -5,7 +5,6 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions, requireStepUp } from '../../http/caller.ts';
 import { type PhasedRequest, withoutKey } from '../../http/phases.ts';
 import type { Permission } from '../../http/permissions.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { validator } from '../../http/validate.ts';
 import { limits } from '../../limits.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
@@ -37,6 +36,7 @@ import {
 import { teamMemberCreate } from '../team/schemas.ts';
 import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/service.ts';
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** Makes a real object reach the state that emits an event, so that a receiver gets the real thing. */
 
@@ -135,7 +135,7 @@ const refunded =
   (amount: number | undefined) =>
   async (context: RequestContext, orders: Orders, id: string): Promise<void> => {
     await orders.refund(context, id, amount === undefined ? {} : { amount }, withoutKey);
-    await orders.look(context.company.id, id);
+    await orders.reconcile(context.company.id, id);
   };
 
 const resolved =

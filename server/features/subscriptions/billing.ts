@@ -1,21 +1,22 @@
 import { ApiError } from '../../errors.ts';
 import type { Database } from '../../platform/database.ts';
 import { type EventRow, type EventType, insertEvents, newEvent } from '../events/service.ts';
-import { type Billing, type Ending, failureOf, type OrderRow } from '../orders/service.ts';
-import { afterCharge, type ChargeEnd, type DunningPolicy } from './after-charge.ts';
+import { type Billing, type BillingEffect, type ChargeOutcome, failureOf, type OrderRow } from '../orders/service.ts';
+import { afterCharge, type ChargeResult } from './after-charge.ts';
+import type { DunningPolicy } from './dunning.ts';
 import { findSubscription, type HeldSubscription, lockSubscriptions, updateSubscriptions } from './queries.ts';
 import { isEnded } from './schedule.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
-/** What subscriptions have to do with the end of a charge; orders ask for it. */
-export const subscriptionBilling: Billing = { conclude, checkRetry };
+/** What the outcome of a charge changes on its subscription. Orders call it when they record the outcome. */
+export const subscriptionBilling: Billing = { applyOutcomes, checkRetry };
 
 export function policyOf({ dunning_days, after_dunning }: HeldSubscription): DunningPolicy {
   return { days: dunning_days, afterwards: after_dunning };
 }
 
-function endOf({ state: { order }, sale, decided, nowMs }: Ending): ChargeEnd {
-  const failure = decided.outcome === 'approved' ? undefined : failureOf(decided);
+function resultOf({ state: { order }, sale, outcome, nowMs }: ChargeOutcome): ChargeResult {
+  const failure = outcome.outcome === 'approved' ? undefined : failureOf(outcome);
   return {
     cycle: order.subscription_cycle,
     failure,
@@ -26,7 +27,7 @@ function endOf({ state: { order }, sale, decided, nowMs }: Ending): ChargeEnd {
   };
 }
 
-/** A change of a subscription with the events that tell of it. */
+/** A change of a subscription, with its events. */
 export interface Change {
   readonly row: SubscriptionRow;
   readonly events: readonly EventRow[];
@@ -59,24 +60,22 @@ export async function recordChanges(db: Database, changes: readonly Change[]): P
   if (events.length > 0) await insertEvents(db, events);
 }
 
-async function conclude(
-  transaction: Database,
-  endings: readonly Ending[],
-): Promise<Awaited<ReturnType<Billing['conclude']>>> {
-  const ids = endings.map(({ state: { order } }) => order.subscription_id ?? '');
-  if (new Set(ids).size < ids.length) throw new Error('two charges of one subscription end at once');
+async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOutcome[]): Promise<BillingEffect> {
+  const ids = outcomes.map(({ state: { order } }) => order.subscription_id ?? '');
+  if (new Set(ids).size < ids.length)
+    throw new Error('two charges of one subscription have their outcome recorded at once');
   const locked = await lockSubscriptions(
     transaction,
-    endings.map(({ state: { order } }, index) => ({ company_id: order.company_id, id: ids[index] ?? '' })),
+    outcomes.map(({ state: { order } }, index) => ({ company_id: order.company_id, id: ids[index] ?? '' })),
   );
   const byId = new Map(locked.map((row) => [row.id, row]));
-  const effects = endings.map((ending, index) => {
+  const effects = outcomes.map((charged, index) => {
     const held = byId.get(ids[index] ?? '');
-    if (!held) throw new Error('an order is of a subscription that is not there');
+    if (!held) throw new Error('the subscription of an order does not exist');
     const { mode, clock_offset_ms: _, dunning_days: __, after_dunning: ___, ...row } = held;
-    const effect = afterCharge(row, endOf(ending), policyOf(held));
-    const { nowMs, sale } = ending;
-    // Made only when the event of the order is: that one comes first.
+    const effect = afterCharge(row, resultOf(charged), policyOf(held));
+    const { nowMs, sale } = charged;
+    // Computed after the event of the order, which comes first.
     return { effect, change: () => changed(effect.row, effect.events, mode === 'live', nowMs, sale.request_id) };
   });
   return {
@@ -99,6 +98,6 @@ async function checkRetry(transaction: Database, order: OrderRow, nowMs: number)
   const tooLate = order.subscription_cycle === null && isEnded(row, nowMs);
   if (!tooLate && !['canceled', 'completed'].includes(row.status)) return;
   const why = tooLate ? `was to end on ${row.end_date}` : `is ${row.status}`;
-  const message = `The subscription of this order ${why}, so its charge cannot be tried again.`;
+  const message = `The subscription of this order ${why}, so its charge cannot be retried.`;
   throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
 }

@@ -1,13 +1,12 @@
 import { ApiError, notFound } from '../../errors.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import type { Database } from '../../platform/database.ts';
 import { idTimeMs } from '../../platform/ids.ts';
-import { concludeRedemptions } from '../coupons/service.ts';
+import { recordRedemptionOutcomes } from '../coupons/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
-import { findOrder, forgetRetry } from '../orders/service.ts';
-import { canceled, paused, resumed } from './after-charge.ts';
+import { getOrderState, stopRetries } from '../orders/service.ts';
+import { canceled, paused, resumed } from './changes.ts';
 import { changed, recordChanges } from './billing.ts';
 import { cardFor, mergeCadence, shippingFor } from './create-subscription.ts';
 import {
@@ -23,6 +22,7 @@ import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './s
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import { modifiable } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What people do to a subscription: change, cancel, pause, resume, put on another card. */
 
@@ -63,10 +63,10 @@ async function cancelLocked(
   await recordChanges(transaction, [
     changed(canceled(row, nowMs), ['subscription.canceled'], livemode, nowMs, requestId),
   ]);
-  if (row.latest_order_id) await forgetRetry(transaction, company.id, row.latest_order_id);
+  if (row.latest_order_id) await stopRetries(transaction, company.id, row.latest_order_id);
   // It never began: what it held of a coupon is given back. A first charge that is under way decides about it itself.
   if (row.coupon && row.current_cycle === 0 && row.latest_order_id === null) {
-    await concludeRedemptions(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
+    await recordRedemptionOutcomes(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
   }
 }
 
@@ -130,7 +130,7 @@ async function lastChargeMs(
   db: Database,
   { company_id, latest_order_id }: SubscriptionRow,
 ): Promise<number | undefined> {
-  const state = latest_order_id ? await findOrder(db, company_id, latest_order_id) : undefined;
+  const state = latest_order_id ? await getOrderState(db, company_id, latest_order_id) : undefined;
   const sale = state?.transactions.findLast(({ type, status }) => type === 'sale' && status !== 'failed');
   return sale && idTimeMs(sale.id);
 }

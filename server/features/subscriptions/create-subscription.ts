@@ -1,6 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
-import type { PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
@@ -17,10 +17,17 @@ import {
 } from '../coupons/service.ts';
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { insertEvents } from '../events/service.ts';
-import { lockMs, type Orders, type PlacedOrder, planCharges, shippingOf } from '../orders/service.ts';
+import {
+  lockMs,
+  type Orders,
+  type Numbered,
+  type Opened,
+  type PlacedOrder,
+  planScheduledCharges,
+  shippingOf,
+} from '../orders/service.ts';
 import type { Shipping, ShippingInput } from '../orders/schemas.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
-import type { Numbered, Opened } from '../transactions/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { changed } from './billing.ts';
 import { type BillingCycle, monthsLater } from './calendar.ts';
@@ -29,6 +36,7 @@ import { orderFor, plannedSale } from './renewal-order.ts';
 import { withNextDue } from './schedule.ts';
 import type { Cadence, Subscription, SubscriptionCreate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export interface SubscriptionDependencies {
   readonly db: DatabasePool;
@@ -60,7 +68,7 @@ export async function createSubscription(
     begin: async () => {
       const generation = phased.key && (await orders.generationOf(company, phased.key.key));
       if (generation?.kind === 'in_use') {
-        await orders.decideSale(company.id, generation.operation.order_id);
+        await orders.reconcileSale(company.id, generation.operation.order_id);
         return shown(generation.operation.order_id);
       }
       const begun = await waitingForReservations(clock, () =>
@@ -72,7 +80,7 @@ export async function createSubscription(
       return shown(row.id);
     },
     resume: async (operationId) => {
-      await orders.decideSale(company.id, operationId);
+      await orders.reconcileSale(company.id, operationId);
       return shown(operationId);
     },
   });
@@ -120,7 +128,7 @@ async function begin(
   const pending: SubscriptionRow = { ...row, status: 'pending', latest_order_id: charge.state.order.id };
   if (charge.sale) {
     await insertSubscription(transaction, pending);
-    const planned = await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+    const planned = await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
     return { row: pending, charge, opened: planned.get(charge.sale.id) };
   }
   // Nothing to charge: the first cycle is paid as it begins.
@@ -128,7 +136,7 @@ async function begin(
   const paid = afterCharge(pending, freeOfCharge(pending, null, nowMs), policy);
   const { row: made, events } = changed(paid.row, paid.events, livemode, nowMs, requestId);
   await insertSubscription(transaction, made);
-  await planCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
+  await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
   await insertEvents(transaction, events);
   return { row: made, charge };
 }

@@ -3,10 +3,10 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import type { Company } from '../companies/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import { usingCard } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
+import type { Company } from '../../company.ts';
 
 /** Each column and its type, for statements that take rows as JSON. */
 const columnTypes = {

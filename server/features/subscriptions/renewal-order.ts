@@ -1,9 +1,17 @@
-import type { Company } from '../companies/service.ts';
-import { type NewSale, type OrderRow, type PlacedOrder, placeOrder, type PlannedCharge } from '../orders/service.ts';
+import {
+  type NewSale,
+  type Numbered,
+  openOperation,
+  type OrderRow,
+  subjects,
+  type PlacedOrder,
+  placeOrder,
+  type PlannedCharge,
+} from '../orders/service.ts';
 import { coversCycle, termsOf } from '../coupons/service.ts';
-import { type Numbered, subjects } from '../transactions/service.ts';
 import { amountsOf } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
+import type { Company } from '../../company.ts';
 
 interface Surroundings {
   readonly company: Pick<Company, 'mode' | 'clockOffsetMs'>;
@@ -42,7 +50,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
       request_id: requestId,
     },
     {
-      livemode: company.mode === 'live',
+      mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
       card: card.card_id === null ? null : { cardId: card.card_id, expMonth: card.exp_month, expYear: card.exp_year },
       numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
@@ -51,32 +59,16 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
   );
 }
 
-/** How the charge of a new order is written down before it is made. */
+/** The intent of the charge of a new order. */
 export function plannedSale({ state: { order }, sale, events }: PlacedOrder, lockMs: number): PlannedCharge {
   return { placed: order, sale: sale && openSale(order, sale, order.updated_at, lockMs), events };
 }
 
 export function openSale(
-  { company_id, id: order_id, customer_id, currency }: OrderRow,
+  order: OrderRow,
   sale: NewSale,
   updated_at: Date,
   lockMs: number,
 ): NonNullable<PlannedCharge['sale']> {
-  const { id, reference, amount, request_id, payment_method_id, card_brand, card_last4 } = sale;
-  return {
-    company_id,
-    order_id,
-    id,
-    reference,
-    customer_id,
-    payment_method_id,
-    type: 'sale',
-    amount,
-    currency,
-    card_brand,
-    card_last4,
-    request_id,
-    updated_at,
-    lockMs,
-  };
+  return { ...openOperation(order, { ...sale, type: 'sale', updated_at }), lockMs };
 }

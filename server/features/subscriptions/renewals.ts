@@ -5,35 +5,37 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import {
-  findOrder,
+  getOrderState,
   lockMs,
   type NewSale,
+  type Opened,
   nextAttempt,
   type Orders,
   type OrderState,
-  planCharges,
+  planScheduledCharges,
   type PlannedCharge,
   saleOf,
 } from '../orders/service.ts';
-import { concludeRedemptions } from '../coupons/service.ts';
-import { afterCharge, completed, freeOfCharge, givenUp } from './after-charge.ts';
+import { recordRedemptionOutcomes } from '../coupons/service.ts';
+import { afterCharge, freeOfCharge } from './after-charge.ts';
+import { completed } from './changes.ts';
+import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
-import type { Opened } from '../transactions/service.ts';
 import { openSale, orderFor, plannedSale } from './renewal-order.ts';
 import { nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
 /**
- * Does what falls due: bills the next cycle, tries a declined one again, gives up, completes. Each subscription is locked
- * while that is decided and written down; its card is charged afterwards, and the end of the charge says when it is due
- * again. Whoever dies in between leaves a charge that recovery finds.
+ * Handles subscriptions that are due: bills the next cycle, retries a declined one, ends dunning, completes. A subscription
+ * is locked while the intent is recorded. The card is charged afterwards, and recording the outcome sets the next due time.
+ * If the process dies in between, the worker reconciles the charge.
  */
 
 export interface RenewalDependencies {
   readonly db: DatabasePool;
   /** The same database for statements about many at once, opened with `byKeySettings`. */
-  readonly lanesDb: DatabasePool;
+  readonly batchDb: DatabasePool;
   readonly orders: Orders;
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,9 +58,9 @@ interface Step {
   readonly charge?: Charge;
 }
 
-/** One batch of all companies. Gives how many there were. */
+/** One batch of all companies. Returns how many subscriptions were due. */
 export async function billDue(dependencies: RenewalDependencies, count: number): Promise<number> {
-  const { found, charges } = await dependencies.lanesDb.transaction(async (transaction) => {
+  const { found, charges } = await dependencies.batchDb.transaction(async (transaction) => {
     const due = await lockDue(transaction, count);
     if (due.length > 0) failpoint('renewal.before_intent');
     return { found: due.length, charges: await begin(transaction, due, ({ now }) => now.getTime()) };
@@ -69,7 +71,7 @@ export async function billDue(dependencies: RenewalDependencies, count: number):
 
 export interface BilledBatch {
   readonly found: number;
-  /** Orders of whose charge nothing is known yet. */
+  /** Orders whose charge is in doubt. */
   readonly inDoubt: readonly string[];
 }
 
@@ -81,7 +83,7 @@ export async function billDueOf(
   untilMs: number,
   count: number,
 ): Promise<BilledBatch> {
-  const { found, charges } = await dependencies.lanesDb.transaction(async (transaction) => {
+  const { found, charges } = await dependencies.batchDb.transaction(async (transaction) => {
     const due = await lockDueOf(transaction, companyId, new Date(untilMs), count);
     const at = ({ due_at }: DueSubscription): number => Math.max(due_at?.getTime() ?? fromMs, fromMs);
     return { found: due.length, charges: await begin(transaction, due, at) };
@@ -90,7 +92,7 @@ export async function billDueOf(
   return { found, inDoubt: charges.filter((_, index) => !known[index]).map(({ state }) => state.order.id) };
 }
 
-/** Whether it is known how the charge ended. */
+/** Returns whether the outcome is known. */
 async function attempt(
   { orders, log }: RenewalDependencies,
   { state, sale, atMs }: Omit<OpenedCharge, 'atMs'> & { atMs?: number },
@@ -100,7 +102,7 @@ async function attempt(
     return true;
   } catch (error) {
     const { company_id, id, subscription_id } = state.order;
-    // Recovery finds it, and asks until it is known.
+    // The worker reconciles it.
     const known = error instanceof ApiError ? 'info' : 'error';
     log[known]({ err: error, company_id, order_id: id, subscription_id }, 'the charge of a subscription stays open');
     return false;
@@ -117,15 +119,15 @@ async function begin(
     transaction,
     steps.map(({ change }) => change),
   );
-  // What costs nothing is paid as it begins, and so is its coupon redeemed.
+  // An order that costs nothing is paid at once, and its coupon redeemed with it.
   const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
   if (redeemed.length > 0) {
     const ends = redeemed.map(({ change: { row } }) => ({ company_id: row.company_id, id: row.id, redeemed: true }));
-    await concludeRedemptions(transaction, ends);
+    await recordRedemptionOutcomes(transaction, ends);
   }
   const planned = steps.flatMap((step) => step.planned ?? []);
   if (planned.length === 0) return [];
-  const opened = await planCharges(transaction, planned);
+  const opened = await planScheduledCharges(transaction, planned);
   return steps.flatMap(({ charge }) => {
     const open = charge && opened.get(charge.sale.id);
     return open ? { ...charge, sale: { ...charge.sale, ...open } } : [];
@@ -137,17 +139,17 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   const { card_id, exp_month, exp_year, ...row } = facts;
   const livemode = mode === 'live';
   const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
-  const told = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
+  const announced = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
     change: changed(to, events, livemode, nowMs, null),
   });
 
   if (row.status === 'past_due') {
     if (row.next_retry_at && row.next_retry_at.getTime() <= nowMs) return retryOf(transaction, due, row, nowMs);
-    const over = givenUp(row, policyOf(due), nowMs);
-    return told(over.row, over.events);
+    const ended = endDunning(row, policyOf(due), nowMs);
+    return announced(ended.row, ended.events);
   }
   const next = nextCharge(row);
-  if (!next) return told(completed(row, nowMs), ['subscription.completed']);
+  if (!next) return announced(completed(row, nowMs), ['subscription.completed']);
   if (next.atMs > nowMs) return { change: quietly(withNextDue(row)) };
 
   const first = row.current_cycle === 0;
@@ -162,10 +164,10 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   }
   const cycle = first ? null : next.cycle;
   const paid = afterCharge(begun, freeOfCharge(begun, cycle, nowMs), policyOf(due));
-  return { ...told(paid.row, paid.events), planned };
+  return { ...announced(paid.row, paid.events), planned };
 }
 
-/** A declined charge once more, with the card that the subscription has now. */
+/** Retries a declined charge with the card that the subscription has now. */
 async function retryOf(
   transaction: Database,
   due: DueSubscription,
@@ -173,14 +175,14 @@ async function retryOf(
   nowMs: number,
 ): Promise<Step> {
   const { company_id, payment_method_id, card_brand, card_last4 } = row;
-  const state = await findOrder(transaction, company_id, row.latest_order_id ?? '');
+  const state = await getOrderState(transaction, company_id, row.latest_order_id ?? '');
   if (!state) throw new Error('a subscription is past due without an order');
   const withCard = { ...state.order, payment_method_id, card_brand, card_last4 };
   const sale = saleOf(withCard, newId(nowMs), null, nextAttempt(state));
   const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
   const card = due.card_id === null ? null : { cardId: due.card_id, expMonth: due.exp_month, expYear: due.exp_year };
   return {
-    // Should somebody be at it by hand just now, the end of that says when it is due again.
+    // A manual retry in progress sets the next due time when its outcome is recorded.
     change: { row: { ...row, due_at: null }, events: [] },
     planned: { placed: undefined, sale: open, events: [] },
     charge: { state: { ...state, card }, sale, atMs: nowMs },

@@ -1,10 +1,10 @@
 import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, PhasedAnswer, RequestContext } from '../../http/route.ts';
+import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { customersById } from '../customers/service.ts';
-import { hasOrders } from '../orders/service.ts';
+import { hasOrdersOf } from '../orders/service.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
 import { plansById } from '../plans/service.ts';
 import {
@@ -30,6 +30,7 @@ import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from '
 import { amountsOf, type PlannedBill, plannedCharges, withPassedDatesLeftOut } from './schedule.ts';
 import type { Subscription, SubscriptionCreate, UpcomingBills } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
@@ -65,7 +66,7 @@ export const subscriptionReferences = {
   hasOpenSubscriptions: (db: Queryable, companyId: string, customerId: string): Promise<boolean> =>
     hasSubscriptions(db, companyId, customerId, ['pending', 'active', 'paused']),
   hasHistory: async (db: Queryable, companyId: string, customerId: string): Promise<boolean> =>
-    (await hasOrders(db, companyId, customerId)) || hasSubscriptions(db, companyId, customerId),
+    (await hasOrdersOf(db, companyId, customerId)) || hasSubscriptions(db, companyId, customerId),
   cancelSubscriptions: cancelSubscriptionsOf,
   inUse: isCardInUse,
   repoint: repointSubscriptions,

@@ -72,7 +72,7 @@ const pass = async (held: Held, days: number): Promise<Held> => {
   return held;
 };
 const pastDue = async (): Promise<Held> => pass(await active(cards.declinesAfterFirst), 30);
-const givenUp = async (): Promise<Held> => pass(await pastDue(), 7);
+const dunningFailed = async (): Promise<Held> => pass(await pastDue(), 7);
 async function paused(): Promise<Held> {
   const held = await active();
   await pauseSubscription(await operator(service, held), held.id);
@@ -142,7 +142,7 @@ describe('the state table of the contract', () => {
     assert.ok(failed[0]?.object.next_retry_at);
   });
 
-  for (const [status, make] of Object.entries({ active, paused, past_due: pastDue, failed: givenUp })) {
+  for (const [status, make] of Object.entries({ active, paused, past_due: pastDue, failed: dunningFailed })) {
     it(`${status}, DELETE /v1/subscriptions/{id}: canceled, immediate and permanent, subscription.canceled`, async () => {
       const held = await make();
       assert.equal((await read(held)).status, status);
@@ -208,13 +208,13 @@ const scenarios: Record<string, () => Promise<Held>> = {
   'past_due, renewal_declined: past_due': async () => pass(await pastDue(), 1),
   'failed, renewal_approved: active': () => {
     return retried(async () => {
-      const held = await givenUp();
+      const held = await dunningFailed();
       faults.charge = approvedOutcome;
       return held;
     }, 'succeeded');
   },
-  'failed, renewal_declined: failed': () => retried(givenUp, 'failed'),
-  'past_due, given_up: failed': givenUp,
+  'failed, renewal_declined: failed': () => retried(dunningFailed, 'failed'),
+  'past_due, dunning_ended: failed': dunningFailed,
   'active, last_period_ended: completed': completed,
   'active, canceled: canceled': canceled,
   'paused, canceled: canceled': () => then(paused, cancel),
@@ -262,7 +262,7 @@ const lastEvents: Record<string, string> = {
   'past_due, renewal_declined: past_due': 'subscription.past_due',
   'failed, renewal_approved: active': 'subscription.recovered',
   'failed, renewal_declined: failed': 'subscription.failed',
-  'past_due, given_up: failed': 'subscription.failed',
+  'past_due, dunning_ended: failed': 'subscription.failed',
   'active, last_period_ended: completed': 'subscription.completed',
   'active, canceled: canceled': 'subscription.canceled',
   'paused, canceled: canceled': 'subscription.canceled',
@@ -321,7 +321,7 @@ describe('the transitions of the program', () => {
   });
 
   it('a paused one is not paused again, nor an active one resumed; canceled and past due ones neither', async () => {
-    for (const make of [paused, canceled, pastDue, givenUp, completed]) {
+    for (const make of [paused, canceled, pastDue, dunningFailed, completed]) {
       const held = await make();
       const context = await operator(service, held);
       await assert.rejects(pauseSubscription(context, held.id), /must be active/);

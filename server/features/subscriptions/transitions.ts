@@ -9,7 +9,7 @@ export type SubscriptionTrigger =
   | 'first_charge_declined'
   | 'renewal_approved'
   | 'renewal_declined'
-  | 'given_up'
+  | 'dunning_ended'
   | 'last_period_ended'
   | 'canceled'
   | 'paused'
@@ -31,7 +31,7 @@ export const subscriptionTransitions: readonly Transition[] = [
   ['past_due', 'renewal_declined', 'past_due'],
   ['failed', 'renewal_approved', 'active'],
   ['failed', 'renewal_declined', 'failed'],
-  ['past_due', 'given_up', 'failed'],
+  ['past_due', 'dunning_ended', 'failed'],
   ['active', 'last_period_ended', 'completed'],
   ['active', 'canceled', 'canceled'],
   ['paused', 'canceled', 'canceled'],

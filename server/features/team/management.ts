@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import { ApiError, notFound } from '../../errors.ts';
 import { requirePermissions } from '../../http/caller.ts';
 import { memberPermissions, permissionNotes, permissions as keyPermissions } from '../../http/permissions.ts';
-import type { RequestContext } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
@@ -31,6 +30,7 @@ import {
   type TeamDependencies,
   toWire,
 } from './service.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ApiError, notFound } from '../../errors.ts';
 import { requirePermissions } from '../../http/caller.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
@@ -28,6 +28,7 @@ import {
 } from './queries.ts';
 import { roleTemplates } from './roles.ts';
 import type { Role, TeamMember, TeamMemberCreate } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export type { Invitation };
 

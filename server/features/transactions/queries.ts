@@ -7,53 +7,6 @@ import { type Sql, sql } from '../../platform/sql.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
-/** Which of these references the books have. */
-export async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
-  const rows = await db.query<{ reference: string }>(
-    `SELECT reference FROM transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])
-     UNION ALL
-     SELECT reference FROM open_transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])`,
-    [companyId, references],
-  );
-  return new Set(rows.map(({ reference }) => reference));
-}
-
-export interface BookedOperation {
-  readonly id: string;
-  readonly order_id: string;
-}
-
-/** The operation with this reference, open or over. */
-export async function findBooked(
-  db: Queryable,
-  companyId: string,
-  reference: string,
-): Promise<BookedOperation | undefined> {
-  const [row] = await db.query<BookedOperation>(
-    `SELECT id, order_id FROM transactions WHERE company_id = $1 AND reference = $2
-     UNION ALL
-     SELECT id, order_id FROM open_transactions WHERE company_id = $1 AND reference = $2`,
-    [companyId, reference],
-  );
-  return row;
-}
-
-/** A sale that succeeded is voided or disputed. */
-export async function reclassify(
-  db: Queryable,
-  companyId: string,
-  id: string,
-  to: 'voided' | 'chargeback',
-  at: Date,
-): Promise<boolean> {
-  const rows = await db.query(
-    `UPDATE transactions SET status = $3, updated_at = $4
-     WHERE company_id = $1 AND id = $2 AND status = 'succeeded' RETURNING 1`,
-    [companyId, id, to, at],
-  );
-  return rows.length === 1;
-}
-
 export interface TransactionRow {
   id: string;
   order_id: string;

@@ -1,65 +1,14 @@
 import { notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
-import {
-  findTaken,
-  findTransaction,
-  listTransactions,
-  type TransactionFilters,
-  type TransactionRow,
-} from './queries.ts';
-import { deriveReference, nextFree, type Numbered } from './reference.ts';
+import { findTransaction, listTransactions, type TransactionFilters, type TransactionRow } from './queries.ts';
 import type { Transaction } from './schemas.ts';
+import type { RequestContext } from '../../request-context.ts';
 
-/** Single operations at the processor. Orders write them; everybody else reads them. */
-
-export { type BookedOperation, findBooked, reclassify } from './queries.ts';
-export {
-  acceptOpen,
-  claimDue,
-  claimWaiting,
-  closeOpen,
-  type Closing,
-  discardOpen,
-  dueChannel,
-  findOpenOf,
-  insertOpen,
-  type Intended,
-  markInDoubt,
-  markWaiting,
-  milliseconds,
-  type NewOpenTransaction,
-  type Opened,
-  type OpenKey,
-  openStatistics,
-  type OpenTransaction,
-  renewSending,
-  undecided,
-  validUntil,
-} from './open-queries.ts';
-export { deriveReference, isKeyed, nextFree, type Numbered, subjects } from './reference.ts';
-
-/** Nearly always the first is unused: a key is used again after it has expired, if ever. */
-const numbersAtOnce = 32;
-
-/** The first number of a subject, from this one on, that the books do not have. */
-export async function firstUnused(
-  db: Queryable,
-  companyId: string,
-  subject: readonly string[],
-  from = 0,
-): Promise<Numbered> {
-  for (let first = from; ; first += numbersAtOnce) {
-    const numbered = Array.from({ length: numbersAtOnce }, (_, index) => ({ subject, number: first + index }));
-    const references = numbered.map((one) => deriveReference(companyId, one));
-    const taken = await findTaken(db, companyId, references);
-    if (taken.size < numbersAtOnce) return nextFree(companyId, { subject, number: first }, taken);
-  }
-}
+/** Single operations at the processor, as the API shows them. Orders record them. */
 
 /** Gives the orders that transactions are expanded with. */
 export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;

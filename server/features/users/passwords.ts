@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ApiError, type FieldError, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import { createTurns } from '../../platform/turns.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
 
 /** Passwords are kept as argon2id, with what made the hash beside it, so that the cost can grow later. */
 
@@ -20,7 +20,7 @@ const tagLength = 32;
 
 // Anybody can ask for these without being signed in. They take turns on half of the threads that files and names are
 // looked up with, and no more of them wait than a person would wait for.
-const inTurn = createTurns({
+const inTurn = createSemaphore({
   atOnce: 2,
   waitingMax: 64,
   busy: () => {

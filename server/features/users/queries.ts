@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
-import { type Company, type CompanyRow, toCompany } from '../companies/service.ts';
+import { type CompanyRow, toCompany } from '../companies/service.ts';
+import type { Company } from '../../company.ts';
 
 export interface UserRow {
   id: string;

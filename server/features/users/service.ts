@@ -2,7 +2,7 @@ import { ApiError, invalidField } from '../../errors.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { e164 } from '../../platform/phone.ts';
-import { type Company, createCompanies } from '../companies/service.ts';
+import { createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
 import type { Tell, UserDependencies } from './dependencies.ts';
@@ -25,6 +25,7 @@ import {
 import type { PasswordChange, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
 import { codeMatches } from './second-factor.ts';
 import { type Client, type CurrentSession, openSession, renewToken, steppedUpUntilMs } from './sessions.ts';
+import type { Company } from '../../company.ts';
 
 export type { UserDependencies } from './dependencies.ts';
 export { browserToken, reapAttempts } from './login-attempts.ts';

@@ -220,7 +220,7 @@ describe('an endpoint', () => {
         return looks <= 3 ? service.db.query<Row>(text, values) : [];
       },
     };
-    running(t, dispatchFor(service, {}, { lanesDb: lookingOnce }));
+    running(t, dispatchFor(service, {}, { batchDb: lookingOnce }));
     await receiver.count(ids.length);
     assert.equal(new Set(receiver.received.map(({ event }) => event.id)).size, ids.length);
   });
@@ -295,7 +295,7 @@ describe('a worker', () => {
         return service.db.query(text, values);
       },
     };
-    running(t, dispatchFor(service, {}, { lanesDb: silent }));
+    running(t, dispatchFor(service, {}, { batchDb: silent }));
     const ids = await insertSomeEvents(service, subscriber.company.id, 150);
     await receiver.count(80);
     await sleep(200);
@@ -329,7 +329,7 @@ describe('a worker', () => {
         return [row] as unknown as Row[];
       },
     };
-    running(t, dispatchFor(service, {}, { lanesDb: busy }));
+    running(t, dispatchFor(service, {}, { batchDb: busy }));
     await sleep(100);
     await subscriber.happen();
     await receiver.count(1, 3_000);
@@ -340,7 +340,7 @@ describe('a worker', () => {
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);
     const proxy = await startFreezingProxy(service.database.connectionString);
-    const lanesDb = openDatabase({
+    const batchDb = openDatabase({
       connectionString: proxy.through(service.database.connectionString),
       poolSize: 2,
       applicationName: 'svc tests',
@@ -349,10 +349,10 @@ describe('a worker', () => {
     });
     const lines: string[] = [];
     const log = createLog('warn', { write: (line) => lines.push(line) });
-    const dispatcher = dispatchFor(service, {}, { lanesDb, log });
+    const dispatcher = dispatchFor(service, {}, { batchDb, log });
     t.after(async () => {
       await dispatcher.stop();
-      await lanesDb.close();
+      await batchDb.close();
       await proxy.stop();
     });
     const cut = proxy.cutAnswer(endpoint.id);
@@ -407,7 +407,7 @@ describe('a worker', () => {
         return Promise.reject(Object.assign(new Error('gone'), { code: 'ECONNRESET' }));
       },
     };
-    running(t, dispatchFor(service, {}, { db: shaky, lanesDb: shaky }));
+    running(t, dispatchFor(service, {}, { db: shaky, batchDb: shaky }));
     const id = await subscriber.happen();
     await eventually('it is recorded', async () => {
       return (await subscriber.delivery(endpoint.id, id)).delivery_status === 'delivered';

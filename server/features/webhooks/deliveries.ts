@@ -1,6 +1,6 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { exampleObjectOf } from '../events/schemas.ts';
 import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
@@ -10,6 +10,7 @@ import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, 
 import type { Delivery, DeliveryLog, EndpointTest, TestResult, VersionMove, VersionMoved } from './schemas.ts';
 import { keysOf } from './secrets.ts';
 import { send } from './send.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 /** What an endpoint received or is to receive: to look at, to try, to send again. */
 

@@ -1,3 +1,4 @@
+import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { EventFacts } from '../events/service.ts';
 
@@ -6,7 +7,7 @@ import type { EventFacts } from '../events/service.ts';
 /** Where deliveries go, as it was when they were claimed. */
 export interface Receiver {
   readonly endpoint_id: string;
-  readonly mode: 'sandbox' | 'live';
+  readonly mode: Mode;
   readonly clock_offset_ms: number;
   /** Null when it is gone. */
   readonly status: 'enabled' | 'disabled' | null;
@@ -142,7 +143,7 @@ export interface Attempt {
 
 // A failure counts only while the delivery is still this worker's: another that took it over may have succeeded. Endpoints
 // are locked in one order, so that two batches about the same ones do not wait for each other.
-const recordStatement = `
+const attemptsStatement = `
   WITH attempt AS MATERIALIZED (
     SELECT a.*, (c.clock_offset_ms - a.clock_offset_ms) * interval '1 ms' AS moved
     FROM json_to_recordset($1::json) AS a (company_id uuid, endpoint_id uuid, event_id uuid,
@@ -176,7 +177,7 @@ const recordStatement = `
   FROM attempt`;
 
 export async function recordAttempts(db: Queryable, workerId: string, attempts: readonly Attempt[]): Promise<void> {
-  await db.query(recordStatement, [JSON.stringify(attempts), workerId]);
+  await db.query(attemptsStatement, [JSON.stringify(attempts), workerId]);
 }
 
 /** Some of one endpoint that were not worked on: given back as they were. */

@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { limits } from '../../limits.ts';
 import { type DatabasePool, isUnavailable, type Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { createLane } from '../../platform/lane.ts';
+import { createBatcher } from '../../platform/batcher.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { createAttempts } from './attempts.ts';
@@ -30,7 +30,7 @@ import { disableEndpoint } from './service.ts';
 export interface DispatcherDependencies {
   readonly db: DatabasePool;
   /** The same database for claims and records, opened with `queueSettings`. */
-  readonly lanesDb: Queryable;
+  readonly batchDb: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbound: Outbound;
@@ -86,7 +86,7 @@ const claimMax = 1_000;
 const idleMs = 1_000;
 
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
-  const { db, lanesDb, clock, log } = dependencies;
+  const { db, batchDb, clock, log } = dependencies;
   const times = { ...usualTimes, ...dependencies.times };
   const workerId = newId(clock.nowMs());
   const endpoints = new Map<string, Held>();
@@ -109,9 +109,9 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     rung = true;
     alarm.emit('ring');
   };
-  const record = createLane(
+  const record = createBatcher(
     async (attempts: readonly Attempt[]) => {
-      await recordAttempts(lanesDb, workerId, attempts);
+      await recordAttempts(batchDb, workerId, attempts);
       return attempts;
     },
     { batchMax: 256, width: 1 },
@@ -219,7 +219,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
 
   async function take(of: ClaimRequest['of'], count: number): Promise<readonly Delivery[]> {
     changed.clear();
-    const due = await claimDeliveries(lanesDb, { workerId, of, perEndpoint: refillAt, count });
+    const due = await claimDeliveries(batchDb, { workerId, of, perEndpoint: refillAt, count });
     const byEndpoint = Map.groupBy(due, ({ endpoint_id }) => endpoint_id);
     state.held += due.length;
     for (const [endpointId, deliveries] of byEndpoint) {

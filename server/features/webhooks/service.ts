@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
-import type { PageRequest, RequestContext } from '../../http/route.ts';
+import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -32,6 +32,7 @@ import type {
 } from './schemas.ts';
 import { sealSecret } from './secrets.ts';
 import { newSigningSecret } from './signing.ts';
+import type { RequestContext } from '../../request-context.ts';
 
 export interface WebhookDependencies {
   readonly outbound: Outbound;

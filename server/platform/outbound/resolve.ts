@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 import { errorCode } from '../error-code.ts';
-import { createTurns } from '../turns.ts';
+import { createSemaphore } from '../semaphore.ts';
 
 /**
  * Addresses of names that others chose, whose servers may never answer. The look-up of the system keeps one of two threads
@@ -32,7 +32,7 @@ export function createResolve({
   timeoutMs = 2_000,
 }: ResolveOptions = {}): Resolve {
   const underWay = new Map<string, Promise<LookupAddress[]>>();
-  const inTurn = createTurns({ atOnce: 1, waitingMax, busy: unresolved });
+  const inTurn = createSemaphore({ atOnce: 1, waitingMax, busy: unresolved });
   let resolver: { readonly sinceMs: number; readonly dns: Resolver } | undefined;
 
   /** The servers of the system may be others after a while. */

@@ -8,7 +8,7 @@ import { CardNumber } from '../card-number.ts';
 import {
   type ChargeRequest,
   type FailureCode,
-  type Finding,
+  type LookupOutcome,
   failureReasons,
   type Outcome,
   type Processor,
@@ -41,25 +41,25 @@ const inAMinute = (): number => systemClock.nowMs() + 60_000;
 
 type Approved = Extract<Outcome, { outcome: 'approved' }>;
 
-function assertApproved(outcome: Outcome | Finding): asserts outcome is Approved {
+function assertApproved(outcome: Outcome | LookupOutcome): asserts outcome is Approved {
   assert.equal(outcome.outcome, 'approved', inspect(outcome));
 }
 
-function assertDeclined(outcome: Outcome | Finding, failureCode?: FailureCode): void {
+function assertDeclined(outcome: Outcome | LookupOutcome, failureCode?: FailureCode): void {
   assert.ok(outcome.outcome === 'declined', inspect(outcome));
   if (failureCode) assert.equal(outcome.failureCode, failureCode);
   assert.equal(outcome.failureReason, failureReasons[outcome.failureCode], 'the reason a person reads');
 }
 
 /** An outcome without its age, which grows; when it was executed stays the same. */
-export function dated(outcome: Outcome | Finding): object {
+export function dated(outcome: Outcome | LookupOutcome): object {
   const { executed, ...rest } = { executed: undefined, ...outcome };
   return { ...rest, ...(executed && { executedAtMs: executed.atMs }) };
 }
 
 /** The processor, and every outcome it gives checked for the number of the card. */
 function watched(processor: Processor, numbers: readonly CardNumber[]): Processor {
-  async function check<Result extends Outcome | Finding>(result: Promise<Result>): Promise<Result> {
+  async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
     const outcome = await result;
     const shown = JSON.stringify(outcome) + inspect(outcome, { depth: 9 });
     for (const number of numbers) assert.ok(!shown.includes(CardNumber.open(number)), 'a card number in an outcome');

@@ -1,6 +1,7 @@
+import type { Mode } from '../../company.ts';
 import type { Database } from '../../platform/database.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { KeyStore, Mode } from '../key-store.ts';
+import type { KeyStore } from '../key-store.ts';
 import { open, rewrap, seal } from '../keys.ts';
 import { deleteConnection, findConnection, findConnectionsToRewrap, saveConnection } from '../queries.ts';
 import { acquirerProcessor } from './acquirer/adapter.ts';

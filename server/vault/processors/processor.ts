@@ -13,7 +13,7 @@ export interface Processor {
   /** Takes back a charge that has not settled. */
   void(request: VoidRequest): Promise<Outcome>;
   /** What became of a reference. Asking changes nothing. */
-  lookup(request: LookupRequest): Promise<Finding>;
+  lookup(request: LookupRequest): Promise<LookupOutcome>;
 }
 
 export interface Money {
@@ -104,7 +104,7 @@ export type Outcome =
   /** It may have got it, and may have done it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
-export type Finding =
+export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
   /** `atMs`: when the processor looked, by its own clock; nothing where it does not say. */
   | { readonly outcome: 'not_found'; readonly atMs?: number };

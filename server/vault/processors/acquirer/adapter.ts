@@ -6,7 +6,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import {
   type FailureCode,
-  type Finding,
+  type LookupOutcome,
   failureReasons,
   type LookupRequest,
   type Outcome,
@@ -195,7 +195,7 @@ function outcomeOf(answer: Answer | Silence, asked: Asked): Outcome {
   return unknown(`the answer, of status ${status}, does not say what became of it`);
 }
 
-function findingOf(answer: Answer | Silence, { reference, chargeReference, sent }: LookupRequest): Finding {
+function findingOf(answer: Answer | Silence, { reference, chargeReference, sent }: LookupRequest): LookupOutcome {
   if ('reason' in answer) return unknown(answer.reason);
   const { status, body } = answer;
   if (status === 200 && operationAnswer.Check(body) && body.reference === reference) {

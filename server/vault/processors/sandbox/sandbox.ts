@@ -6,7 +6,7 @@ import {
   type ChargeRequest,
   type FailureCode,
   failureReasons,
-  type Finding,
+  type LookupOutcome,
   type LookupRequest,
   type Outcome,
   type Processor,
@@ -40,7 +40,7 @@ function response(reference: string, code: string, text: string, cvv = 'M'): Pro
   };
 }
 
-function declined(reference: string, failureCode: FailureCode, text?: string): Outcome & Finding {
+function declined(reference: string, failureCode: FailureCode, text?: string): Outcome & LookupOutcome {
   const code = responseCodes[failureCode] ?? '05';
   return {
     outcome: 'declined',
@@ -50,11 +50,14 @@ function declined(reference: string, failureCode: FailureCode, text?: string): O
   };
 }
 
-function approved(reference: string, more: { settled?: boolean; chargebackAfterMs?: number } = {}): Outcome & Finding {
+function approved(
+  reference: string,
+  more: { settled?: boolean; chargebackAfterMs?: number } = {},
+): Outcome & LookupOutcome {
   return { outcome: 'approved', response: response(reference, '00', 'Approved'), ...more };
 }
 
-const fromRecord = (reference: string, operation: Operation): Outcome & Finding =>
+const fromRecord = (reference: string, operation: Operation): Outcome & LookupOutcome =>
   operation.approved
     ? approved(reference, { settled: true })
     : declined(reference, operation.failure_code ?? 'processor_declined');
@@ -91,7 +94,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
   }
 
   /** What a card that does not remember always answers. */
-  function always(reference: string, card: Behaviour | undefined): Outcome & Finding {
+  function always(reference: string, card: Behaviour | undefined): Outcome & LookupOutcome {
     if (card?.kind === 'decline') return declined(reference, card.failureCode, card.responseText);
     return approved(reference, card?.kind === 'chargeback' ? { chargebackAfterMs } : {});
   }

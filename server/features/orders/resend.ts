@@ -1,21 +1,22 @@
 import { inProgress } from '../../http/idempotency.ts';
-import { claimWaiting, type OpenTransaction } from '../transactions/service.ts';
-import { type Charging, insist, lockMs } from './dependencies.ts';
+import { insist } from '../../platform/insist.ts';
+import { charge } from './charge.ts';
+import type { Charging } from './charging.ts';
+import { claimWaiting, type OpenTransaction } from './open-queries.ts';
 import { findOrder } from './queries.ts';
 import { attemptOf } from './retry.ts';
-import { charge } from './sales.ts';
+import { lockMs } from './timing.ts';
 
 /**
- * Sales that wait for the vault. Their intent is recorded and nothing was sent, so they are sent later under the same
- * reference: a sale that a request asked for when that request is repeated, one that fell due by the worker.
+ * Sends sales that wait for the vault. Their intent is recorded and nothing was sent, so they go out later under the same
+ * reference: a sale that a request asked for when that request is repeated, a renewal by the worker.
  */
 
-/** Sends a waiting sale, unless another process has just begun to. */
+/** Throws when another process has just begun to send it. */
 export async function resend(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
-  const mode = state.livemode ? 'live' : 'sandbox';
-  const opened = await claimWaiting(charging.db, open, lockMs[mode]);
+  const opened = await claimWaiting(charging.db, open, lockMs[state.mode]);
   if (!opened) throw inProgress();
   await charge(
     charging,
@@ -25,14 +26,14 @@ export async function resend(charging: Charging, open: OpenTransaction): Promise
   );
 }
 
-/** What the worker does with a waiting sale when its time has come. */
+/** The worker resends renewals. A sale whose request was not repeated in time fails. */
 export async function resendOrGiveUp(charging: Charging, open: OpenTransaction): Promise<void> {
   if (open.request_id === null) return resend(charging, open);
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   const opened = state && (await claimWaiting(charging.db, open, lockMs.sandbox));
   if (!opened) return undefined;
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
-  const decided = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
-  await insist(() => charging.end({ state, sale: { ...open, ...opened }, decided, nowMs }));
+  const outcome = { outcome: 'not_sent', reason: 'the request was not repeated' } as const;
+  await insist(() => charging.recordOutcome({ state, sale: { ...open, ...opened }, outcome, nowMs }));
   return undefined;
 }

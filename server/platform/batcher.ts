@@ -7,7 +7,7 @@ import { isAway } from './database.ts';
  * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that. Where the
  * database is away all of them get that error at once: one by one they would wait for its time-out again and again.
  */
-export interface LaneOptions {
+export interface BatcherOptions {
   readonly batchMax: number;
   /** How many batches may run at once. */
   readonly width: number;
@@ -19,9 +19,9 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-export function createLane<Item, Result>(
+export function createBatcher<Item, Result>(
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { batchMax, width }: LaneOptions = { batchMax: 64, width: 1 },
+  { batchMax, width }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = [];
   let running = 0;

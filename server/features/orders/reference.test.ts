@@ -92,7 +92,7 @@ describe('operations in the books', () => {
     for (const options of [{}, { idempotencyKey }, {}]) {
       const reply = await refund(service, orderId, 100, options);
       assert.equal(reply.status, 200, reply.text);
-      await service.orders.checkOpenTransactions(100);
+      await service.orders.reconcileDue(100);
     }
     assert.deepEqual((await referencesOf(orderId)).slice(1), [
       derived(subjects.refund(orderId), 0),

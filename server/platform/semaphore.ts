@@ -1,14 +1,14 @@
 /** Costly work of which only some may run at once. The others wait for their turn, but no more of them than `waitingMax`. */
-export interface TurnOptions {
+export interface SemaphoreOptions {
   readonly atOnce: number;
   readonly waitingMax: number;
   /** What is thrown for whoever comes when too many wait. */
   readonly busy: () => Error;
 }
 
-export type Turns = <Result>(work: () => Promise<Result>) => Promise<Result>;
+export type Semaphore = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-export function createTurns({ atOnce, waitingMax, busy }: TurnOptions): Turns {
+export function createSemaphore({ atOnce, waitingMax, busy }: SemaphoreOptions): Semaphore {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {

@@ -1,11 +1,12 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
+import { transactionChanges } from './transitions.ts';
 
-/** Operations at the processor that are not over. */
+/** Operations at the processor whose outcome is not recorded yet, and what finds and ends them. */
 
-/** The slot of an operation of which nothing is known yet: an order has one, so it has one such operation at most. */
-export const undecided = '00000000-0000-0000-0000-000000000000';
+/** The slot of an operation in flight. An order has one such slot, so it has at most one operation in flight. */
+export const inFlightSlot = '00000000-0000-0000-0000-000000000000';
 
 export type OpenType = 'sale' | 'refund' | 'void';
 
@@ -58,12 +59,12 @@ const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown
   sending,
 ];
 
-/** Undefined when another operation of the order is undecided. */
+/** Undefined when another operation of the order is in flight. */
 export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at)
-     VALUES ($1, $2, '${undecided}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
+     VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms')
      ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
     [
@@ -99,7 +100,7 @@ export interface OpenTransaction {
   readonly type: OpenType;
   readonly amount: number;
   readonly currency: string;
-  /** Taken on by the processor; it only has to settle. */
+  /** Accepted by the processor; it only has to settle. */
   readonly accepted: boolean;
   readonly in_doubt: boolean;
   /** A sale that was certainly not sent yet. */
@@ -123,12 +124,12 @@ export async function findOpenOf(db: Queryable, companyId: string, orderId: stri
   );
 }
 
-/** The outcome is unknown: recovery asks the processor from now on. */
+/** The outcome is unknown: the worker reconciles it from now on. */
 export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number): Promise<void> {
   await db.query(
     `UPDATE open_transactions SET in_doubt = true, locked_until = now(),
        next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${undecided}'`,
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}'`,
     [...keyOf(open), firstCheckMs],
   );
 }
@@ -137,7 +138,7 @@ export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: nu
 export async function markWaiting(db: Queryable, open: OpenKey, checkAfterMs: number): Promise<void> {
   await db.query(
     `UPDATE open_transactions SET waiting = true, locked_until = now(), next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${undecided}' AND NOT in_doubt`,
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT in_doubt`,
     [...keyOf(open), checkAfterMs],
   );
 }
@@ -147,7 +148,7 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
   const rows = await db.query<OpenedRow>(
     `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil('$1')},
        sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${undecided}' AND waiting RETURNING ${openedColumns}`,
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs],
   );
   return rows[0] && toOpened(rows[0]);
@@ -168,28 +169,28 @@ export async function renewSending(
        reference = coalesce($6, reference),
        valid_until = ${validUntil('$1')} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
-     WHERE ${isThisSending} AND slot = '${undecided}' AND NOT waiting RETURNING ${openedColumns}`,
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs, reference ?? null, fromMs ?? null],
   );
   return rows[0] && toOpened(rows[0]);
 }
 
-/** A refund was taken on: it leaves the slot to others, and is due to be asked about. */
+/** The processor accepted a refund: it frees the slot, and is due to be reconciled. */
 export async function acceptOpen(db: Queryable, open: OpenKey, response: ProcessorResponse): Promise<boolean> {
   const rows = await db.query(
     `UPDATE open_transactions SET slot = id, in_doubt = false, processor_response = $5, checks = 0,
        locked_until = now(), next_check_at = now()
-     WHERE ${isThisSending} AND slot = '${undecided}' RETURNING pg_notify('${dueChannel}', '')`,
+     WHERE ${isThisSending} AND slot = '${inFlightSlot}' RETURNING pg_notify('${dueChannel}', '')`,
     [...keyOf(open), JSON.stringify(response)],
   );
   return rows.length === 1;
 }
 
-/** A process that listens here looks for what is due at once. */
+/** A worker that listens to this channel looks at once for what is due. */
 export const dueChannel = 'transactions_due';
 
 export interface Closing {
-  readonly status: 'succeeded' | 'failed';
+  readonly change: 'approved' | 'declined';
   readonly response: ProcessorResponse | null;
   readonly failureCode: FailureCode | null;
   readonly failureReason: string | null;
@@ -200,7 +201,7 @@ export interface Closing {
 export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing): Promise<boolean> {
   const rows = await db.query(
     `WITH closed AS (
-       DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${undecided}', $3) RETURNING *
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${inFlightSlot}', $3) RETURNING *
      )
      INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
        card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
@@ -208,7 +209,7 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
        $5, coalesce($6::json, processor_response), $7, $8, $9, reference FROM closed RETURNING 1`,
     [
       ...keyOf(open),
-      closing.status,
+      transactionChanges[closing.change].to,
       closing.response && JSON.stringify(closing.response),
       closing.failureCode,
       closing.failureReason,
@@ -218,13 +219,13 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
   return rows.length === 1;
 }
 
-/** It never happened, or leaves no transaction of its own. A walk of a list may stand on it all the same. */
+/** The operation did not happen, or leaves no transaction. A pagination cursor may still point at it, hence the tombstone. */
 export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
   const rows = await db.query(
     `WITH gone AS (
-       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${undecided}'
+       DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}'
        RETURNING company_id, id, type, amount
-     ), buried AS (
+     ), tombstone AS (
        INSERT INTO tombstones (company_id, id, object_type, sort_values)
        SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type <> 'void'
      )
@@ -235,8 +236,8 @@ export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean
 }
 
 /**
- * Takes what is due and puts off its next check, by the number of those before: whoever dies while asking leaves it to be
- * found again.
+ * Takes what is due, and sets its next check by the number of checks before. If this process dies, the next check finds the
+ * operation again.
  */
 export async function claimDue(
   db: Queryable,
@@ -265,4 +266,21 @@ export async function openStatistics(
      FROM open_transactions WHERE in_doubt OR waiting`,
   );
   return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
+}
+
+/** False when the sale is not in the status that the change starts from. */
+export async function changeSale(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  change: 'voided' | 'disputed',
+  at: Date,
+): Promise<boolean> {
+  const { from, to } = transactionChanges[change];
+  const rows = await db.query(
+    `UPDATE transactions SET status = $3, updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND status = $5 RETURNING 1`,
+    [companyId, id, to, at, from],
+  );
+  return rows.length === 1;
 }

@@ -1,0 +1,13 @@
+/** A merchant's company. Each is either a sandbox, where no money moves, or live. */
+export interface Company {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  readonly mode: Mode;
+  readonly apiVersion: string;
+  readonly clockOffsetMs: number;
+  /** What charges its cards. A live company has none until it connects one. */
+  readonly processor: 'sandbox' | 'acquirer' | null;
+}
+
+export type Mode = 'sandbox' | 'live';

@@ -1,0 +1,159 @@
+import type { Database, Queryable } from '../../platform/database.ts';
+import { admitRedemptions, type Redemption, redeemingParts } from '../coupons/service.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, validUntil } from './open-queries.ts';
+import type { OrderRow } from './order.ts';
+import { orderColumns } from './queries.ts';
+
+/** Records intents. Each statement takes any number of them, so that all that arrive together share one commit. */
+
+/** The idempotency key of the request that creates the order. */
+export interface Claim {
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly field_hashes: Readonly<Record<string, string>>;
+  readonly api_version: string;
+  readonly version_named: boolean;
+  readonly expires_at: string;
+}
+
+export interface Intent {
+  readonly order: OrderRow;
+  readonly claim: Claim;
+  /** The sale that is about to be tried; none for an order that costs nothing. */
+  readonly sale: { readonly id: string; readonly reference: string; readonly lockMs: number } | undefined;
+  readonly answerEventId: string | undefined;
+  readonly events: readonly EventRow[];
+  readonly redemption: Redemption | undefined;
+}
+
+const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uuid, payment_method_id uuid,
+  card_brand text, card_last4 text, status text, items json, currency text, subtotal bigint, discount_amount bigint,
+  total bigint, refunded_amount bigint, coupon json, description text, shipping json, metadata json,
+  subscription_id uuid, subscription_cycle integer, attempt_count integer, next_retry_at timestamptz,
+  failure_code text, failure_reason text, request_id text, sale_id uuid, sequence integer, updated_at timestamptz`;
+
+const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
+  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at`;
+
+const intentStatement = (more: string): string => `
+  WITH intent AS MATERIALIZED (
+    SELECT *, ${validUntil('company_id')} AS valid_until
+    FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text, field_hashes jsonb,
+      api_version text, version_named boolean, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
+      reference uuid, lock_ms integer)
+  ), claimed AS (
+    INSERT INTO idempotency_keys
+      (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
+    SELECT company_id, key, method, path, field_hashes, request_id, api_version, version_named, id, expires_at
+    FROM intent ORDER BY company_id, key
+    ON CONFLICT DO NOTHING RETURNING operation_id
+  ), placed AS (
+    INSERT INTO orders (${orderColumns}, answer_event_id)
+    SELECT ${orderColumns}, answer_event_id FROM intent WHERE id IN (SELECT operation_id FROM claimed)
+  ), opened AS (
+    INSERT INTO open_transactions (${openColumns})
+    SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
+      card_brand, card_last4, request_id, updated_at, reference, valid_until,
+      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
+    FROM intent WHERE transaction_id IS NOT NULL AND id IN (SELECT operation_id FROM claimed)
+  ), emitted AS (
+    INSERT INTO events (${eventColumns})
+    SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
+    WHERE object_id IN (SELECT operation_id FROM claimed)
+  )${more}
+  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms FROM intent
+  WHERE id IN (SELECT operation_id FROM claimed)`;
+
+const recordPlain = intentStatement('');
+const recordRedeeming = intentStatement(`, ${redeemingParts('$3', 'id IN (SELECT operation_id FROM claimed)')}`);
+
+interface OpenedRow {
+  id: string;
+  valid_until_ms: number;
+}
+
+const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
+  new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms, sending: 1 }]));
+
+/** Undefined for an intent that was not recorded, because another request has claimed the key. */
+export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
+  const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
+  const rows = await db.query<OpenedRow>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
+    JSON.stringify(
+      intents.map(({ order, claim, sale, answerEventId }) => ({
+        ...order,
+        ...claim,
+        answer_event_id: answerEventId,
+        transaction_id: sale?.id,
+        reference: sale?.reference,
+        lock_ms: sale?.lockMs,
+      })),
+    ),
+    JSON.stringify(intents.flatMap(({ events }) => events)),
+    ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
+  ]);
+  const recorded = openedById(rows);
+  return intents.map(({ order }) => recorded.get(order.id));
+}
+
+/** Records intents of which some use a coupon. Those that exceed its limits are not recorded. */
+export async function recordRedeemingIntents(
+  db: Database,
+  intents: readonly Intent[],
+): Promise<(Opened | undefined)[]> {
+  const all = intents.flatMap(({ redemption }) => redemption ?? []);
+  // Far from its limits, a coupon needs no check under a lock, and a single coupon cannot cause a deadlock. A popular coupon
+  // would otherwise be locked for the length of every commit.
+  const coupons = new Set(all.map(({ coupon_id }) => coupon_id));
+  if (coupons.size === 1 && all.every(({ farFromLimits }) => farFromLimits)) return recordIntents(db, intents);
+  return db.transaction(async (transaction) => {
+    const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
+    const refused = await admitRedemptions(transaction, redemptions);
+    const full = new Set(redemptions.filter((_, index) => refused[index]).map(({ id }) => id));
+    const admitted = intents.filter(({ order }) => !full.has(order.id));
+    if (admitted.length === 0) return intents.map(() => undefined);
+    const recorded = await recordIntents(transaction, admitted);
+    const placed = new Map(admitted.map((intent, index) => [intent, recorded[index]]));
+    return intents.map((intent) => placed.get(intent));
+  });
+}
+
+/** A charge that the billing schedule makes, of a new order or of one that failed. */
+export interface PlannedCharge {
+  /** Only when it is new. */
+  readonly placed: OrderRow | undefined;
+  readonly sale: (NewOpenTransaction & { readonly lockMs: number }) | undefined;
+  readonly events: readonly EventRow[];
+}
+
+// An order that has an operation in flight is left alone.
+const planStatement = `
+  WITH placed AS (
+    INSERT INTO orders (${orderColumns})
+    SELECT ${orderColumns} FROM json_to_recordset($1::json) AS o (${orderRecord})
+  ), emitted AS (
+    INSERT INTO events (${eventColumns}) SELECT ${eventColumns} FROM json_to_recordset($3::json) AS e ${eventRecord}
+  )
+  INSERT INTO open_transactions (${openColumns})
+  SELECT company_id, order_id, '${inFlightSlot}', id, customer_id, payment_method_id, type, amount, currency, card_brand,
+    card_last4, request_id, updated_at, reference, ${validUntil('t.company_id')},
+    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms'
+  FROM json_to_recordset($2::json) AS t (company_id uuid, order_id uuid, id uuid, reference uuid, customer_id uuid,
+    payment_method_id uuid, type text, amount bigint, currency text, card_brand text, card_last4 text, request_id text,
+    updated_at timestamptz, "lockMs" integer)
+  ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms`;
+
+/** Returns the sales that were recorded and may be sent, by their ids. */
+export async function planCharges(
+  db: Queryable,
+  charges: readonly PlannedCharge[],
+): Promise<ReadonlyMap<string, Opened>> {
+  const rows = await db.query<OpenedRow>(planStatement, [
+    JSON.stringify(charges.flatMap(({ placed }) => placed ?? [])),
+    JSON.stringify(charges.flatMap(({ sale }) => sale ?? [])),
+    JSON.stringify(charges.flatMap(({ events }) => events)),
+  ]);
+  return openedById(rows);
+}

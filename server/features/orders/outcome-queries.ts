@@ -1,0 +1,115 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { ProcessorResponse } from '../../vault/processors/processor.ts';
+import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/service.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { inFlightSlot } from './open-queries.ts';
+import type { OrderRow, TransactionSummary } from './order.ts';
+
+/** Records outcomes of charges. The statement takes any number of them, so that all that arrive together share one commit. */
+
+/** The outcome of a sale, and what it changes on the order. */
+export interface OutcomeRecord {
+  /** With the change; `expected` is the order that the change was computed from. */
+  readonly order: OrderRow;
+  readonly expected: Pick<OrderRow, 'status' | 'sequence'>;
+  readonly transaction: TransactionSummary;
+  /** The sending whose outcome this is; without effect where the sale was sent again since. */
+  readonly sending: number;
+  /** The reference is held by another operation at the processor, so the transaction does not keep it. */
+  readonly disowned: boolean;
+  readonly response: ProcessorResponse | null;
+  readonly event: EventRow;
+  readonly chargebackAt: Date | null;
+}
+
+const outcomeStatement = (more: string): string => `
+  WITH change AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($1::json) AS c (company_id uuid, order_id uuid, from_status text,
+      from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
+      subscription_cycle integer, payment_method_id uuid, card_brand text, card_last4 text,
+      failure_code text, failure_reason text, sale_id uuid, updated_at timestamptz, event_id uuid,
+      transaction_id uuid, sending integer, disowned boolean, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
+      processor_response json, chargeback_at timestamptz)
+  ), moved AS (
+    UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
+      next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
+      payment_method_id = c.payment_method_id, card_brand = c.card_brand, card_last4 = c.card_last4,
+      failure_code = c.failure_code, failure_reason = c.failure_reason,
+      sale_id = c.sale_id, updated_at = c.updated_at, answer_event_id = coalesce(o.answer_event_id, c.event_id)
+    FROM change c
+    JOIN open_transactions t ON t.company_id = c.company_id AND t.order_id = c.order_id
+      AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending
+    WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
+      AND o.sequence = c.from_sequence
+    RETURNING o.company_id, o.id
+  ), closed AS (
+    DELETE FROM open_transactions t USING change c, moved m
+    WHERE m.company_id = c.company_id AND m.id = c.order_id
+      AND t.company_id = c.company_id AND t.order_id = c.order_id AND t.slot = '${inFlightSlot}'
+      AND t.id = c.transaction_id AND t.sending = c.sending
+    RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
+      t.card_brand, t.card_last4, c.transaction_status, c.processor_response, c.transaction_failure_code,
+      c.transaction_failure_reason, c.updated_at, CASE WHEN c.disowned THEN NULL ELSE t.reference END
+  ), recorded AS (
+    INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
+      card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
+    SELECT * FROM closed
+  ), emitted AS (
+    INSERT INTO events (${eventColumns})
+    SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
+    WHERE object_id IN (SELECT id FROM moved)
+  ), disputed AS (
+    INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
+    SELECT c.company_id, c.order_id, c.chargeback_at FROM change c JOIN moved m ON m.id = c.order_id
+    WHERE c.chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
+  )${more}
+  SELECT id FROM moved`;
+
+const recordPlain = outcomeStatement('');
+const recordRedeeming = outcomeStatement(`, ${redemptionOutcomeParts('$3', 'e.order_id IN (SELECT id FROM moved)')}`);
+
+/** Returns for each whether it took effect. It does not when the order has changed meanwhile. */
+export async function writeOutcomes(
+  db: Queryable,
+  records: readonly OutcomeRecord[],
+  redemptions: readonly RedemptionOutcome[] = [],
+): Promise<boolean[]> {
+  // Of several about one order, the first wins, as if they had come one after the other.
+  const firsts = new Map(records.toReversed().map((one) => [one.order.id, one]));
+  const taken = [...firsts.values()];
+  const changes = taken.map(({ order, expected, transaction, sending, disowned, response, event, chargebackAt }) => ({
+    company_id: order.company_id,
+    order_id: order.id,
+    from_status: expected.status,
+    from_sequence: expected.sequence,
+    status: order.status,
+    sequence: order.sequence,
+    attempt_count: order.attempt_count,
+    next_retry_at: order.next_retry_at,
+    subscription_cycle: order.subscription_cycle,
+    payment_method_id: order.payment_method_id,
+    card_brand: order.card_brand,
+    card_last4: order.card_last4,
+    failure_code: order.failure_code,
+    failure_reason: order.failure_reason,
+    sale_id: order.sale_id,
+    updated_at: order.updated_at,
+    event_id: event.id,
+    transaction_id: transaction.id,
+    sending,
+    disowned,
+    transaction_status: transaction.status,
+    transaction_failure_code: transaction.failure_code,
+    transaction_failure_reason: transaction.failure_reason,
+    processor_response: response,
+    chargeback_at: chargebackAt,
+  }));
+  const redeeming = redemptions.length > 0;
+  const rows = await db.query<{ id: string }>(redeeming ? recordRedeeming : recordPlain, [
+    JSON.stringify(changes),
+    JSON.stringify(taken.map(({ event }) => event)),
+    ...(redeeming ? [JSON.stringify(redemptions)] : []),
+  ]);
+  const moved = new Set(rows.map(({ id }) => id));
+  return records.map((one) => firsts.get(one.order.id) === one && moved.has(one.order.id));
+}

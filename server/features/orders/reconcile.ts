@@ -1,0 +1,138 @@
+import { ApiError } from '../../errors.ts';
+import { failpoint } from '../../platform/failpoints.ts';
+import type { LookupOutcome } from '../../vault/processors/processor.ts';
+import type { VaultLookup } from '../../vault/vault.ts';
+import { charge } from './charge.ts';
+import type { Charging } from './charging.ts';
+import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
+import { chargeReferenceOf, type OrderState } from './order.ts';
+import { findOrder } from './queries.ts';
+import { deriveReference, type Numbered } from './reference.ts';
+import { firstUnused } from './reference-queries.ts';
+import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
+import { resendOrGiveUp } from './resend.ts';
+import { attemptOf } from './retry.ts';
+import { executedBefore, isFoundOfExpiredKey } from './sending.ts';
+import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
+import { recordVoid } from './voids.ts';
+
+/**
+ * Looks an open operation up at the processor, by our reference, and records what the processor says. Nothing is guessed:
+ * without an answer everything stays as it is.
+ */
+export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
+  const state = await findOrder(charging.db, open.company_id, open.order_id);
+  if (!state) return;
+  const { transactions, card, mode } = state;
+  const chargeReference = open.type === 'sale' ? undefined : chargeReferenceOf(state);
+  // Another process has recorded the outcome meanwhile.
+  if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return;
+  const found = await charging.vault.lookup({
+    companyId: open.company_id,
+    mode,
+    reference: open.reference,
+    validUntilMs: open.valid_until_ms,
+    ...(open.type !== 'void' && { sent: contentOf(open) }),
+    ...(open.type === 'sale' && card && { card }),
+    ...(chargeReference && { chargeReference }),
+  });
+  failpoint('reconcile.after_lookup');
+  if (found.outcome === 'unknown') return;
+  if (contradicts(found, open)) {
+    const { company_id, order_id, id } = open;
+    charging.log.error(
+      { company_id, order_id, transaction_id: id },
+      'the processor executed something else than we sent',
+    );
+    return;
+  }
+  if (open.type === 'void') return recordVoid(charging, open, found.outcome === 'conflict' ? notFound : found);
+  if (open.type === 'refund') {
+    if (open.accepted) await recordRefundSettlement(charging, open, found);
+    else await recordRefundOutcome(charging, open, isAnotherRefund(state, open, found) ? notFound : found);
+    return;
+  }
+  await recordSale(charging, state, open, found);
+}
+
+const notFound = { outcome: 'not_found' } as const;
+
+function contentOf({ type, amount, currency, card_last4 }: OpenTransaction): NonNullable<VaultLookup['sent']> {
+  return { amount, currency, last4: type === 'sale' ? card_last4 : null };
+}
+
+type Known = Exclude<LookupOutcome, { outcome: 'unknown' }>;
+
+/** The key was used again after it had expired, and the processor has the operation of the first use. */
+function isAnotherRefund(
+  state: OrderState,
+  open: OpenTransaction,
+  found: Known,
+): found is Extract<Known, { outcome: 'conflict' }> {
+  if (found.outcome === 'conflict') return true;
+  return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && !isRefundOf(state, open);
+}
+
+/** Other content under our reference is expected only from before our operation: a restored database has forgotten it. */
+function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean {
+  return found.outcome === 'conflict' && found.executed !== undefined && !executedBefore(found, age_ms);
+}
+
+async function recordSale(charging: Charging, state: OrderState, open: OpenTransaction, found: Known): Promise<void> {
+  const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
+  const attempt = attemptOf(state, open);
+  if (found.outcome === 'conflict' && attempt) {
+    // Another approved charge has the reference of this attempt: an operator has to decide about this one.
+    if (found.approved === false) await chargeNext(charging, state, open, attempt);
+    return;
+  }
+  // The key was used again after it had expired, and the processor has the charge of the first use: this one was not charged.
+  const isAnother = !attempt && found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open);
+  const outcome = isAnother ? notFound : found;
+  await charging.recordOutcome({ state, sale: open, outcome, disowned: isAnother, nowMs });
+}
+
+/** The processor has another operation under the reference: the sale goes on under the next number. */
+async function chargeNext(
+  charging: Charging,
+  state: OrderState,
+  open: OpenTransaction,
+  attempt: Numbered,
+): Promise<void> {
+  const numbered = await firstUnused(charging.db, open.company_id, attempt.subject, attempt.number + 1);
+  const reference = deriveReference(open.company_id, numbered);
+  const opened = await renewSending(charging.db, open, { reference }, lockMs[state.mode]);
+  if (!opened) return;
+  await charge(
+    charging,
+    state,
+    { ...open, ...opened, reference, numbered },
+    open.request_id === null ? 'renewal' : 'retry',
+  );
+}
+
+/** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled, waiting sales. */
+export async function reconcileDue(charging: Charging, batch: number): Promise<number> {
+  const due = await claimDue(charging.db, batch, checkDelaysMs, resendDelayMs);
+  await Promise.all(
+    due.map((open) =>
+      (open.waiting ? resendOrGiveUp : reconcile)(charging, open).catch((error: unknown) => {
+        const { company_id, order_id, id } = open;
+        const level = error instanceof ApiError ? 'warn' : 'error';
+        charging.log[level]({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
+      }),
+    ),
+  );
+  return due.length;
+}
+
+/** Reconciles what is open on an order now, for a reader who waits. The next read shows the outcome. */
+export async function reconcileOrder(charging: Charging, companyId: string, orderId: string): Promise<void> {
+  try {
+    const open = await findOpenOf(charging.db, companyId, orderId);
+    const due = open.filter(({ in_doubt, locked, waiting }) => in_doubt || (!locked && !waiting));
+    for (const operation of due) await reconcile(charging, operation);
+  } catch (error) {
+    charging.log.warn({ err: error, order_id: orderId }, 'an open transaction could not be reconciled');
+  }
+}

@@ -1,0 +1,53 @@
+import type { Queryable } from '../../platform/database.ts';
+import { deriveReference, nextFree, type Numbered } from './reference.ts';
+
+/** Finds recorded operations by what they stand for. */
+
+/** Which of these references are recorded. */
+export async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ reference: string }>(
+    `SELECT reference FROM transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])
+     UNION ALL
+     SELECT reference FROM open_transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])`,
+    [companyId, references],
+  );
+  return new Set(rows.map(({ reference }) => reference));
+}
+
+export interface RecordedOperation {
+  readonly id: string;
+  readonly order_id: string;
+}
+
+/** The operation with this reference, open or closed. */
+export async function findRecorded(
+  db: Queryable,
+  companyId: string,
+  reference: string,
+): Promise<RecordedOperation | undefined> {
+  const [row] = await db.query<RecordedOperation>(
+    `SELECT id, order_id FROM transactions WHERE company_id = $1 AND reference = $2
+     UNION ALL
+     SELECT id, order_id FROM open_transactions WHERE company_id = $1 AND reference = $2`,
+    [companyId, reference],
+  );
+  return row;
+}
+
+/** Nearly always the first is unused: a key is used again after it has expired, if ever. */
+const numbersAtOnce = 32;
+
+/** The first number of a subject, from this one on, that no recorded operation has. */
+export async function firstUnused(
+  db: Queryable,
+  companyId: string,
+  subject: readonly string[],
+  from = 0,
+): Promise<Numbered> {
+  for (let first = from; ; first += numbersAtOnce) {
+    const numbered = Array.from({ length: numbersAtOnce }, (_, index) => ({ subject, number: first + index }));
+    const references = numbered.map((one) => deriveReference(companyId, one));
+    const taken = await findTaken(db, companyId, references);
+    if (taken.size < numbersAtOnce) return nextFree(companyId, { subject, number: first }, taken);
+  }
+}

@@ -1,0 +1,40 @@
+import { inProgress } from '../../http/idempotency.ts';
+import type { Queryable } from '../../platform/database.ts';
+import type { Charging } from './charging.ts';
+import { gatewayError, usedByAnother } from './errors.ts';
+import { findOpenOf, type OpenTransaction } from './open-queries.ts';
+import { findAnswer } from './queries.ts';
+import { conflictCode } from './record-outcomes.ts';
+import type { Order } from './schemas.ts';
+
+/** Answers a repeated idempotency key whose operation may still be open. */
+
+/** The answer to a repeated idempotency key of a new order. Undefined when no order was recorded. */
+export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
+  await reconcileOrFail(charging, companyId, orderId, (open) => open.type === 'sale');
+  return findFirstAnswer(charging.db, companyId, orderId);
+}
+
+/** The order as its first charge left it; an error where the processor has another charge under its key. */
+export async function findFirstAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
+  const order = await findAnswer(db, companyId, orderId);
+  const sale = order?.transactions[0];
+  if (sale?.failure_code === conflictCode && sale.processor_transaction_id === null) throw usedByAnother();
+  return order;
+}
+
+/** Reconciles an operation that is in flight. Throws while its outcome is still unknown. */
+export async function reconcileOrFail(
+  charging: Charging,
+  companyId: string,
+  orderId: string,
+  isIt: (open: OpenTransaction) => boolean,
+): Promise<void> {
+  const findInFlight = async (): Promise<OpenTransaction | undefined> =>
+    (await findOpenOf(charging.db, companyId, orderId)).find((open) => !open.accepted && isIt(open));
+  const open = await findInFlight();
+  if (!open) return;
+  if (open.locked && !open.in_doubt) throw inProgress();
+  await (open.waiting ? charging.resend(open) : charging.reconcile(open));
+  if (await findInFlight()) throw gatewayError(open.type === 'sale' ? 'charge' : open.type);
+}

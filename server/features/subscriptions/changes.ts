@@ -1,0 +1,31 @@
+import { withNextDue, withPassedDatesLeftOut } from './schedule.ts';
+import type { SubscriptionRow } from './subscription.ts';
+import { nextSubscriptionStatus, type SubscriptionTrigger } from './transitions.ts';
+
+/** Changes of a subscription's status. Nothing here reads or writes anything. */
+
+export function moved(row: SubscriptionRow, because: SubscriptionTrigger): SubscriptionRow {
+  const status = nextSubscriptionStatus(row.status, because);
+  if (!status) throw new Error(`a subscription that is ${row.status} cannot be ${because}`);
+  return { ...row, status };
+}
+
+export function canceled(row: SubscriptionRow, nowMs: number): SubscriptionRow {
+  const now = new Date(nowMs);
+  return moved({ ...row, due_at: null, next_retry_at: null, canceled_at: now, updated_at: now }, 'canceled');
+}
+
+export function completed(row: SubscriptionRow, nowMs: number): SubscriptionRow {
+  const now = new Date(nowMs);
+  return moved({ ...row, due_at: null, completed_at: now, updated_at: now }, 'last_period_ended');
+}
+
+export function paused(row: SubscriptionRow, nowMs: number): SubscriptionRow {
+  return moved({ ...row, due_at: null, updated_at: new Date(nowMs) }, 'paused');
+}
+
+/** Dates that passed in the meantime are not billed. */
+export function resumed(row: SubscriptionRow, nowMs: number): SubscriptionRow {
+  const active = moved({ ...row, updated_at: new Date(nowMs) }, 'resumed');
+  return withNextDue(withPassedDatesLeftOut(active, nowMs));
+}

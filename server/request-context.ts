@@ -1,0 +1,31 @@
+import type { Company } from './company.ts';
+import type { Database, Queryable } from './platform/database.ts';
+
+/** The caller of a request: an API key, or a team member who is signed in to the dashboard. */
+export interface Caller {
+  readonly kind: 'key' | 'member';
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: readonly string[];
+  /** A publishable key: it lives in browsers and has almost no permissions. */
+  readonly publishable: boolean;
+  /** Until then, actions on secrets and permissions do not ask for the password again. */
+  readonly steppedUpUntilMs: number;
+}
+
+/** What a handler knows of its request. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly company: Company;
+  /** The company's own clock: real time plus the offset of its sandbox. */
+  readonly nowMs: number;
+  /** None when the service itself acts, for example a job. */
+  readonly caller?: Caller;
+  /**
+   * In an effect and in phased work: records the audit entry before an irreversible call to another system, whose answer
+   * may never arrive.
+   */
+  readonly auditFirst?: (db: Queryable) => Promise<void>;
+  /** A transaction when an idempotency key was sent, so that the work and its stored answer commit together. */
+  readonly db: Database;
+}
