@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-runner-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function testFile(name: string, body: string): string {
+  const path = join(folder, `${name}.test.mjs`);
+  writeFileSync(
+    path,
+    `import { existsSync, writeFileSync } from 'node:fs';\nimport { test } from 'node:test';\ntest('${name}', () => { ${body} });\n`,
+  );
+  return path;
+}
+
+const passing = testFile('passing', '');
+const failing = testFile('failing', `throw new Error('always');`);
+/** Fails the first time it runs, and passes from then on. */
+function flaky(name: string): string {
+  const marker = JSON.stringify(join(folder, `${name}.ran`));
+  return testFile(name, `if (!existsSync(${marker})) { writeFileSync(${marker}, ''); throw new Error('once'); }`);
+}
+
+/** In a process of its own: a run inside of a test runs nothing. */
+function rerunning(...files: string[]): { status: number | null; report: string } {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const program = `
+    import { runTestFiles } from ${JSON.stringify(import.meta.resolve('./support/runner.ts'))};
+    const passed = await runTestFiles(${JSON.stringify(files)}, ${JSON.stringify(folder)}, { rerunFailed: true });
+    process.exit(passed ? 0 : 1);`;
+  const path = join(folder, 'run.mjs');
+  writeFileSync(path, program);
+  const { status, stdout } = spawnSync(process.execPath, [path], { env, encoding: 'utf8' });
+  return { status, report: stdout };
+}
+
+describe('the test runner with --rerun-failed', () => {
+  it('passes and names a file as flaky that failed and passed when run again', () => {
+    const { status, report } = rerunning(passing, flaky('first'));
+    assert.equal(status, 0, report);
+    assert.match(report, /FLAKY: .*\n=+\n {2}\S*first\.test\.mjs\n$/);
+  });
+
+  it('fails and names a file that failed twice, and does not run a file again that passed', () => {
+    const { status, report } = rerunning(passing, failing, flaky('second'));
+    assert.equal(status, 1, report);
+    assert.match(report, /FLAKY: .*\n=+\n {2}\S*second\.test\.mjs\n/);
+    assert.match(report, /FAILED twice\n=+\n {2}\S*failing\.test\.mjs\n$/);
+    assert.equal(report.match(/✔ passing/g)?.length, 1);
+  });
+});
