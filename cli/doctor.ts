@@ -53,7 +53,7 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
       const unseen = hasKeys(connected.config) ? '' : ' The keys of the vault are not here, and were not looked at.';
-      return `Nothing is wrong: ${checkCount} checks.${unseen}\n`;
+      return `No problems found: ${checkCount} checks.${unseen}\n`;
     }
     if (flags.json) {
       process.exitCode = 1;

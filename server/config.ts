@@ -4,7 +4,7 @@ import { limits } from './limits.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
 
-/** Every setting of the service. `docs/configuration.md` is written from this table and compared in the tests. */
+/** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
 
 interface Setting<Value> {
   readonly fallback: string;
@@ -31,7 +31,7 @@ const secret = (describe: string): Setting<Secret<string> | undefined> => ({
 function checkUrl(value: string, schemes: readonly string[]): void {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !schemes.includes(url.protocol.slice(0, -1))) {
-    throw new ConfigurationError(`must be an address that begins with ${schemes.join(':// or ')}://`);
+    throw new ConfigurationError(`must be a URL that begins with ${schemes.join(':// or ')}://`);
   }
 }
 
@@ -59,7 +59,7 @@ const addressRanges = (describe: string): Setting<readonly string[]> => ({
   parse: (value) => {
     const ranges = value ? value.split(',').map((range) => range.trim()) : [];
     const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
-    if (wrong !== undefined) throw new ConfigurationError('must be a list of addresses or CIDRs, such as 10.0.0.0/8');
+    if (wrong !== undefined) throw new ConfigurationError('must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8');
     return ranges;
   },
 });
@@ -106,7 +106,7 @@ const urls = (describe: string): Setting<readonly string[]> => ({
     const list = value.split(',').map((part) => part.trim());
     const named = list.filter((part) => part !== '');
     const wrong = named.find((part) => !URL.canParse(part) || !/^https?:$/.test(new URL(part).protocol));
-    if (wrong !== undefined) throw new ConfigurationError('must be a list of http or https URLs');
+    if (wrong !== undefined) throw new ConfigurationError('must be a comma-separated list of http or https URLs');
     return named.map((part) => new URL(part).href);
   },
 });
@@ -116,11 +116,11 @@ export type Role = (typeof roles)[number];
 
 const roleList: Setting<readonly Role[]> = {
   fallback: roles.join(','),
-  describe: 'What this process does: `api` serves HTTP, `worker` runs the jobs, `vault` holds the cards.',
+  describe: 'Roles of this process: `api` serves HTTP, `worker` runs background jobs, `vault` stores the cards.',
   parse: (value) => {
     const named = value.split(',').map((part) => part.trim());
     const found = roles.filter((role) => named.includes(role));
-    if (found.length !== named.length) throw new ConfigurationError(`must be a list of ${roles.join(', ')}`);
+    if (found.length !== named.length) throw new ConfigurationError(`must be a comma-separated list of ${roles.join(', ')}`);
     return found;
   },
 };
@@ -138,111 +138,111 @@ const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null
 });
 
 export const settings = {
-  PORT: integer(8080, 0, 65535, 'Port of the HTTP server; `0` takes a free one.'),
-  HOST: text('127.0.0.1', 'Address the HTTP server listens on.'),
+  PORT: integer(8080, 0, 65535, 'Port of the HTTP server. `0` uses a free port.'),
+  HOST: text('127.0.0.1', 'Address that the HTTP server listens on.'),
   SVC_BASE_URL: url(
     ['http', 'https'],
-    'Public address of the service, for links it hands out. Default: `http://HOST:PORT`.',
+    'Public URL of the service, used in links. Default: `http://HOST:PORT`.',
   ),
   SVC_ROLES: roleList,
   SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
   SVC_MASTER_SECRET: secret(
-    'At least 32 characters from which all keys are derived. An embedded start generates one in ' +
-      '`$SVC_DATA_DIR/master.secret`; beside your own `DATABASE_URL` it must be set, the same on every node.',
+    'Secret of at least 32 characters from which all keys are derived. Required with `DATABASE_URL`, and the same for ' +
+      'every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
   ),
-  SVC_DEMO: flag('Makes the demo company also with your own `DATABASE_URL`. An embedded start always does.'),
-  DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'PostgreSQL 15 or newer to use instead of the embedded one.'),
+  SVC_DEMO: flag('`1` creates the demo company with your own `DATABASE_URL` too. With the embedded PostgreSQL it is always created.'),
+  DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'URL of a PostgreSQL 15 or newer. Default: the embedded PostgreSQL.'),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
-    'The vault’s own login to the same database; all that a process with the role `vault` alone needs. Default: ' +
-      '`DATABASE_URL`, with less protection; the embedded PostgreSQL has a login for each.',
+    'URL of the same database with the login of the vault. A process with only the role `vault` needs no `DATABASE_URL`. ' +
+      'Default: `DATABASE_URL`, which protects cards less. The embedded PostgreSQL always uses separate logins.',
   ),
   SVC_VAULT_KEYS: secret(
-    'The vault’s keys as JSON, instead of the file `$SVC_DATA_DIR/vault.keys` that the first start makes.',
+    'Vault keys as JSON. Default: the file `$SVC_DATA_DIR/vault.keys`, which the first start creates.',
   ),
-  SVC_VAULT_URL: url(['http', 'https'], 'Where the vault runs when this process does not have the role `vault`.'),
-  SVC_VAULT_TOKEN: secret('Credential for the vault over HTTP, at least 32 characters, the same on both sides.'),
+  SVC_VAULT_URL: url(['http', 'https'], 'URL of the vault, for processes without the role `vault`.'),
+  SVC_VAULT_TOKEN: secret('Token of at least 32 characters for calls to a separate vault. The same on both sides.'),
   SVC_VAULT_PORT: integer(
     8081,
     0,
     65535,
-    'Port on which a process with the role `vault` and a SVC_VAULT_TOKEN serves it.',
+    'Port of a separate vault.',
   ),
   SVC_HEALTH_PORT: integer(
     0,
     0,
     65535,
-    'Port for `/healthz`, `/readyz` and `/metrics` of a process with the role `worker` and without `api`; `0` for none.',
+    'Port for `/healthz`, `/readyz` and `/metrics` of a `worker` without the role `api`. `0` turns it off.',
   ),
-  SVC_DATABASE_POOL: integer(10, 1, 500, 'Connections to PostgreSQL for each process.'),
+  SVC_DATABASE_POOL: integer(10, 1, 500, 'Maximum number of PostgreSQL connections for the requests of one process.'),
   SVC_DATABASE_TIMEOUT_MS: integer(
     15_000,
     500,
     600_000,
-    'How long one statement may take. A connection that does not answer for a fifth longer is given up and made anew.',
+    'Timeout of an SQL statement. If a connection does not respond within 120% of this time, it is replaced.',
   ),
   SVC_TRUST_PROXY: addressRanges(
-    'Addresses or CIDRs (comma-separated) of proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are believed. Default: none.',
+    'IP addresses or CIDR ranges (comma-separated) of proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are trusted. Default: none.',
   ),
   SVC_WEBHOOK_ALLOW: addressRanges(
-    'Addresses or CIDRs (comma-separated) that webhooks may go to although they are not public. Default: none.',
+    'Non-public IP addresses or CIDR ranges (comma-separated) that webhooks can be sent to. Default: none.',
   ),
-  SVC_WEBHOOK_CA: optional('File with further certificate authorities (PEM) that receivers of webhooks may have.'),
+  SVC_WEBHOOK_CA: optional('PEM file with additional certificate authorities for webhook endpoints.'),
   SMTP_URL: secretUrl(
     ['smtp', 'smtps'],
-    'Mail server, such as `smtps://user:password@mail.example.com`. Default: mails are kept, for `svc mails` and, on your own machine, the page `/mailbox`.',
+    'Mail server, for example `smtps://user:password@mail.example.com`. Default: none; emails are listed by `svc mails` and, on your own machine, on the page `/mailbox`.',
   ),
   SVC_SIGN_UP: choice(
     'on',
     ['on', 'off'],
-    'Whether strangers can open an account in the dashboard; with `off` people come by invitation only.',
+    'Whether new merchants can sign up in the dashboard. With `off`, people need an invitation.',
   ),
   SVC_ACQUIRERS: urls(
-    'Addresses (comma-separated) of acquirers that merchants can connect their live company to in the dashboard. ' +
-      'Default: none; an operator connects them with `svc processors connect`.',
+    'URLs (comma-separated) of acquirers that merchants can connect in the dashboard. ' +
+      'Default: none; the operator connects them with `svc processors connect`.',
   ),
-  SVC_MAIL_FROM: text('svc@localhost', 'Sender of mails.'),
-  SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'How much is logged.'),
+  SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
+  SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Lowest level of log lines to write.'),
   SVC_REQUEST_LOG: choice(
     'on',
     ['on', 'off'],
-    'Whether requests are kept for seven days, cards and secrets masked, for `GET /v1/requests` and the dashboard.',
+    'Whether to keep API requests for seven days, with cards and secrets masked, for `GET /v1/requests` and the dashboard.',
   ),
-  SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests of one company.'),
-  SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads of one company.'),
-  SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes of one company.'),
-  SVC_RATE_LIMIT_COUPON_VALIDATION: rateLimit('200/10', 'Coupon validations of one company.'),
-  SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures of one company.'),
+  SVC_RATE_LIMIT_GLOBAL: rateLimit('1000/10', 'All requests per company.'),
+  SVC_RATE_LIMIT_READ: rateLimit('800/10', 'Reads per company.'),
+  SVC_RATE_LIMIT_WRITE: rateLimit('500/10', 'Writes per company.'),
+  SVC_RATE_LIMIT_COUPON_VALIDATION: rateLimit('200/10', 'Coupon validations per company.'),
+  SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures per company.'),
   SVC_RATE_LIMIT_REFUSED_CARDS: rateLimit(
     `${limits.refusedCards.count}/${limits.refusedCards.windowSeconds}`,
-    'Refused cards of one address with a publishable key, of one customer and of one card with a secret key.',
+    'Rejected cards: per IP address with a publishable key, per customer and per card with a secret key.',
   ),
   SVC_RATE_LIMIT_STORE: choice(
     '',
     ['memory', 'postgres', 'redis'],
-    'Where rate limits are counted. Default: `redis` when `REDIS_URL` is set, else `memory`. Choose `postgres` ' +
-      'or `redis` when several processes serve the API.',
+    'Where rate limits are counted. Default: `redis` if `REDIS_URL` is set, otherwise `memory`. Use `postgres` ' +
+      'or `redis` if several processes serve the API.',
   ),
   REDIS_URL: secretUrl(['redis', 'rediss'], 'Redis for shared rate limits.'),
   S3_ENDPOINT: url(
     ['http', 'https'],
-    'S3-compatible server for images, such as `https://s3.eu-central-1.amazonaws.com`.',
+    'S3-compatible server for images, for example `https://s3.eu-central-1.amazonaws.com`.',
   ),
   S3_PUBLIC_ENDPOINT: url(
     ['http', 'https'],
-    'Address of the same server as browsers reach it. Default: `S3_ENDPOINT`.',
+    'URL of the same server for browsers. Default: `S3_ENDPOINT`.',
   ),
   S3_REGION: text('us-east-1', 'Region of the bucket.'),
-  S3_BUCKET: optional('Bucket for images; with `S3_ENDPOINT`, images go there instead of the data folder.'),
+  S3_BUCKET: optional('Bucket for images. Used with `S3_ENDPOINT`, instead of the data folder.'),
   S3_ACCESS_KEY_ID: optional('Access key of the bucket.'),
   S3_SECRET_ACCESS_KEY: secret('Secret of the access key.'),
   SVC_MAX_EVENT_LOOP_DELAY_MS: integer(
     1000,
     0,
     60_000,
-    'When the process lags more than this, requests are answered 503 until it has caught up; `0` never.',
+    'If the event loop is delayed by more than this, requests return 503 until it has caught up. `0` turns this off.',
   ),
-  SVC_SHUTDOWN_SECONDS: integer(10, 1, 600, 'How long running requests may take after a stop signal.'),
+  SVC_SHUTDOWN_SECONDS: integer(10, 1, 600, 'How long requests in progress can take after a stop signal.'),
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;
@@ -261,7 +261,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     }
   }
   const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
-  // What could not be read cannot contradict anything.
+  // Contradictions only make sense between values that could be read.
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   return config;
@@ -281,13 +281,13 @@ function contradictions(config: Config): string[] {
   }
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
   if (isVaultAlone && !config.SVC_VAULT_TOKEN) {
-    problems.push('SVC_ROLES=vault alone needs SVC_VAULT_TOKEN: without it nobody could call it.');
+    problems.push('SVC_ROLES=vault needs SVC_VAULT_TOKEN, so that other processes can call the vault.');
   }
   if (config.SVC_VAULT_TOKEN && config.SVC_VAULT_TOKEN.reveal().length < 32) {
     problems.push('SVC_VAULT_TOKEN must have at least 32 characters.');
   }
   if (config.SVC_VAULT_DATABASE_URL && !config.DATABASE_URL && !isVaultAlone) {
-    problems.push('SVC_VAULT_DATABASE_URL needs DATABASE_URL, except where SVC_ROLES is vault alone.');
+    problems.push('SVC_VAULT_DATABASE_URL needs DATABASE_URL, unless SVC_ROLES is only vault.');
   }
   const master = config.SVC_MASTER_SECRET?.reveal();
   if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');

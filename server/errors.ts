@@ -1,6 +1,6 @@
 import { maskCardNumbers } from './platform/card-digits.ts';
 
-/** The error catalogue: every code the API can answer with, and the error that carries one. */
+/** The error catalogue: every error code of the API, and the error class. */
 
 export const errorTypes = [
   'invalid_request_error',
@@ -16,11 +16,11 @@ export type ErrorType = (typeof errorTypes)[number];
 interface CatalogueEntry {
   readonly type: ErrorType;
   readonly status: number;
-  /** Statuses besides `status` that a use of this code may carry. */
+  /** Other statuses that this code can have. */
   readonly otherStatuses?: readonly number[];
-  /** Whether the idempotency store keeps an answer with this code and replays it. */
+  /** Whether a response with this code is stored with the idempotency key and replayed. */
   readonly stored: boolean;
-  /** Named in the contract, and no call answers with it; the meaning says why. */
+  /** Defined in the contract but never returned. The meaning says why. */
   readonly reserved?: true;
   readonly meaning: string;
 }
@@ -45,50 +45,50 @@ const reserved = (type: ErrorType, status: number, meaning: string): CatalogueEn
 });
 
 export const errorCatalogue = {
-  validation_error: invalidRequest(400, 'One or more fields are wrong; `field_errors` lists each of them.'),
-  invalid_request: invalidRequest(400, 'The request as a whole cannot be served; `param` names what is responsible.', {
+  validation_error: invalidRequest(400, 'One or more fields are invalid. `field_errors` lists them.'),
+  invalid_request: invalidRequest(400, 'The request is invalid as a whole. `param` names the cause.', {
     otherStatuses: [405, 413, 415, 422],
   }),
-  invalid_api_version: invalidRequest(400, 'The `SVC-Version` header is not the date of a release.', { stored: false }),
-  api_version_sunset: invalidRequest(400, 'The requested version is retired.', { stored: false }),
-  environment_mismatch: invalidRequest(400, 'The publishable key and the secret key are of different environments.'),
-  missing_idempotency_key: invalidRequest(400, 'This call needs the `X-SVC-Idempotency-Key` header.', {
+  invalid_api_version: invalidRequest(400, 'The `SVC-Version` header is not a known version.', { stored: false }),
+  api_version_sunset: invalidRequest(400, 'The requested API version is retired.', { stored: false }),
+  environment_mismatch: invalidRequest(400, 'One key is a sandbox key and the other a live key.'),
+  missing_idempotency_key: invalidRequest(400, 'This request requires the `X-SVC-Idempotency-Key` header.', {
     stored: false,
   }),
-  invalid_idempotency_key: invalidRequest(400, 'The idempotency key is empty, too long or has wrong characters.', {
+  invalid_idempotency_key: invalidRequest(400, 'The idempotency key is empty, too long or contains invalid characters.', {
     stored: false,
   }),
   customer_has_active_subscriptions: invalidRequest(400, 'The customer has active or paused subscriptions.'),
   product_in_active_plans: invalidRequest(400, 'The product is part of an active plan.'),
   subscription_not_modifiable: invalidRequest(400, 'Only active or paused subscriptions can be changed.'),
-  resource_not_found: invalidRequest(404, 'No such object, or it belongs to another merchant.'),
-  resource_already_exists: invalidRequest(409, 'An object with this unique value exists.'),
-  resource_in_use: invalidRequest(409, 'Another operation on this object is under way; retry shortly.', {
+  resource_not_found: invalidRequest(404, 'The object does not exist, or it belongs to another merchant.'),
+  resource_already_exists: invalidRequest(409, 'An object with this unique value already exists.'),
+  resource_in_use: invalidRequest(409, 'Another operation on this object is in progress. Retry shortly.', {
     stored: false,
   }),
-  email_already_exists: invalidRequest(409, 'Another customer has this e-mail address.'),
+  email_already_exists: invalidRequest(409, 'Another customer has this email address.'),
   phone_already_exists: invalidRequest(409, 'Another customer has this phone number.'),
   sku_already_exists: invalidRequest(409, 'Another product has this SKU.'),
   already_canceled: invalidRequest(409, 'The subscription is already canceled.'),
-  subscription_completed: invalidRequest(409, 'The subscription has run to its end.'),
-  invalid_state_transition: invalidRequest(422, 'The object is not in a status that allows this.', {
+  subscription_completed: invalidRequest(409, 'The subscription is already completed.'),
+  invalid_state_transition: invalidRequest(422, 'The status of the object does not allow this.', {
     otherStatuses: [400],
   }),
-  field_locked: invalidRequest(422, 'The field cannot change after the first redemption.'),
+  field_locked: invalidRequest(422, 'The field is locked after the first redemption.'),
 
-  missing_api_key: entry('authentication_error', 401, 'No `Authorization: Bearer <API_KEY>` header was sent.'),
-  invalid_api_key: entry('authentication_error', 401, 'No such API key.'),
-  invalid_api_key_format: entry('authentication_error', 401, 'What was sent is not shaped like an API key.'),
+  missing_api_key: entry('authentication_error', 401, 'The `Authorization: Bearer <API_KEY>` header is missing.'),
+  invalid_api_key: entry('authentication_error', 401, 'The API key does not exist.'),
+  invalid_api_key_format: entry('authentication_error', 401, 'The value is not in the format of an API key.'),
   expired_api_key: entry('authentication_error', 401, 'The API key has expired.'),
   revoked_api_key: entry('authentication_error', 401, 'The API key was revoked.'),
-  insufficient_permissions: entry('authorization_error', 403, 'The API key lacks the permission this call needs.'),
-  ip_not_allowed: entry('authorization_error', 403, 'The API key may not be used from this address.'),
+  insufficient_permissions: entry('authorization_error', 403, 'The API key does not have the required permission.'),
+  ip_not_allowed: entry('authorization_error', 403, 'The API key is not allowed from this IP address.'),
 
-  request_in_progress: entry('idempotency_error', 409, 'A request with this key is under way; retry shortly.'),
-  idempotency_key_conflict: entry('idempotency_error', 422, 'The key was used for another request; use a fresh one.'),
+  request_in_progress: entry('idempotency_error', 409, 'A request with this idempotency key is in progress. Retry shortly.'),
+  idempotency_key_conflict: entry('idempotency_error', 422, 'The idempotency key was used for a different request. Use a new key.'),
 
-  rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this category.'),
-  global_rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this merchant in all.'),
+  rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this type.'),
+  global_rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests in total.'),
   too_many_requests: entry('rate_limit_error', 429, 'Too many coupon validations.'),
 
   customer_not_configured: {
@@ -96,40 +96,40 @@ export const errorCatalogue = {
     stored: true,
   },
   merchant_not_configured: {
-    ...entry('processing_error', 400, 'The live company has no payment processor yet.'),
+    ...entry('processing_error', 400, 'No payment processor is connected to the live company.'),
     stored: true,
   },
   replacement_required: {
-    ...entry('processing_error', 400, 'Name a replacement payment method.'),
+    ...entry('processing_error', 400, 'A replacement payment method is required.'),
     stored: true,
   },
-  gateway_error: entry('processing_error', 502, 'The processor did not answer; safe to retry with the same key.'),
+  gateway_error: entry('processing_error', 502, 'The processor did not respond. Retry with the same idempotency key.'),
   gateway_delete_failed: reserved(
     'processing_error',
     502,
-    'Deleting a card does not wait for the vault: the card is gone at once, and the vault erases it as soon as it can.',
+    'Deleting a card does not wait for the vault, so it cannot fail this way.',
   ),
-  internal_error: entry('processing_error', 500, 'Something broke on our side; safe to retry with the same key.'),
+  internal_error: entry('processing_error', 500, 'An error occurred in the service. Retry with the same idempotency key.'),
   not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
-  service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down; retry shortly.'),
+  service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down. Retry shortly.'),
 
-  webhook_endpoint_invalid: { ...entry('webhook_error', 400, 'The endpoint URL is not acceptable.'), stored: true },
+  webhook_endpoint_invalid: { ...entry('webhook_error', 400, 'The endpoint URL is not allowed.'), stored: true },
   webhook_delivery_failed: reserved(
     'webhook_error',
     502,
-    'A failed delivery is a result: `test` reports it in its answer, and a replay in the events and delivery logs.',
+    'Failed deliveries are reported in the response of `test` and in the delivery logs.',
   ),
-  webhook_signature_failed: reserved('webhook_error', 400, 'The signature does not match; raised by the SDK.'),
+  webhook_signature_failed: reserved('webhook_error', 400, 'The signature does not match. Only the SDK raises this error.'),
 } as const satisfies Record<string, CatalogueEntry>;
 
-/** What only the dashboard answers with, beside those of the API. */
+/** Errors that only the dashboard returns, besides those of the API. */
 export const dashboardErrors = {
-  missing_session: entry('authentication_error', 401, 'Nobody is signed in to the dashboard.'),
-  session_expired: entry('authentication_error', 401, 'The session of the dashboard has ended.'),
-  invalid_credentials: entry('authentication_error', 401, 'The e-mail address, the password or the code is wrong.'),
-  totp_required: entry('authentication_error', 401, 'The account asks for a code of the authenticator app.'),
-  step_up_required: entry('authorization_error', 403, 'The dashboard asks for the password once more.'),
-  cross_site_request: entry('authorization_error', 403, 'A page of another site sent this to the dashboard.'),
+  missing_session: entry('authentication_error', 401, 'You are not signed in to the dashboard.'),
+  session_expired: entry('authentication_error', 401, 'The dashboard session has ended.'),
+  invalid_credentials: entry('authentication_error', 401, 'The email address, the password or the code is wrong.'),
+  totp_required: entry('authentication_error', 401, 'The account requires a code from the authenticator app.'),
+  step_up_required: entry('authorization_error', 403, 'The dashboard requires the password again.'),
+  cross_site_request: entry('authorization_error', 403, 'The request came from a page of another site.'),
 } as const satisfies Record<string, CatalogueEntry>;
 
 const everyError = { ...errorCatalogue, ...dashboardErrors };
@@ -153,13 +153,13 @@ export interface FieldError {
 }
 
 interface ErrorDetails {
-  /** The operation has begun and is still open: repeating the request continues it. */
+  /** The operation is still in progress. Repeating the request continues it. */
   readonly unfinished?: boolean;
   readonly param?: string | null;
   readonly fieldErrors?: readonly FieldError[];
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Overrides what the catalogue says about keeping the answer under an idempotency key. */
+  /** Overrides `stored` of the catalogue. */
   readonly stored?: boolean;
 }
 
@@ -200,7 +200,7 @@ export interface ErrorBody {
   };
 }
 
-/** What a client sent as a name may be a card number in the wrong place: no answer repeats one. */
+/** A client may send a card number in the wrong field. No response repeats it. */
 export function errorBody(error: ApiError, requestId: string): ErrorBody {
   return {
     error: {
@@ -225,7 +225,7 @@ export function validationError(fieldErrors: readonly FieldError[], unnamed = 0)
     fieldErrors.length === 1 && first
       ? `${first.field}: ${first.message}`
       : `${fieldErrors.length} fields are invalid.`;
-  const more = unnamed > 0 ? ` There are ${unnamed} more unknown fields.` : '';
+  const more = unnamed > 0 ? ` ${unnamed} more fields are unknown.` : '';
   return new ApiError('validation_error', message + more, { fieldErrors });
 }
 
@@ -233,7 +233,7 @@ export function invalidField(field: string, message: string, code: FieldErrorCod
   return validationError([{ field, code, message }]);
 }
 
-/** The same body for an id that never existed and for another merchant's object. */
+/** The same body for an unknown ID and for another merchant's object, so that IDs cannot be probed. */
 export function notFound(what: string, param = 'id'): ApiError {
-  return new ApiError('resource_not_found', `No ${what} with this id exists.`, { param });
+  return new ApiError('resource_not_found', `No ${what} with this ID exists.`, { param });
 }

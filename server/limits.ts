@@ -1,7 +1,7 @@
-/** Every bound of the service, in one place. The API reference and the docs are made from these. */
+/** Every limit of the service. The API reference and the docs use these values. */
 export const limits = {
   bodyBytes: 1024 * 1024,
-  /** Where no secret is needed to send one: sign-in, sign-up, publishable keys. */
+  /** For requests without a secret: sign-in, sign-up, publishable keys. */
   publicBodyBytes: 16 * 1024,
   imageBytes: 10 * 1024 * 1024,
   multipartOverheadBytes: 64 * 1024,
@@ -24,11 +24,11 @@ export const limits = {
   tagLength: 40,
 
   cardTokenSeconds: 15 * 60,
-  /** How long after its token a card that nothing names stays in the vault. */
+  /** How long an unused card stays in the vault after its token expired. */
   unreferencedCardSeconds: 5 * 60,
-  /** From one address with a publishable key; of one customer, and of one card, with a secret key. */
+  /** Per IP address with a publishable key; per customer and per card with a secret key. */
   refusedCards: { count: 20, windowSeconds: 10 * 60 },
-  /** With secret keys: more than typing errors explain. */
+  /** With secret keys: more than typing errors can explain. */
   refusedCardsOfCompany: { count: 1_000, windowSeconds: 10 * 60 },
 
   pageSize: 10,
@@ -52,7 +52,7 @@ export const limits = {
   couponCodeLengthMax: 32,
   dunningRetries: 10,
   dunningDaysMax: 60,
-  /** How far one call may move the clock of a sandbox, and how much of what happened it answers with. */
+  /** How far one call can advance the sandbox clock, and how many entries its response can list. */
   clockAdvanceYears: 10,
   clockHappenings: 10_000,
   inventoryMax: 2_147_483_647,
@@ -66,7 +66,7 @@ export const limits = {
   webhookAnswerBytes: 4 * 1024,
   webhookFailingDays: 5,
   signingSecretBytes: 32,
-  /** How many of them may sign beside the present one, when it is rotated again and again. */
+  /** How many old secrets can be valid besides the current one, after several rotations. */
   previousSecrets: 10,
   urlLength: 2_048,
   eventRetentionDays: 30,
@@ -74,36 +74,36 @@ export const limits = {
   requestBodyLength: 8 * 1024,
 
   invitationDays: 7,
-  /** Of one company: a mail to a stranger is easily a nuisance. */
+  /** Per company, so that invitations cannot be used to send spam. */
   mailsPerDay: 500,
 
   passwordLengthMin: 10,
   passwordLengthMax: 200,
   passwordResetMinutes: 60,
-  /** How long no second mail goes out. */
+  /** Time before a second reset email can be sent. */
   passwordResetPauseMinutes: 2,
   failedSignIns: 10,
   lockMinutes: 15,
-  /** Refused passwords and codes from one address. */
+  /** Wrong passwords and codes per IP address. */
   signInsPerAddress: { count: 50, windowSeconds: 10 * 60 },
-  /** Accounts that are opened, and passwords that are asked for by mail, from one address. */
+  /** Sign-ups and password resets per IP address. */
   strangersPerAddress: { count: 100, windowSeconds: 60 * 60 },
-  /** How long a browser is known in which a person signed in. */
+  /** How long a browser is remembered after a sign-in. */
   knownBrowserDays: 365,
   sessionIdleHours: 12,
   sessionDays: 14,
   stepUpMinutes: 15,
-  /** Of one company, those that are neither revoked nor expired. */
+  /** Active keys per company: neither revoked nor expired. */
   apiKeys: 1_000,
   keyAddresses: 100,
   customRoles: 50,
   statisticsDays: 366,
   searchResults: 20,
 
-  /** How many faults of one request are described, and how many fields of it that do not exist. */
-  /** Of one company: fields that hold what looks like a card number. */
+  /** Per company: fields that contain what looks like a card number. */
   cardWarnings: 100,
 
+  /** How many invalid and how many unknown fields of one request are listed. */
   fieldErrors: 100,
   unknownFields: 10,
 } as const;

@@ -205,7 +205,7 @@ describe('keys of the vault', () => {
     const old = await readFile(file, 'utf8');
     assert.match((await svc(settings, 'vault', 'rotate')).stdout, /^Done: 1 sandbox/);
     assertSaid(await svc(settings, 'vault', 'reset'), /Nothing was changed/);
-    assert.match((await svc(settings, 'doctor')).stdout, /^Nothing is wrong: \d+ checks\.\n$/);
+    assert.match((await svc(settings, 'doctor')).stdout, /^No problems found: \d+ checks\.\n$/);
     assert.equal(await buy(service.baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');
     await running.pop()?.stop();
     await writeFile(file, old);

@@ -1,4 +1,4 @@
-/** What a key may be allowed to do. A key stores its own list, so one added here is not gained by older keys. */
+/** The permissions of API keys. Each key stores its list, so existing keys do not get a permission that is added here. */
 export const permissions = [
   'customers:read',
   'customers:write',
@@ -24,7 +24,7 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
-/** What a member of the team may be allowed to do: all of that, and what the API does not offer. */
+/** The permissions of team members: those of keys, and some for routes that only the dashboard has. */
 export const memberPermissions = [
   ...permissions,
   'plans:write',
@@ -42,23 +42,23 @@ export type ReadPermission = Extract<MemberPermission, `${string}:read`>;
 const ofAdmins: readonly string[] = memberPermissions.filter((permission) => permission !== 'company:write');
 
 /**
- * What the permissions of a key amount to. A key that has all of them stands for an admin: it invites into every role but
- * Owner, although keys cannot have all permissions of a role. Any other key amounts to its own list.
+ * The permissions that a key can grant. A key with all key permissions counts as an admin and can invite into every role
+ * except Owner, although keys cannot have all permissions of a role. Any other key can grant its own permissions.
  */
 export function rightsOfKey(list: readonly string[]): readonly string[] {
   return permissions.every((permission) => list.includes(permission)) ? ofAdmins : list;
 }
 
-/** Permissions that show more than their names say. The API reference, the docs and the dialogs that grant them say so. */
+/** Permissions that allow more than their name suggests. The API reference, the docs and the dashboard show these texts. */
 export const permissionNotes: Readonly<Partial<Record<MemberPermission, string>>> = {
   'events:read':
-    'Shows whole objects: customers, cards (never their numbers), orders, subscriptions and team members, as they were at each event.',
-  'webhook_endpoints:read': 'Shows the events sent to an endpoint, with the whole objects in them.',
-  'webhook_endpoints:write': 'Can send every event, with the whole object in it, to any URL.',
+    'Shows complete objects: customers, cards (without numbers), orders, subscriptions and team members, as they were at the time of each event.',
+  'webhook_endpoints:read': 'Shows the events for an endpoint, with complete objects.',
+  'webhook_endpoints:write': 'Can send every event, with complete objects, to any URL.',
   'requests:read':
-    'Shows the bodies of all requests and answers, whatever they are about. Card numbers and secrets are masked.',
+    'Shows the bodies of all requests and responses, with card numbers and secrets masked.',
   'team_members:write':
-    'Invites into roles whose permissions the caller has. A key with every permission counts as an Admin.',
+    'Can invite members into roles whose permissions the key or member has. A key with every permission counts as an Admin.',
 };
 
 export function isPermission(text: string): text is Permission {

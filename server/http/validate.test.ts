@@ -63,7 +63,7 @@ describe('what a refusal says', () => {
     assert.deepEqual(fields.slice(0, 2), ['name', 'address.line1']);
     assert.equal(fields.length, 12);
     assert.equal(param, 'name');
-    assert.equal(message, '12 fields are invalid. There are 6 more unknown fields.');
+    assert.equal(message, '12 fields are invalid. 6 more fields are unknown.');
   });
 
   test('counts nothing when ten or fewer fields are unknown', () => {

@@ -605,7 +605,7 @@ describe('deleting an image', () => {
     for (const imageId of [randomUUID(), 'nonsense', images[0]?.id ?? '', other.images[0]?.id ?? '']) {
       const reply = await remove(id, imageId);
       assertError(reply, 404, 'resource_not_found', 'imageId');
-      assert.equal(reply.body.error.message, 'No image with this id exists.');
+      assert.equal(reply.body.error.message, 'No image with this ID exists.');
     }
     assert.equal((await imagesOf(other.id)).length, 1);
   });
