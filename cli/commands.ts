@@ -1,21 +1,21 @@
 import type { Flags, OptionName } from './options.ts';
 
-/** Every command. Help, completion and docs/cli.md are written from this table. */
+/** Every command. Help, completion and docs/cli.md are generated from this table. */
 
-/** Gets the words after the first one; gives what is printed. */
+/** Takes the words after the first one and returns the text to print. */
 export type Run = (words: readonly string[], flags: Flags) => Promise<string>;
 
 export interface Command {
   readonly name: string;
   /** What follows the name. */
   readonly takes?: string;
-  /** What follows may be any number of words. */
+  /** Any number of words can follow. */
   readonly takesMany?: boolean;
   readonly summary: string;
   readonly more?: string;
   readonly options?: readonly OptionName[];
   readonly examples?: readonly string[];
-  /** Loaded when it runs, so that help and completion are quick. */
+  /** Loaded only when the command runs, so that help and completion are fast. */
   readonly load: () => Promise<Run>;
 }
 
@@ -29,57 +29,57 @@ const subscriptions = async (): Promise<Run> => (await import('./subscriptions.t
 const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
 
 export const groups: Readonly<Record<string, readonly Command[]>> = {
-  'The service': [
+  Service: [
     {
       name: 'start',
-      summary: 'starts the service, as npm start does',
-      more: 'Settings are environment variables, see docs/configuration.md.',
+      summary: 'Start the service, like npm start',
+      more: 'Settings are environment variables; see docs/configuration.md.',
       load: async () => (await import('./start.ts')).startCommand,
     },
     {
       name: 'doctor',
-      summary: 'holds the database against what must always be true of it',
-      more: 'Reads only. Exits with 1 when something is wrong.',
+      summary: 'Check the database for inconsistencies',
+      more: 'Only reads. Exits with 1 if it finds a problem.',
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
     {
       name: 'migrate',
-      summary: 'brings the database up to this version of the program, as a start does',
-      more: 'For services that log in to their database as svc_api: run it as the owner, before they start.',
+      summary: 'Migrate the database to this version, as a start does',
+      more: 'If the service uses the database login svc_api, run this as the owner before you start the service.',
       load: async () => (await import('./migrate.ts')).migrateCommand,
     },
     {
       name: 'mails',
-      summary: 'shows the latest mails, also those that no mail server was there for',
+      summary: 'Show the latest emails, including undelivered ones',
       load: async () => (await import('./mails.ts')).mailsCommand,
     },
     {
       name: 'vault keys',
-      summary: 'prints keys for SVC_VAULT_KEYS: those that are set there, and a new one',
-      more: 'Stores nothing. Where none are set it prints the first ones.',
+      summary: 'Print a value for SVC_VAULT_KEYS: the current keys and a new one',
+      more: 'Stores nothing. If SVC_VAULT_KEYS is not set, it prints the first keys.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
     {
       name: 'vault rotate',
-      summary: 'gives the vault new keys, and rewraps every card with them',
-      more: 'Works while the service runs. Keep a backup of the keys afterwards.',
+      summary: 'Create new vault keys and re-encrypt the key of every card',
+      more: 'Works while the service runs. Back up the keys afterwards.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
     {
       name: 'vault reset',
-      summary: 'lets the next start make new keys, when the first ones were lost before any card was stored',
-      more: 'Stop the service first. Refuses where there is anything that only the lost keys open.',
+      summary: 'Let the next start create new vault keys, if the first ones were lost before a card was stored',
+      more: 'Stop the service first. Fails if there is data that only the lost keys can decrypt.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
   ],
-  'While you build': [
+  Development: [
     {
       name: 'listen',
-      summary: 'brings the events of your sandbox to a receiver on this machine',
+      summary: 'Forward the events of your sandbox to a receiver on this machine',
       more:
-        'Each is signed as a webhook is, with a secret that is printed at the start. A connection that breaks is made ' +
-        'again, and nothing is lost meanwhile; an event may come twice. A receiver that does not answer is waited for; ' +
-        'one that answers with an error gets the event three times.',
+        'Signs each event like a webhook, with a secret that it prints at the start. If the connection breaks, it reconnects ' +
+        'and loses no event, but an event can arrive twice. If the receiver does not respond, it waits. If the receiver ' +
+        'responds with an error, it sends the event up to three times.',
       options: ['forward-to', 'events', 'customer', 'secret', 'from-cursor', 'state', ...service],
       examples: ['svc listen --forward-to localhost:3000/hook --events "order.*,subscription.*"'],
       load: async () => (await import('./listen.ts')).listenCommand,
@@ -87,7 +87,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'trigger',
       takes: 'EVENT',
-      summary: 'makes an event happen in the sandbox',
+      summary: 'Trigger an event in the sandbox',
       options: service,
       examples: ['svc trigger order.failed'],
       load: async () => (await import('./api.ts')).triggerCommand,
@@ -95,10 +95,10 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'webhooks check',
       takes: 'URL',
-      summary: 'tries your receiver of webhooks: good events, repeated, reordered, stale and forged ones',
+      summary: 'Test your webhook receiver with valid, duplicate, reordered, stale and forged events',
       more:
-        'Give it the secret that your receiver knows. Exits with 1 when it did something wrong. Whether a repeated event was ' +
-        'handled once only your own records can tell: its id is printed.',
+        'Pass the secret of your receiver. Exits with 1 if a check fails. Only your own records show whether a duplicate ' +
+        'event was handled once, so it prints the ID of the event.',
       options: ['secret'],
       examples: ['svc webhooks check localhost:3000/hook --secret whsec_…'],
       load: async () => (await import('./webhooks-check.ts')).webhooksCommand,
@@ -106,34 +106,34 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'logs',
       takes: '[REQUEST_ID]',
-      summary: 'shows the requests of the last seven days, or one of them in full',
+      summary: 'Show the API requests of the last seven days, or one request in full',
       options: ['follow', 'method', 'status', 'path', 'limit', ...service],
       examples: ['svc logs --follow --status 4xx'],
       load: async () => (await import('./logs.ts')).logsCommand,
     },
-    { name: 'clock', summary: 'reads the clock of the sandbox', options: service, load: clock },
+    { name: 'clock', summary: 'Show the time of the sandbox clock', options: service, load: clock },
     {
       name: 'clock advance',
-      takes: '1 month 2 days | MOMENT',
+      takes: '1 month 2 days | TIME',
       takesMany: true,
-      summary: 'lets time pass in the sandbox, and shows what happened',
+      summary: 'Advance the sandbox clock and show what happened',
       options: service,
       examples: ['svc clock advance 1 month', 'svc clock advance 2027-01-31T09:00:00Z'],
       load: clock,
     },
     {
       name: 'sandbox decline',
-      summary: 'makes a further test card that declines',
+      summary: 'Add a test card that declines',
       options: ['number', 'code', 'company'],
       examples: ['svc sandbox decline --company demo --number 4000000000000119 --code insufficient_funds'],
       load: async () => (await import('./sandbox.ts')).sandboxCommand,
     },
   ],
-  'Requests to the API': [
+  'API requests': [
     {
       name: 'get',
       takes: 'PATH',
-      summary: 'reads',
+      summary: 'Send a GET request',
       options: service,
       examples: ["svc get '/v1/customers?limit=3'"],
       load: request('GET'),
@@ -141,93 +141,93 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'post',
       takes: 'PATH',
-      summary: 'creates or acts, with a new idempotency key',
+      summary: 'Send a POST request with a new idempotency key',
       options: ['data', ...service],
       examples: ['svc post /v1/sandbox/events/trigger -d type=order.failed'],
       load: request('POST'),
     },
-    { name: 'patch', takes: 'PATH', summary: 'changes', options: ['data', ...service], load: request('PATCH') },
-    { name: 'delete', takes: 'PATH', summary: 'deletes', options: ['data', ...service], load: request('DELETE') },
+    { name: 'patch', takes: 'PATH', summary: 'Send a PATCH request', options: ['data', ...service], load: request('PATCH') },
+    { name: 'delete', takes: 'PATH', summary: 'Send a DELETE request', options: ['data', ...service], load: request('DELETE') },
   ],
-  'A company': [
+  Company: [
     {
       name: 'keys create',
-      summary: 'makes an API key; it is shown this once',
+      summary: 'Create an API key and print it (only this once)',
       options: ['company', 'kind', 'name', 'permissions', 'expires-in', 'allow-ip'],
       examples: ['svc keys create --company demo --permissions customers:read --expires-in 3600'],
       load: keys,
     },
-    { name: 'keys list', summary: 'shows the keys of a company', options: ['company'], load: keys },
-    { name: 'keys revoke', takes: 'ID', summary: 'ends a key at once', options: ['company'], load: keys },
+    { name: 'keys list', summary: 'List the API keys of a company', options: ['company'], load: keys },
+    { name: 'keys revoke', takes: 'ID', summary: 'Revoke an API key immediately', options: ['company'], load: keys },
     {
       name: 'plans create',
       takes: 'JSON',
-      summary: 'makes a plan; the fields are those that GET /v1/plans shows',
+      summary: 'Create a plan with the fields of GET /v1/plans',
       options: ['company'],
       examples: [
         `svc plans create --company demo '{"name": "Tea", "amount": 1900, "currency": "usd", "billing_cycle": {"interval": "month", "interval_count": 1, "anchor_day": "signup_date"}}'`,
       ],
       load: plans,
     },
-    { name: 'plans list', summary: 'shows the plans of a company', options: ['company'], load: plans },
+    { name: 'plans list', summary: 'List the plans of a company', options: ['company'], load: plans },
     {
       name: 'plans archive',
       takes: 'ID',
-      summary: 'ends new subscriptions to a plan; those there are go on',
+      summary: 'Stop new subscriptions to a plan; existing ones continue',
       options: ['company'],
       load: plans,
     },
     {
       name: 'subscriptions pause',
       takes: 'ID',
-      summary: 'bills no cycle until it is resumed',
+      summary: 'Pause a subscription; it is not charged until you resume it',
       options: ['company'],
       load: subscriptions,
     },
     {
       name: 'subscriptions resume',
       takes: 'ID',
-      summary: 'bills again; dates that passed meanwhile are not billed',
+      summary: 'Resume a subscription; dates that passed are not charged',
       options: ['company'],
       load: subscriptions,
     },
     {
       name: 'orders void',
       takes: 'ID',
-      summary: 'takes back a charge that has not settled',
+      summary: 'Void a charge that has not settled',
       options: ['company'],
       load: async () => (await import('./orders.ts')).ordersCommand,
     },
     {
       name: 'companies dunning',
-      summary: 'says when declined renewals are tried again',
+      summary: 'Set the retry schedule for declined renewals',
       options: ['company', 'days', 'then'],
       examples: ['svc companies dunning --company demo --days 1,3,5,7 --then canceled'],
       load: async () => (await import('./companies.ts')).companiesCommand,
     },
     {
       name: 'processors connect',
-      summary: 'says who charges the cards of the live company',
-      more: 'The secret of the acquirer is read from the variable SVC_PROCESSOR_SECRET.',
+      summary: 'Connect an acquirer to the live company',
+      more: 'Reads the secret of the acquirer from the environment variable SVC_PROCESSOR_SECRET.',
       options: ['url', 'timeout-ms', 'request-life-ms', 'company'],
       load: processors,
     },
     {
       name: 'processors disconnect',
-      summary: 'refuses new live orders from now on',
-      more: 'Waits for the charges under way. The connection stays when one of them is in doubt: only that acquirer knows how it ends.',
+      summary: 'Disconnect the acquirer and reject new live orders',
+      more: 'Waits for charges in progress. If one of them is in doubt, the acquirer stays connected, because only it knows the outcome.',
       options: ['company'],
       load: processors,
     },
   ],
-  'The shell': [
+  Shell: [
     {
       name: 'completion',
       takes: 'bash|zsh|fish',
-      summary: 'prints what your shell needs to complete these commands',
+      summary: 'Print the completion script for your shell',
       more:
-        'Completes `svc` and `npx svc`. Keep what it prints in a file, and let ~/.bashrc or ~/.zshrc source that; fish finds ' +
-        'it by itself. In another folder than that of this program `npx svc` would fetch something else of that name.',
+        'Completes `svc` and `npx svc`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish finds the file ' +
+        'by itself. Run `npx svc` only in the folder of this program: elsewhere, npx would fetch another package of that name.',
       examples: [
         'npx svc completion bash > ~/.svc-completion',
         'npx svc completion zsh > ~/.svc-completion',
@@ -240,14 +240,14 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
 
 export const commands: readonly Command[] = Object.values(groups).flat();
 
-/** The command with the most words of those given. */
+/** Finds the command with the longest matching name. */
 export function findCommand(words: readonly string[]): Command | undefined {
   const named = (count: number): Command | undefined =>
     words.length < count ? undefined : commands.find(({ name }) => name === words.slice(0, count).join(' '));
   return named(2) ?? named(1);
 }
 
-/** How many words may stand there, the name included. */
+/** The maximum number of words, including the name. */
 export function wordsMax({ name, takes, takesMany }: Command): number {
   if (takesMany) return Infinity;
   return name.split(' ').length + (takes === undefined ? 0 : 1);
@@ -257,6 +257,6 @@ export function optionsOf({ options = [] }: Command): readonly OptionName[] {
   return [...options, 'json', 'help'];
 }
 
-/** Commands that begin with this word, such as `keys`. */
+/** Commands that begin with this word, for example `keys`. */
 export const commandsUnder = (word: string): readonly Command[] =>
   commands.filter(({ name }) => name.split(' ')[0] === word);

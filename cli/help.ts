@@ -1,7 +1,7 @@
 import { type Command, groups, optionsOf } from './commands.ts';
 import { declarationOf, type OptionName } from './options.ts';
 
-/** What the table of commands says, for people at a shell and for docs/cli.md. */
+/** Renders the table of commands for the help and for docs/cli.md. */
 
 const called = ({ name, takes }: Command): string => [name, takes].filter(Boolean).join(' ');
 
@@ -10,8 +10,8 @@ const optionText = (name: OptionName): string => {
   return `${short ? `-${short}, ` : ''}--${name}${value ? ` ${value}` : ''}`;
 };
 
-const footer = `Every command takes --json and --help. Commands that ask the API use SVC_URL and SVC_KEY, or the demo company of the
-service on this machine; the others open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
+const footer = `Every command accepts --json and --help. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
+service on this machine. Other commands open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
 
 export function overview(): string {
   const parts = Object.entries(groups).map(([title, commands]) => {
@@ -54,9 +54,9 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-\`npx svc\` in the folder of this program (elsewhere npx would fetch something else of that name); from anywhere \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is that folder. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+Run \`npx svc\` in the folder of the service (elsewhere, npx would fetch another package of that name). From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
-What is wrong is said on the error output, and the exit code is 1. Long work says on the error output how far it is.
+If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
 
 ${sections.join('\n\n')}
 `;

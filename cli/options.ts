@@ -1,64 +1,64 @@
 import type { parseArgs } from 'node:util';
 
-/** Every option of every command. Help, completion and docs/cli.md are written from this and from `commands.ts`. */
+/** Every option of every command. Help, completion and docs/cli.md are generated from this and from `commands.ts`. */
 
 interface Declaration {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
   readonly multiple?: boolean;
-  /** What stands for its value in the help. */
+  /** The placeholder of its value in the help. */
   readonly value?: string;
   readonly describe: string;
 }
 
 export const options = {
-  company: { type: 'string', value: 'demo|live|ID', describe: 'whose; an id where there are several merchants' },
-  kind: { type: 'string', value: 'secret|publishable', describe: 'of the key; default: secret' },
-  name: { type: 'string', value: 'TEXT', describe: 'of the key; default: "command line"' },
-  permissions: { type: 'string', value: 'a:read,b:write', describe: 'default: every permission there is' },
-  'expires-in': { type: 'string', value: 'SECONDS', describe: 'default: never' },
-  'allow-ip': { type: 'string', multiple: true, value: 'CIDR[,CIDR…]', describe: 'default: any address' },
-  url: { type: 'string', value: 'URL', describe: 'of the acquirer' },
-  'timeout-ms': { type: 'string', value: 'N', describe: 'how long a charge may take; default: 10000' },
+  company: { type: 'string', value: 'demo|live|ID', describe: 'company name or ID; an ID if there are several merchants' },
+  kind: { type: 'string', value: 'secret|publishable', describe: 'type of the key; default: secret' },
+  name: { type: 'string', value: 'TEXT', describe: 'name of the key; default: "command line"' },
+  permissions: { type: 'string', value: 'a:read,b:write', describe: 'permissions of the key; default: all' },
+  'expires-in': { type: 'string', value: 'SECONDS', describe: 'lifetime of the key; default: never expires' },
+  'allow-ip': { type: 'string', multiple: true, value: 'CIDR[,CIDR…]', describe: 'addresses that can use the key; default: any' },
+  url: { type: 'string', value: 'URL', describe: 'URL of the acquirer' },
+  'timeout-ms': { type: 'string', value: 'N', describe: 'timeout of a charge; default: 10000' },
   'request-life-ms': {
     type: 'string',
     value: 'N',
-    describe: 'after this long "not found" means that it never arrived; default: 60000',
+    describe: 'time after which "not found" means that a request never arrived; default: 60000',
   },
-  number: { type: 'string', value: 'DIGITS', describe: 'of the test card' },
-  code: { type: 'string', value: 'CODE', describe: 'the failure code it declines with; none ends it' },
+  number: { type: 'string', value: 'DIGITS', describe: 'number of the test card' },
+  code: { type: 'string', value: 'CODE', describe: 'failure code of the decline; none removes the rule' },
   data: {
     type: 'string',
     short: 'd',
     multiple: true,
     value: 'JSON|name=value',
-    describe: 'the body; name=value may be repeated',
+    describe: 'request body; name=value can be repeated',
   },
-  days: { type: 'string', value: '1,3,5,7', describe: 'days after the first decline' },
-  then: { type: 'string', value: 'failed|canceled', describe: 'what it is after the last; default: failed' },
-  'forward-to': { type: 'string', value: 'URL', describe: 'the receiver, such as localhost:3000/hook' },
-  events: { type: 'string', value: 'TYPES', describe: 'only these, such as order.*,customer.created' },
-  customer: { type: 'string', value: 'ID', describe: 'only what concerns this customer' },
+  days: { type: 'string', value: '1,3,5,7', describe: 'days of the retries after the first decline' },
+  then: { type: 'string', value: 'failed|canceled', describe: 'status after the last retry; default: failed' },
+  'forward-to': { type: 'string', value: 'URL', describe: 'URL of your receiver, for example localhost:3000/hook' },
+  events: { type: 'string', value: 'TYPES', describe: 'only these events, for example order.*,customer.created' },
+  customer: { type: 'string', value: 'ID', describe: 'only events about this customer' },
   secret: {
     type: 'string',
     value: 'whsec_…',
-    describe: 'signs the events; default: SVC_WEBHOOK_SECRET, or for listen a new one',
+    describe: 'signing secret; default: SVC_WEBHOOK_SECRET, or for listen a new secret',
   },
-  'from-cursor': { type: 'string', value: 'CURSOR', describe: 'goes on where an earlier run ended' },
-  state: { type: 'string', value: 'FILE', describe: 'keeps the cursor here, and goes on from it' },
-  follow: { type: 'boolean', short: 'f', describe: 'goes on with what comes' },
+  'from-cursor': { type: 'string', value: 'CURSOR', describe: 'continue after this cursor of an earlier run' },
+  state: { type: 'string', value: 'FILE', describe: 'file for the cursor; continue from it if it exists' },
+  follow: { type: 'boolean', short: 'f', describe: 'keep running and show new requests' },
   method: { type: 'string', value: 'GET|POST|PATCH|DELETE', describe: 'only requests with this method' },
-  status: { type: 'string', value: '404|4xx', describe: 'only this status, or all of a kind' },
-  path: { type: 'string', value: '/v1/orders', describe: 'only paths that begin so' },
-  limit: { type: 'string', value: 'N', describe: 'how many of the latest; default: 20' },
+  status: { type: 'string', value: '404|4xx', describe: 'only requests with this status or class of status' },
+  path: { type: 'string', value: '/v1/orders', describe: 'only requests whose path begins with this' },
+  limit: { type: 'string', value: 'N', describe: 'number of requests; default: 20' },
   'base-url': {
     type: 'string',
     value: 'URL',
-    describe: 'the service; default: SVC_URL or SVC_BASE_URL, or the one on this machine',
+    describe: 'URL of the service; default: SVC_URL, SVC_BASE_URL or the service on this machine',
   },
-  key: { type: 'string', value: 'KEY', describe: 'a secret key; default: SVC_KEY, or that of the demo company' },
-  json: { type: 'boolean', describe: 'prints JSON' },
-  help: { type: 'boolean', short: 'h', describe: 'shows this' },
+  key: { type: 'string', value: 'KEY', describe: 'secret API key; default: SVC_KEY or the key of the demo company' },
+  json: { type: 'boolean', describe: 'print JSON' },
+  help: { type: 'boolean', short: 'h', describe: 'show this help' },
 } as const satisfies Record<string, Declaration>;
 
 export type OptionName = keyof typeof options;
