@@ -146,8 +146,20 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       examples: ['svc post /v1/sandbox/events/trigger -d type=order.failed'],
       load: request('POST'),
     },
-    { name: 'patch', takes: 'PATH', summary: 'Send a PATCH request', options: ['data', ...service], load: request('PATCH') },
-    { name: 'delete', takes: 'PATH', summary: 'Send a DELETE request', options: ['data', ...service], load: request('DELETE') },
+    {
+      name: 'patch',
+      takes: 'PATH',
+      summary: 'Send a PATCH request',
+      options: ['data', ...service],
+      load: request('PATCH'),
+    },
+    {
+      name: 'delete',
+      takes: 'PATH',
+      summary: 'Send a DELETE request',
+      options: ['data', ...service],
+      load: request('DELETE'),
+    },
   ],
   Company: [
     {

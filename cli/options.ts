@@ -12,12 +12,21 @@ interface Declaration {
 }
 
 export const options = {
-  company: { type: 'string', value: 'demo|live|ID', describe: 'company name or ID; an ID if there are several merchants' },
+  company: {
+    type: 'string',
+    value: 'demo|live|ID',
+    describe: 'company name or ID; an ID if there are several merchants',
+  },
   kind: { type: 'string', value: 'secret|publishable', describe: 'type of the key; default: secret' },
   name: { type: 'string', value: 'TEXT', describe: 'name of the key; default: "command line"' },
   permissions: { type: 'string', value: 'a:read,b:write', describe: 'permissions of the key; default: all' },
   'expires-in': { type: 'string', value: 'SECONDS', describe: 'lifetime of the key; default: never expires' },
-  'allow-ip': { type: 'string', multiple: true, value: 'CIDR[,CIDR…]', describe: 'addresses that can use the key; default: any' },
+  'allow-ip': {
+    type: 'string',
+    multiple: true,
+    value: 'CIDR[,CIDR…]',
+    describe: 'addresses that can use the key; default: any',
+  },
   url: { type: 'string', value: 'URL', describe: 'URL of the acquirer' },
   'timeout-ms': { type: 'string', value: 'N', describe: 'timeout of a charge; default: 10000' },
   'request-life-ms': {

@@ -59,7 +59,10 @@ const addressRanges = (describe: string): Setting<readonly string[]> => ({
   parse: (value) => {
     const ranges = value ? value.split(',').map((range) => range.trim()) : [];
     const wrong = ranges.find((range) => !ipaddr.isValid(range) && !ipaddr.isValidCIDR(range));
-    if (wrong !== undefined) throw new ConfigurationError('must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8');
+    if (wrong !== undefined)
+      throw new ConfigurationError(
+        'must be a comma-separated list of IP addresses or CIDR ranges, for example 10.0.0.0/8',
+      );
     return ranges;
   },
 });
@@ -120,7 +123,8 @@ const roleList: Setting<readonly Role[]> = {
   parse: (value) => {
     const named = value.split(',').map((part) => part.trim());
     const found = roles.filter((role) => named.includes(role));
-    if (found.length !== named.length) throw new ConfigurationError(`must be a comma-separated list of ${roles.join(', ')}`);
+    if (found.length !== named.length)
+      throw new ConfigurationError(`must be a comma-separated list of ${roles.join(', ')}`);
     return found;
   },
 };
@@ -140,18 +144,20 @@ const rateLimit = (fallback: string, describe: string): Setting<RateLimit | null
 export const settings = {
   PORT: integer(8080, 0, 65535, 'Port of the HTTP server. `0` uses a free port.'),
   HOST: text('127.0.0.1', 'Address that the HTTP server listens on.'),
-  SVC_BASE_URL: url(
-    ['http', 'https'],
-    'Public URL of the service, used in links. Default: `http://HOST:PORT`.',
-  ),
+  SVC_BASE_URL: url(['http', 'https'], 'Public URL of the service, used in links. Default: `http://HOST:PORT`.'),
   SVC_ROLES: roleList,
   SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
   SVC_MASTER_SECRET: secret(
     'Secret of at least 32 characters from which all keys are derived. Required with `DATABASE_URL`, and the same for ' +
       'every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
   ),
-  SVC_DEMO: flag('`1` creates the demo company with your own `DATABASE_URL` too. With the embedded PostgreSQL it is always created.'),
-  DATABASE_URL: secretUrl(['postgres', 'postgresql'], 'URL of a PostgreSQL 15 or newer. Default: the embedded PostgreSQL.'),
+  SVC_DEMO: flag(
+    '`1` creates the demo company with your own `DATABASE_URL` too. With the embedded PostgreSQL it is always created.',
+  ),
+  DATABASE_URL: secretUrl(
+    ['postgres', 'postgresql'],
+    'URL of a PostgreSQL 15 or newer. Default: the embedded PostgreSQL.',
+  ),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
     'URL of the same database with the login of the vault. A process with only the role `vault` needs no `DATABASE_URL`. ' +
@@ -162,12 +168,7 @@ export const settings = {
   ),
   SVC_VAULT_URL: url(['http', 'https'], 'URL of the vault, for processes without the role `vault`.'),
   SVC_VAULT_TOKEN: secret('Token of at least 32 characters for calls to a separate vault. The same on both sides.'),
-  SVC_VAULT_PORT: integer(
-    8081,
-    0,
-    65535,
-    'Port of a separate vault.',
-  ),
+  SVC_VAULT_PORT: integer(8081, 0, 65535, 'Port of a separate vault.'),
   SVC_HEALTH_PORT: integer(
     0,
     0,
@@ -202,7 +203,11 @@ export const settings = {
       'Default: none; the operator connects them with `svc processors connect`.',
   ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
-  SVC_LOG_LEVEL: choice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'Lowest level of log lines to write.'),
+  SVC_LOG_LEVEL: choice(
+    'info',
+    ['trace', 'debug', 'info', 'warn', 'error', 'silent'],
+    'Lowest level of log lines to write.',
+  ),
   SVC_REQUEST_LOG: choice(
     'on',
     ['on', 'off'],
@@ -228,10 +233,7 @@ export const settings = {
     ['http', 'https'],
     'S3-compatible server for images, for example `https://s3.eu-central-1.amazonaws.com`.',
   ),
-  S3_PUBLIC_ENDPOINT: url(
-    ['http', 'https'],
-    'URL of the same server for browsers. Default: `S3_ENDPOINT`.',
-  ),
+  S3_PUBLIC_ENDPOINT: url(['http', 'https'], 'URL of the same server for browsers. Default: `S3_ENDPOINT`.'),
   S3_REGION: text('us-east-1', 'Region of the bucket.'),
   S3_BUCKET: optional('Bucket for images. Used with `S3_ENDPOINT`, instead of the data folder.'),
   S3_ACCESS_KEY_ID: optional('Access key of the bucket.'),

@@ -55,9 +55,13 @@ export const errorCatalogue = {
   missing_idempotency_key: invalidRequest(400, 'This request requires the `X-SVC-Idempotency-Key` header.', {
     stored: false,
   }),
-  invalid_idempotency_key: invalidRequest(400, 'The idempotency key is empty, too long or contains invalid characters.', {
-    stored: false,
-  }),
+  invalid_idempotency_key: invalidRequest(
+    400,
+    'The idempotency key is empty, too long or contains invalid characters.',
+    {
+      stored: false,
+    },
+  ),
   customer_has_active_subscriptions: invalidRequest(400, 'The customer has active or paused subscriptions.'),
   product_in_active_plans: invalidRequest(400, 'The product is part of an active plan.'),
   subscription_not_modifiable: invalidRequest(400, 'Only active or paused subscriptions can be changed.'),
@@ -84,8 +88,16 @@ export const errorCatalogue = {
   insufficient_permissions: entry('authorization_error', 403, 'The API key does not have the required permission.'),
   ip_not_allowed: entry('authorization_error', 403, 'The API key is not allowed from this IP address.'),
 
-  request_in_progress: entry('idempotency_error', 409, 'A request with this idempotency key is in progress. Retry shortly.'),
-  idempotency_key_conflict: entry('idempotency_error', 422, 'The idempotency key was used for a different request. Use a new key.'),
+  request_in_progress: entry(
+    'idempotency_error',
+    409,
+    'A request with this idempotency key is in progress. Retry shortly.',
+  ),
+  idempotency_key_conflict: entry(
+    'idempotency_error',
+    422,
+    'The idempotency key was used for a different request. Use a new key.',
+  ),
 
   rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this type.'),
   global_rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests in total.'),
@@ -109,7 +121,11 @@ export const errorCatalogue = {
     502,
     'Deleting a card does not wait for the vault, so it cannot fail this way.',
   ),
-  internal_error: entry('processing_error', 500, 'An error occurred in the service. Retry with the same idempotency key.'),
+  internal_error: entry(
+    'processing_error',
+    500,
+    'An error occurred in the service. Retry with the same idempotency key.',
+  ),
   not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
   service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down. Retry shortly.'),
 
@@ -119,7 +135,11 @@ export const errorCatalogue = {
     502,
     'Failed deliveries are reported in the response of `test` and in the delivery logs.',
   ),
-  webhook_signature_failed: reserved('webhook_error', 400, 'The signature does not match. Only the SDK raises this error.'),
+  webhook_signature_failed: reserved(
+    'webhook_error',
+    400,
+    'The signature does not match. Only the SDK raises this error.',
+  ),
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** Errors that only the dashboard returns, besides those of the API. */

@@ -55,8 +55,7 @@ export const permissionNotes: Readonly<Partial<Record<MemberPermission, string>>
     'Shows complete objects: customers, cards (without numbers), orders, subscriptions and team members, as they were at the time of each event.',
   'webhook_endpoints:read': 'Shows the events for an endpoint, with complete objects.',
   'webhook_endpoints:write': 'Can send every event, with complete objects, to any URL.',
-  'requests:read':
-    'Shows the bodies of all requests and responses, with card numbers and secrets masked.',
+  'requests:read': 'Shows the bodies of all requests and responses, with card numbers and secrets masked.',
   'team_members:write':
     'Can invite members into roles whose permissions the key or member has. A key with every permission counts as an Admin.',
 };
