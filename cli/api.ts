@@ -5,38 +5,38 @@ import { CommandError } from './command-error.ts';
 import type { Flags } from './options.ts';
 import { withProgress } from './progress.ts';
 
-/** Commands that ask a running service over HTTP, as a merchant's own program would. */
+/** Commands that call a running service over HTTP, as a merchant's program would. */
 
 export interface Target {
   readonly baseUrl: string;
   readonly key: string;
 }
 
-/** What was named, or the demo company of the service on this machine. */
+/** The service and key from the options or the environment, or the demo company of the service on this machine. */
 export async function chosenTarget(flags: Flags): Promise<Target> {
   const demo = await demoTarget();
   const baseUrl = flags['base-url'] ?? process.env.SVC_URL ?? process.env.SVC_BASE_URL ?? demo?.baseUrl;
   const key = flags.key ?? process.env.SVC_KEY ?? demo?.key;
   if (baseUrl && key) return { baseUrl: addressOf(baseUrl, 'localhost:8080').replace(/\/$/, ''), key: keyOf(key) };
   throw new CommandError(
-    'Name the service with --base-url and a secret key with --key (or SVC_URL and SVC_KEY). Without them the ' +
-      'demo company is used, which the service writes to demo.json in SVC_DATA_DIR when it starts.',
+    'Set --base-url to the service and --key to a secret key (or set SVC_URL and SVC_KEY). Without them, the command ' +
+      'uses the demo company in demo.json, which the service writes to SVC_DATA_DIR when it starts.',
   );
 }
 
-/** `localhost:8080` as people write it. */
+/** Accepts `localhost:8080` without a scheme. */
 export function addressOf(text: string, example: string): string {
   const url = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new CommandError(`${text} is not an address, such as ${example}.`);
+    throw new CommandError(`${text} is not a URL. Use, for example, ${example}.`);
   return url;
 }
 
-/** What cannot be put into a header is no key, and would look as if nothing answered. */
+/** Rejects a key that no header can carry. The request would fail as if the service were down. */
 function keyOf(text: string): string {
   const key = text.trim();
   if (/^[!-~]+$/.test(key)) return key;
-  throw new CommandError('The key is malformed. Keys look like svc_test_sk_… and are copied whole.');
+  throw new CommandError('The key is malformed. Keys look like svc_test_sk_…; copy the whole key.');
 }
 
 async function demoTarget(): Promise<Target | undefined> {
@@ -49,9 +49,9 @@ async function demoTarget(): Promise<Target | undefined> {
   }
 }
 
-/** An answer that is an error, or none at all. */
+/** An error response, or no response. */
 export class ApiFailure extends CommandError {
-  /** Null when nothing answered. */
+  /** Null if there was no response. */
   readonly status: number | null;
   readonly retryAfterSeconds: number;
   readonly text: string;
@@ -88,7 +88,7 @@ export async function call(
     });
     text = await response.text();
   } catch {
-    throw new ApiFailure(`Nothing answers at ${baseUrl}. Is the service running?`, null);
+    throw new ApiFailure(`No response from ${baseUrl}. Is the service running?`, null);
   }
   const answer = parsed(text);
   if (response.ok) return answer;
@@ -125,7 +125,7 @@ interface ErrorBody {
 function explained(status: number, answer: unknown, text: string): string {
   const { error } = (answer ?? {}) as ErrorBody;
   if (!error) return `${status}: ${text.slice(0, 500)}`;
-  // A single one is in the message already.
+  // The message already contains a single field error.
   const several = error.field_errors.length > 1 ? error.field_errors : [];
   const fields = several.map(({ field, message }) => `  ${field} ${message}`);
   return [`${status} ${error.code}: ${error.message}`, ...fields, `(${error.request_id})`].join('\n');
@@ -139,13 +139,13 @@ function bodyOf(data: readonly string[] | undefined): unknown {
   const [only = ''] = data;
   if (data.length === 1 && /^\s*[{[]/.test(only)) {
     const body = parsed(only);
-    if (body === undefined) throw new CommandError('What follows -d is not JSON.');
+    if (body === undefined) throw new CommandError('The value of -d is not valid JSON.');
     return body;
   }
   return Object.fromEntries(
     data.map((pair) => {
       const at = pair.indexOf('=');
-      if (at < 1) throw new CommandError(`-d takes JSON or name=value, not ${pair}.`);
+      if (at < 1) throw new CommandError(`The value of -d must be JSON or name=value, not ${pair}.`);
       return [pair.slice(0, at), pair.slice(at + 1)];
     }),
   );
@@ -155,15 +155,15 @@ function bodyOf(data: readonly string[] | undefined): unknown {
 export const requestCommand =
   (method: 'GET' | 'POST' | 'PATCH' | 'DELETE') =>
   async ([path = '']: readonly string[], flags: Flags): Promise<string> => {
-    if (!path.startsWith('/')) throw new CommandError('Name a path, such as /v1/customers.');
+    if (!path.startsWith('/')) throw new CommandError('A path is required, for example /v1/customers.');
     return shown(await ask(flags, method, path, bodyOf(flags.data)), flags);
   };
 
 /** `trigger order.failed`. */
 export async function triggerCommand([type]: readonly string[], flags: Flags): Promise<string> {
-  if (!type) throw new CommandError('Name an event, such as order.failed.');
+  if (!type) throw new CommandError('An event type is required, for example order.failed.');
   const event = (await ask(flags, 'POST', '/v1/sandbox/events/trigger', { type })) as { id: string; type: string };
-  return flags.json ? shown(event, flags) : `${event.type} happened: ${event.id}\n`;
+  return flags.json ? shown(event, flags) : `Triggered ${event.type}: ${event.id}\n`;
 }
 
 const units: Readonly<Record<string, string>> = {
@@ -181,13 +181,13 @@ interface Advanced {
 
 /** `clock`, `clock advance 1 month 2 days`, `clock advance 2027-01-31T09:00:00Z`. */
 export async function clockCommand([action, ...words]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== undefined && action !== 'advance') throw new CommandError('Say: clock, or clock advance 1 month.');
+  if (action !== undefined && action !== 'advance') throw new CommandError('Use clock, or clock advance 1 month.');
   const answer = (await (action
     ? ask(flags, 'POST', '/v1/sandbox/clock/advance', advanceBy(words))
     : ask(flags, 'GET', '/v1/sandbox/clock', undefined))) as Advanced;
   if (flags.json) return shown(answer, flags);
   const lines = (answer.happened ?? []).map(({ at, type, summary }) => `${at}  ${type.padEnd(24)}  ${summary}`);
-  return `${[...lines, `It is ${answer.now} now.`].join('\n')}\n`;
+  return `${[...lines, `The clock is at ${answer.now}.`].join('\n')}\n`;
 }
 
 function advanceBy(words: readonly string[]): object {
@@ -199,10 +199,12 @@ function advanceBy(words: readonly string[]): object {
   for (let at = 0; at < words.length; at += 2) {
     const [count = '', word = ''] = words.slice(at, at + 2);
     const unit = Object.entries(units).find(([name]) => name === word.replace(/s$/, ''))?.[1];
-    if (!unit || !/^\d+$/.test(count)) throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
-    if (Object.hasOwn(by, unit)) throw new CommandError(`Say once how many ${unit}.`);
+    if (!unit || !/^\d+$/.test(count))
+      throw new CommandError('Give a duration or a time, for example: clock advance 1 month 2 days.');
+    if (Object.hasOwn(by, unit)) throw new CommandError(`Give the number of ${unit} only once.`);
     by[unit] = Number(count);
   }
-  if (words.length === 0) throw new CommandError('Say how far, such as: clock advance 1 month 2 days.');
+  if (words.length === 0)
+    throw new CommandError('Give a duration or a time, for example: clock advance 1 month 2 days.');
   return { by };
 }

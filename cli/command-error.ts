@@ -1,2 +1,2 @@
-/** A mistake of the person at the keyboard: shown as its message alone. */
+/** An error that the user can fix. Only its message is shown. */
 export class CommandError extends Error {}

@@ -6,11 +6,11 @@ import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { tell } from './told.ts';
 
-/** `companies dunning`: when declined renewals are tried again, and what becomes of a subscription afterwards. */
+/** `companies dunning`: sets the retry schedule for declined renewals and the status after the last retry. */
 export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {
   const afterwards = flags.then ?? 'failed';
   if (action !== 'dunning' || !flags.days || (afterwards !== 'failed' && afterwards !== 'canceled')) {
-    throw new CommandError('Say what to do: companies dunning --days 1,3,5,7 --then failed|canceled.');
+    throw new CommandError('Use companies dunning --days 1,3,5,7 --then failed|canceled.');
   }
   const days = flags.days.split(',').map(Number);
   return withDatabase(async ({ db }) => {
@@ -25,6 +25,6 @@ export async function companiesCommand([action]: readonly string[], flags: Flags
       throw error instanceof ApiError ? new CommandError(`--days ${error.fieldErrors[0]?.message}.`) : error;
     }
     if (flags.json) return `${JSON.stringify({ id: company.id, dunning_days: days, after_dunning: afterwards })}\n`;
-    return `A declined renewal is tried again after ${days.join(', ')} days; then the subscription is ${afterwards}.\n`;
+    return `Declined renewals are retried after ${days.join(', ')} days; then the subscription is ${afterwards}.\n`;
   });
 }

@@ -2,13 +2,13 @@ import { CommandError } from './command-error.ts';
 import { type Command, commands, commandsUnder, optionsOf } from './commands.ts';
 import { declarationOf, type OptionName, options } from './options.ts';
 
-/** Completion is written out whole: asking this program at every key stroke would be felt. */
+/** The script contains all words, because starting this program at every key stroke would be slow. */
 
 const firstWords = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))];
 const flagsOf = (command: Command): string[] => optionsOf(command).map((name) => `--${name}`);
 const choicesOf = ({ takes = '' }: Command): string[] => (/^[a-z]+(\|[a-z]+)+$/.test(takes) ? takes.split('|') : []);
 
-/** What may follow a word that is the whole command, or the first of two. */
+/** The words that can follow the first word of a command. */
 function secondWords(first: string): string[] {
   return commandsUnder(first).flatMap((command) => {
     const [, second] = command.name.split(' ');
@@ -16,7 +16,7 @@ function secondWords(first: string): string[] {
   });
 }
 
-/** Words that an option takes, where its help names all of them: `secret|publishable`. */
+/** The values of an option if its help lists all of them: `secret|publishable`. */
 function valuesOf(name: OptionName): string[] {
   const { value = '' } = declarationOf(name);
   return /^[A-Za-z]+(\|[A-Za-z]+)+$/.test(value) ? value.split('|').filter((word) => word !== 'ID') : [];
@@ -31,12 +31,12 @@ function bash(): string {
     const [first, last] = command.name.split(' ');
     return `    "${first} ${last ?? '"*'}${last ? '"' : ''}) words="${flagsOf(command).join(' ')}" ;;`;
   });
-  // The two-word names first: a pattern for one word takes anything behind it.
+  // Names with two words come first, because the pattern for one word matches anything after it.
   const ordered = later.toSorted((left, right) => Number(left.includes('*')) - Number(right.includes('*')));
   const chosen = allOptions
     .filter((name) => valuesOf(name).length > 0)
     .map((name) => `    --${name}) words="${valuesOf(name).join(' ')}" ;;`);
-  // What is free text is left to the shell, which offers files.
+  // For free text, the shell offers files.
   const free = allOptions.filter((name) => takesValue(name) && valuesOf(name).length === 0);
   return `_svc() {
   local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" words=""
@@ -66,7 +66,7 @@ complete -o default -F _svc_npx npx
 `;
 }
 
-/** Completion of zsh itself has to be on, which a bare configuration does not do. */
+/** Turns on completion in zsh, which is off without a configuration. */
 const zsh = (): string =>
   `(( \${+functions[compdef]} )) || { autoload -U compinit && compinit }
 autoload -U +X bashcompinit && bashcompinit
@@ -74,7 +74,7 @@ ${bash()}`;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "\\'")}'`;
 
-/** `svc` and `npx svc` are completed by the same lines: what stands before the command is taken away first. */
+/** The same lines complete `svc` and `npx svc`, because everything before the command is removed first. */
 function fish(): string {
   const [has, hasNot] = ['__svc_seen', 'not __svc_seen'];
   const lines = commands.flatMap((command) => {
@@ -95,7 +95,7 @@ function fish(): string {
   const groups = firstWords
     .filter((word) => !commands.some(({ name }) => name === word))
     .map((word) => `complete -c svc -n '${hasNot}' -a ${word}`);
-  return `# The words after svc that are no options; and whether they begin with these, or whether there is any.
+  return `# The words after svc that are not options, and whether they begin with the given words (or are present at all).
 function __svc_words
   for word in (commandline -opc)[2..-1]
     string match -q -- '-*' $word; or echo $word
@@ -121,6 +121,6 @@ const shells: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 /** `completion bash`. */
 export async function completionCommand([shell = '']: readonly string[]): Promise<string> {
   const write = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
-  if (!write) throw new CommandError('Name your shell: completion bash, completion zsh or completion fish.');
+  if (!write) throw new CommandError('Choose a shell: completion bash, completion zsh or completion fish.');
   return write();
 }

@@ -14,14 +14,14 @@ import { CommandError } from './command-error.ts';
 export interface Connected {
   readonly db: DatabasePool;
   readonly pepper: Buffer;
-  /** Opens the links in mails that are not sent. */
+  /** Decrypts the links in emails that were not sent. */
   readonly mailKey: Buffer;
   readonly config: Config;
-  /** The time of the database, as the service has it. */
+  /** The time of the database, which the service uses too. */
   readonly clock: DatabaseClock;
 }
 
-/** Works beside a running service, and without one: an embedded database that is not up is started for the command. */
+/** Works with and without a running service. If the embedded database is not running, it is started for the command. */
 export async function withDatabase<Result>(work: (connected: Connected) => Promise<Result>): Promise<Result> {
   const config = loadConfig(process.env);
   return withConnection(config, async (connectionString) => {
@@ -36,7 +36,7 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   });
 }
 
-/** The database as its owner, whatever its schema is. */
+/** Connects as the owner of the database, without a check of its schema. */
 export async function withConnection<Result>(
   config: Config,
   work: (connectionString: string) => Promise<Result>,
@@ -44,10 +44,10 @@ export async function withConnection<Result>(
   const url = config.DATABASE_URL?.reveal();
   if (url) return work(url);
   if (!existsSync(join(config.dataDir, 'postgres'))) {
-    throw new CommandError(`There is no data in ${config.dataDir} yet. Run npm start first, or set DATABASE_URL.`);
+    throw new CommandError(`${config.dataDir} has no data yet. Run npm start first, or set DATABASE_URL.`);
   }
   const postgres = await startEmbeddedPostgres({ dataDirectory: join(config.dataDir, 'postgres') });
-  // Whoever holds the lock answers for the server: a running service does, and keeps it.
+  // The holder of the lock stops the server. If a service is running, it has the lock and keeps it.
   const lock = await acquireSingleInstanceLock(postgres.connectionString);
   try {
     return await work(postgres.connectionString);

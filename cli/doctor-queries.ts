@@ -1,7 +1,7 @@
-/** What must be true of every database. Each check gives the objects of which it is not, as `company_id` and `id`. */
+/** The checks of `doctor`. Each query returns the inconsistent objects as `company_id` and `id`. */
 export interface Check {
   readonly name: string;
-  /** For people. */
+  /** Shown to the user. */
   readonly means: string;
   readonly sql: string;
 }
@@ -9,13 +9,13 @@ export interface Check {
 export const checks: readonly Check[] = [
   {
     name: 'refunded_beyond_captured',
-    means: 'order whose refunds add up to more than was charged',
+    means: 'order with refunds above the charged amount',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
           WHERE t.type = 'refund' AND t.status = 'succeeded' GROUP BY o.company_id, o.id, o.total HAVING sum(t.amount) > o.total`,
   },
   {
     name: 'refunded_amount_differs',
-    means: 'order that says another refunded amount than its refunds add up to',
+    means: 'order whose refunded amount differs from the sum of its refunds',
     sql: `SELECT o.company_id, o.id FROM orders o
           LEFT JOIN all_transactions t ON t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'refund'
             AND (t.status = 'succeeded' OR (t.status = 'in_progress' AND EXISTS (SELECT 1 FROM open_transactions u
@@ -30,31 +30,31 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'paid_without_charge',
-    means: 'order that is paid without a charge, or was charged and is not paid',
+    means: 'order that is paid without a charge, or charged but not paid',
     sql: `SELECT o.company_id, o.id FROM orders o WHERE o.total > 0 AND (o.status NOT IN ('pending', 'failed')) <> EXISTS (
             SELECT 1 FROM transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale'
               AND t.status <> 'failed')`,
   },
   {
     name: 'charged_other_amount',
-    means: 'order that was charged another amount than its total',
+    means: 'order whose charge differs from its total',
     sql: `SELECT o.company_id, o.id FROM orders o JOIN transactions t ON t.company_id = o.company_id AND t.order_id = o.id
           WHERE t.type = 'sale' AND t.status <> 'failed' AND t.amount <> o.total`,
   },
   {
     name: 'pending_without_charge_under_way',
-    means: 'order that is pending although no charge of it is under way',
+    means: 'pending order without a charge in progress',
     sql: `SELECT o.company_id, o.id FROM orders o WHERE o.status = 'pending' AND NOT EXISTS (
             SELECT 1 FROM open_transactions t WHERE t.company_id = o.company_id AND t.order_id = o.id AND t.type = 'sale')`,
   },
   {
     name: 'long_in_doubt',
-    means: 'operation of which nothing is known for more than a day',
+    means: 'operation that has been in doubt for more than a day',
     sql: `SELECT company_id, id FROM open_transactions WHERE slot <> id AND opened_at < now() - interval '1 day'`,
   },
   {
     name: 'waiting_for_the_vault',
-    means: 'charge that was not sent because the vault cannot be reached, and still waits',
+    means: 'charge that still waits because the vault was unreachable',
     sql: `SELECT company_id, id FROM open_transactions WHERE waiting AND opened_at < now() -
             CASE WHEN request_id IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`,
   },
@@ -66,20 +66,20 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'cycles_miscounted',
-    means: 'subscription that counts other cycles than were paid',
+    means: 'subscription whose count of cycles differs from its paid orders',
     sql: `SELECT s.company_id, s.id FROM subscriptions s WHERE s.completed_cycles <> (
             SELECT count(*) FROM orders o WHERE o.company_id = s.company_id AND o.subscription_id = s.id
               AND o.subscription_cycle IS NOT NULL AND o.status NOT IN ('pending', 'failed'))`,
   },
   {
     name: 'overdue_renewal',
-    means: 'subscription that has been due for more than an hour',
+    means: 'subscription whose renewal is overdue by more than an hour',
     sql: `SELECT s.company_id, s.id FROM subscriptions s JOIN companies c ON c.id = s.company_id
           WHERE s.due_at < now() + c.clock_offset_ms * interval '1 ms' - interval '1 hour' AND c.processor IS NOT NULL`,
   },
   {
     name: 'forgotten_subscription',
-    means: 'subscription that is active or past due, is due to nobody and has no charge under way',
+    means: 'active or past-due subscription without a due date and without a charge in progress',
     sql: `SELECT s.company_id, s.id FROM subscriptions s
           WHERE s.status IN ('active', 'past_due') AND s.due_at IS NULL AND NOT EXISTS (SELECT 1 FROM open_transactions t
             WHERE t.company_id = s.company_id AND t.order_id = s.latest_order_id AND t.type = 'sale')`,
@@ -93,7 +93,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'coupon_reserved_for_nothing',
-    means: 'redemption that is reserved although no charge is under way',
+    means: 'reserved redemption without a charge in progress',
     sql: `SELECT r.company_id, r.id FROM coupon_redemptions r WHERE NOT r.counted AND NOT r.waits AND NOT EXISTS (
             SELECT 1 FROM open_transactions t WHERE t.company_id = r.company_id AND t.type = 'sale' AND t.order_id IN (
               SELECT r.id UNION ALL SELECT s.latest_order_id FROM subscriptions s
@@ -101,19 +101,19 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'customer_without_default_card',
-    means: 'customer whose default card was deleted or belongs to another',
+    means: 'customer whose default card was deleted or belongs to another customer',
     sql: `SELECT c.company_id, c.id FROM customers c WHERE c.default_payment_method_id IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM payment_methods m WHERE m.company_id = c.company_id AND m.customer_id = c.id
               AND m.id = c.default_payment_method_id AND m.deleted_at IS NULL)`,
   },
   {
     name: 'card_not_erased',
-    means: 'deleted card that the vault has not erased after a day',
+    means: 'deleted card that is still in the vault after a day',
     sql: `SELECT company_id, card_id AS id FROM unreferenced_cards WHERE noted_at < now() - interval '1 day'`,
   },
   {
     name: 'stuck_delivery',
-    means: 'webhook that was due more than an hour ago, or that a worker has kept for more than 15 minutes',
+    means: 'webhook delivery that is overdue by more than an hour, or claimed by a worker for more than 15 minutes',
     sql: `SELECT d.company_id, d.event_id AS id FROM webhook_deliveries d JOIN companies c ON c.id = d.company_id
           JOIN webhook_endpoints w ON w.company_id = d.company_id AND w.id = d.endpoint_id AND w.status = 'enabled'
           WHERE d.status = 'pending' AND CASE WHEN d.claimed_by IS NULL

@@ -15,7 +15,7 @@ import { checks } from './doctor-queries.ts';
 const run = promisify(execFile);
 let service: TestService;
 
-/** A company that has lived: everything that can happen has happened to it. */
+/** A company with every kind of object and history. */
 before(async () => {
   service = await startTestService();
   const shop = await openShop(service);
@@ -43,7 +43,7 @@ after(() => service.stop());
 
 class Undone extends Error {}
 
-/** What the doctor finds when something is wrong; afterwards nothing is. */
+/** Corrupts the database, returns what the doctor finds, and rolls back. */
 async function findingsAfter(corrupt: (db: Queryable) => Promise<unknown>): Promise<string[]> {
   let found: string[] = [];
   await service.db
@@ -56,7 +56,7 @@ async function findingsAfter(corrupt: (db: Queryable) => Promise<unknown>): Prom
   return found;
 }
 
-/** The database itself refuses most of this: its guard is taken away first, as a broken restore might. */
+/** The database itself prevents most of this, so the test removes its constraint first, as a broken restore might. */
 const corruptions: Readonly<Record<string, readonly string[]>> = {
   refunded_beyond_captured: [
     `UPDATE transactions SET amount = amount * 1000 WHERE id = (SELECT id FROM transactions WHERE type = 'refund' LIMIT 1)`,
@@ -121,7 +121,7 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the doctor', () => {
-  it('finds nothing wrong with a company that has lived', async () => {
+  it('finds no problem in a company with a long history', async () => {
     assert.deepEqual(await examine(service.db), []);
   });
 
@@ -138,7 +138,7 @@ describe('the doctor', () => {
     });
   }
 
-  it('finds a webhook that a living worker claimed and forgot', async () => {
+  it('finds a delivery that a running worker claimed and never finished', async () => {
     const [endpoint = '', delivery = ''] = corruptions.stuck_delivery ?? [];
     const found = (claimed: string): Promise<string[]> =>
       findingsAfter(async (db) => {
@@ -153,7 +153,7 @@ describe('the doctor', () => {
     assert.ok((await found('16 minutes')).includes('stuck_delivery'));
   });
 
-  it('says so on the command line, and exits with 1 only when something is wrong', async () => {
+  it('exits with 1 only if it finds a problem', async () => {
     const env = {
       ...process.env,
       DATABASE_URL: service.database.connectionString,
@@ -163,19 +163,19 @@ describe('the doctor', () => {
     assert.ok(healthy.stdout.startsWith(`No problems found: ${checks.length + 2} checks.`), healthy.stdout);
     await service.db.query('UPDATE coupons SET used = used + 1');
     const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
-    const told = await run(process.execPath, ['cli/svc.ts', 'doctor', '--json'], { env }).catch(
+    const asJson = await run(process.execPath, ['cli/svc.ts', 'doctor', '--json'], { env }).catch(
       (error: unknown) => error,
     );
     await service.db.query('UPDATE coupons SET used = used - 1');
     const { code, stderr } = sick as { code: number; stderr: string };
     assert.equal(code, 1);
     assert.match(stderr, /1 × coupon whose counters differ/);
-    const { code: codeToo, stdout } = told as { code: number; stdout: string };
+    const { code: codeToo, stdout } = asJson as { code: number; stdout: string };
     const { healthy: isHealthy, findings } = JSON.parse(stdout);
     assert.deepEqual([codeToo, isHealthy, findings[0].check], [1, false, 'coupon_miscounted']);
   });
 
-  it('reads only: a database of an older version stays as it is', async () => {
+  it('does not migrate a database of an older version', async () => {
     const newest = (await migrationNames()).at(-1) ?? '';
     const applied = (): Promise<unknown[]> =>
       service.db.query('SELECT name FROM schema_migrations WHERE name = $1', [newest]);

@@ -7,13 +7,13 @@ import { type Check, checks } from './doctor-queries.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
-/** `doctor`: holds a database against what must always be true of it. Reads only; exits with 1 when something is wrong. */
+/** `doctor`: checks the database for inconsistencies. Only reads; exits with 1 if it finds a problem. */
 
 interface LookupOutcome {
   readonly check: string;
   readonly means: string;
   readonly count: number;
-  /** Some of them, as `company / object`. */
+  /** Some of the objects, as `company / object`. */
   readonly examples: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export async function examine(db: Queryable): Promise<LookupOutcome[]> {
   return findings;
 }
 
-/** Beside those of the database: the keys of the vault, and the clock. The master secret is checked before every command. */
+/** Two checks more than those of the database: the vault keys and the clock. Every command checks the master secret. */
 const checkCount = checks.length + 2;
 
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
@@ -47,12 +47,12 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
     if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });
     const skewMs = connected.clock.skewMs();
     if (Math.abs(skewMs) > skewMsMax) {
-      const means = `clock: this machine and the database differ by ${Math.round(Math.abs(skewMs) / 1_000)} s`;
+      const means = `clock of this machine and clock of the database differ by ${Math.round(Math.abs(skewMs) / 1_000)} s`;
       findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
     }
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
-      const unseen = hasKeys(connected.config) ? '' : ' The keys of the vault are not here, and were not looked at.';
+      const unseen = hasKeys(connected.config) ? '' : ' The vault keys are not available here and were not checked.';
       return `No problems found: ${checkCount} checks.${unseen}\n`;
     }
     if (flags.json) {
@@ -64,8 +64,6 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       ...examples.map((example) => `    ${example}`),
       ...(count > examples.length && examples.length > 0 ? [`    and ${count - examples.length} more`] : []),
     ]);
-    throw new CommandError(
-      [...lines, '', `${findings.length} of ${checkCount} checks found something wrong.`].join('\n'),
-    );
+    throw new CommandError([...lines, '', `${findings.length} of ${checkCount} checks found a problem.`].join('\n'));
   });
 }

@@ -4,7 +4,7 @@ import { addressOf } from './api.ts';
 import { CommandError } from './command-error.ts';
 import type { Flags } from './options.ts';
 
-/** Events to a receiver on this machine, in the shape of a webhook. */
+/** Sends events to a receiver on this machine, in the format of a webhook. */
 
 export interface EventToSend {
   readonly id: string;
@@ -12,20 +12,20 @@ export interface EventToSend {
 }
 
 export interface Answer {
-  /** Null when there was none. */
+  /** Null if there was no response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** The beginning of what it said. */
+  /** The beginning of the response body. */
   readonly text: string;
 }
 
 export const receiverUrl = (text: string): string => addressOf(text, 'localhost:3000/hook');
 
-/** The secret that both sides know, if one was given. */
+/** The signing secret, if one is set. */
 export function chosenSecret(flags: Flags): string | undefined {
   const secret = flags.secret ?? (process.env.SVC_WEBHOOK_SECRET || undefined);
   if (secret === undefined || secret.startsWith('whsec_')) return secret;
-  throw new CommandError(`${flags.secret === undefined ? 'SVC_WEBHOOK_SECRET' : '--secret'} begins with whsec_.`);
+  throw new CommandError(`${flags.secret === undefined ? 'SVC_WEBHOOK_SECRET' : '--secret'} must begin with whsec_.`);
 }
 
 export function eventHeaders(
@@ -75,7 +75,7 @@ export async function send(
 const triesMax = 3;
 const waitMsMax = 5_000;
 
-/** Until it is taken: a receiver that is not there is waited for, one that answers with an error is tried three times. */
+/** Sends until the receiver accepts the event. Waits for a receiver that is down; gives up after three error responses. */
 export async function forward(
   url: string,
   event: EventToSend,

@@ -23,7 +23,7 @@ async function svc(...parameters: string[]): Promise<{ code: number; stdout: str
   }
 }
 
-test('a key made on the command line works, with the permissions it was given and no others', async () => {
+test('creates a key with the given permissions and no others', async () => {
   const { stdout } = await svc('keys', 'create', '--company', 'demo', '--permissions', 'customers:read', '--json');
   const { key, permissions } = JSON.parse(stdout);
   assert.deepEqual(permissions, ['customers:read']);
@@ -32,7 +32,7 @@ test('a key made on the command line works, with the permissions it was given an
   assert.equal((await service.call('GET', '/v1/products', { key })).status, 403);
 });
 
-test('a key can be made for the live company, publishable, with an expiry and an address range', async () => {
+test('creates a publishable live key with an expiry and an address range', async () => {
   const flags = ['--kind', 'publishable', '--expires-in', '60', '--allow-ip', '10.0.0.0/8', '--name', 'till'];
   const made = JSON.parse((await svc('keys', 'create', '--company', 'live', ...flags, '--json')).stdout);
   assert.match(made.key, /^svc_live_pk_/);
@@ -41,7 +41,7 @@ test('a key can be made for the live company, publishable, with an expiry and an
   assert.equal((await service.call('GET', '/v1/customers', { key: made.key })).body.error.code, 'ip_not_allowed');
 });
 
-test('a revoked key is refused at once, and the list says so', async () => {
+test('revokes a key immediately and lists it as revoked', async () => {
   const made = JSON.parse((await svc('keys', 'create', '--company', service.company.id, '--json')).stdout);
   assert.equal((await service.call('GET', '/v1/customers', { key: made.key })).status, 200);
   const revoked = await svc('keys', 'revoke', made.id, '--company', 'demo');
@@ -66,7 +66,7 @@ for (const [mistake, parameters, hint] of [
   ],
   ['an address range that is none', ['keys', 'create', '--company', 'demo', '--allow-ip', '10.0.0.0/99'], /CIDR/],
   ['an unknown option', ['keys', 'create', '--compny', 'demo'], /compny/],
-  ['an unknown command', ['key'], /no command "key"/],
+  ['an unknown command', ['key'], /Unknown command "key"/],
   ['a key that does not exist', ['keys', 'revoke', crypto.randomUUID(), '--company', 'demo'], /no key/],
 ] as const) {
   test(`${mistake} is explained in a sentence, without a stack`, async () => {

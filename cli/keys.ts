@@ -20,7 +20,7 @@ export async function keysCommand([action, id]: readonly string[], flags: Flags)
     if (action === 'create') return createKey(db, pepper, company, flags);
     if (action === 'list') return listKeys(db, company, flags);
     if (action === 'revoke') return revokeKey(db, company, id, flags);
-    throw new CommandError('Say what to do: keys create, keys list or keys revoke ID.');
+    throw new CommandError('Use keys create, keys list or keys revoke ID.');
   });
 }
 
@@ -29,12 +29,12 @@ function chosenPermissions(text: string | undefined): Permission[] | undefined {
   const named = text.split(',').map((part) => part.trim());
   const unknown = named.filter((one) => !isPermission(one));
   if (unknown.length > 0) {
-    throw new CommandError(`Unknown permission ${unknown.join(', ')}. There are: ${permissions.join(', ')}.`);
+    throw new CommandError(`Unknown permission ${unknown.join(', ')}. Valid permissions: ${permissions.join(', ')}.`);
   }
   return named.filter(isPermission);
 }
 
-/** As the dashboard takes them. */
+/** The same rules as in the dashboard. */
 const checkName = validator(Type.Object({ name: name() }));
 
 function chosenName(text: string | undefined): string {
@@ -51,18 +51,20 @@ function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;
   const seconds = Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > expirySecondsMax) {
-    throw new CommandError(`--expires-in is a whole number of seconds, at most ${expirySecondsMax} (a hundred years).`);
+    throw new CommandError(
+      `--expires-in must be a whole number of seconds, at most ${expirySecondsMax} (a hundred years).`,
+    );
   }
   return new Date(nowMs + seconds * 1000);
 }
 
 async function createKey(db: DatabasePool, pepper: Buffer, company: Company, flags: Flags): Promise<string> {
   const kind = flags.kind ?? 'secret';
-  if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind is secret or publishable.');
+  if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind must be secret or publishable.');
   const nowMs = systemClock.nowMs();
   const chosen = chosenPermissions(flags.permissions);
   if (chosen && kind === 'publishable') {
-    throw new CommandError('--permissions are for secret keys; a publishable key only captures cards.');
+    throw new CommandError('--permissions is only for secret keys. A publishable key can only create card tokens.');
   }
   const options = {
     kind,
@@ -118,12 +120,13 @@ async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promi
 }
 
 async function revokeKey(db: DatabasePool, company: Company, id: string | undefined, flags: Flags): Promise<string> {
-  if (!id || !isUuid(id)) throw new CommandError('Name the key by its id: keys revoke ID. `keys list` shows the ids.');
+  if (!id || !isUuid(id))
+    throw new CommandError('The ID of the key is required: keys revoke ID. `keys list` shows the IDs.');
   const revoked = await db.transaction(async (transaction) => {
     const done = await revokeApiKey(transaction, company.id, id, systemClock.nowMs());
     if (done) await tell(transaction, company, { action: 'revokeApiKey', objectId: id.toLowerCase(), fields: [] });
     return done;
   });
-  if (!revoked) throw new CommandError(`${company.name} has no key with the id ${id}.`);
-  return flags.json ? `${JSON.stringify({ id, revoked: true })}\n` : `Revoked ${id}. It is refused from now on.\n`;
+  if (!revoked) throw new CommandError(`${company.name} has no key with the ID ${id}.`);
+  return flags.json ? `${JSON.stringify({ id, revoked: true })}\n` : `Revoked ${id}.\n`;
 }

@@ -22,7 +22,7 @@ import { listen } from './listen.ts';
 /** `SVC_LISTEN_EVENTS=1000 SVC_LISTEN_CUTS=20`: the long version. */
 const eventCount = Number(process.env.SVC_LISTEN_EVENTS ?? 200);
 const cutCount = Number(process.env.SVC_LISTEN_CUTS ?? 20);
-/** The process asks every half second. */
+/** The process polls every half second. */
 const processCuts = Number(process.env.SVC_LISTEN_CUTS ?? 4);
 
 let service: TestService;
@@ -45,10 +45,10 @@ const settings = (key: string, baseUrl = service.baseUrl): Record<string, string
 });
 
 describe('svc listen', () => {
-  test('loses nothing when its connection is cut, though events appear in another order than they were made', async () => {
+  test('loses no event when its connection is cut and events commit out of order', async () => {
     const { sandbox, key } = await service.createMerchant();
     const made: string[] = [];
-    /** Some commit long after later ones. */
+    /** Some commit long after later events. */
     const happen = async (): Promise<void> => {
       const event = newEvent(sandbox.id, Date.now(), 'customer.created', { id: newId(Date.now()) }, 1, null);
       made.push(eventIdOf(event.id));
@@ -93,7 +93,7 @@ describe('svc listen', () => {
     assert.equal(taken.length, made.length, 'one that the feed repeats is not taken again');
   });
 
-  test('as a process, loses nothing when its connection is cut and when it is killed, and its receiver is away', async () => {
+  test('loses no event when its connection is cut, it is killed, or its receiver is down', async () => {
     const { sandbox, key } = await service.createMerchant();
     const handled = new Set<string>();
     let isAway = false;
@@ -136,7 +136,7 @@ describe('svc listen', () => {
     await receiver.stop();
   });
 
-  test('signs what it forwards in both ways, waits for a receiver, and goes on from its state', async () => {
+  test('signs events in both formats, waits for a receiver, and continues from its state file', async () => {
     const { key } = await service.createMerchant();
     let silent = 2;
     const receiver = await startPlainReceiver(() => {
@@ -168,7 +168,7 @@ describe('svc listen', () => {
     await receiver.stop();
   });
 
-  test('shows only the events that were asked for', async () => {
+  test('shows only the requested events', async () => {
     const { key } = await service.createMerchant();
     const listening = startSvc(settings(key), 'listen', '--events', 'customer.updated,payment_method.*', '--json');
     await eventually('it begins', async () => listening.output().includes('signing_secret'));
@@ -179,7 +179,7 @@ describe('svc listen', () => {
     assert.ok(!listening.output().includes('customer.created'));
   });
 
-  test('shows only what concerns the customer that was asked for, orders and cards included', async () => {
+  test('shows only events about the requested customer, including orders and cards', async () => {
     const shop = await openShop(service);
     const other = await openShop(service);
     const listening = startSvc(settings(service.key), 'listen', '--customer', shop.customerId.toUpperCase(), '--json');
@@ -191,7 +191,7 @@ describe('svc listen', () => {
     await listening.end();
     const events = listening.output().match(/^\{"id".*$/gm) ?? [];
     const shown = events.map((line) => (JSON.parse(line) as { type: string }).type);
-    // What happened a moment before it began may be shown, too: it rather says something twice than not at all.
+    // Events from just before the start can appear too: a duplicate is better than a missing event.
     assert.deepEqual(shown.slice(shown.indexOf('customer.updated')), [
       'customer.updated',
       'order.created',
@@ -200,7 +200,7 @@ describe('svc listen', () => {
     assert.ok(!listening.output().includes(other.customerId));
   });
 
-  test('signs with SVC_WEBHOOK_SECRET, and shows what a receiver says that refuses', async () => {
+  test('signs with SVC_WEBHOOK_SECRET and shows the error response of a receiver', async () => {
     const { key } = await service.createMerchant();
     const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
     const { promise: refused, resolve: refuse } = Promise.withResolvers<IncomingMessage>();
@@ -222,17 +222,17 @@ describe('svc listen', () => {
     receiver.close();
   });
 
-  test('explains what it cannot do', async () => {
+  test('explains mistakes', async () => {
     const live = (await service.createMerchant()).live;
     const liveKey = await service.createKey(live);
     const narrow = await service.createKey(service.company, { permissions: ['plans:read'] });
     const mistakes: readonly (readonly [string, string[], RegExp])[] = [
       [liveKey, [], /is for the sandbox/],
       [narrow, [], /403 insufficient_permissions/],
-      [service.key, ['--events', 'order.succeded'], /no event order\.succeded\. Did you mean order\.succeeded\?/],
+      [service.key, ['--events', 'order.succeded'], /Unknown event order\.succeded\. Did you mean order\.succeeded\?/],
       [service.key, ['--from-cursor', 'yesterday'], /cursor/],
-      [service.key, ['--forward-to', 'http://'], /not an address/],
-      [service.key, ['--secret', 'abc'], /begins with whsec_/],
+      [service.key, ['--forward-to', 'http://'], /not a URL/],
+      [service.key, ['--secret', 'abc'], /must begin with whsec_/],
       [service.key, ['--state', '/nowhere/at/all'], /--state .* cannot be written/],
     ];
     for (const [key, parameters, hint] of mistakes) {
@@ -243,9 +243,9 @@ describe('svc listen', () => {
     }
   });
 
-  test('ends in peace when nobody reads what it prints any longer', async () => {
+  test('exits with 0 when the reader of its output has gone', async () => {
     const listening = startSvc(settings(service.key), 'listen');
-    await eventually('it listens', async () => listening.output().includes('Events of'));
+    await eventually('it listens', async () => listening.output().includes('Events from'));
     const { child } = listening;
     child.stdout?.destroy();
     const closed = once(child, 'close') as Promise<[number | null]>;

@@ -9,7 +9,7 @@ import { type Answer, chosenSecret, forward, receiverUrl } from './forward.ts';
 import type { Flags } from './options.ts';
 import { suggestion } from './suggest.ts';
 
-/** `listen`: follows the feed of events, and brings each to a receiver on this machine. */
+/** `listen`: follows the event feed and forwards each event to a receiver on this machine. */
 
 interface Event {
   readonly id: string;
@@ -34,10 +34,10 @@ export interface Listening {
   readonly target: Target;
   readonly cursor: string | undefined;
   readonly accepts: (event: Event) => boolean;
-  /** The service has answered: what happens from now on will come. */
+  /** Called after the first response. All later events will be forwarded. */
   readonly begun?: () => void;
   readonly take: (event: Event) => Promise<void>;
-  /** Everything before the cursor was taken. */
+  /** Called when all events before the cursor were handled. */
   readonly reached: (cursor: string) => Promise<void>;
   readonly onTrouble: (problem: string) => void;
   readonly stopped: AbortSignal;
@@ -47,10 +47,10 @@ export interface Listening {
 const pollEveryMsUsually = 500;
 const answerWithinMs = 30_000;
 const waitMsMax = 2_000;
-// The feed repeats events for as long as a transaction from before them is open, which is seconds.
+// The feed repeats events while an older transaction is open, which takes seconds.
 const rememberedMax = 10_000;
 
-/** What is no fault of the caller passes: it is asked again, from the same cursor. */
+/** Retries from the same cursor after errors that are not the fault of the client. */
 const isPassing = ({ status }: ApiFailure): boolean => status === null || status === 429 || status >= 500;
 
 async function readFeed(
@@ -77,7 +77,7 @@ async function readFeed(
 const pause = (ms: number, stopped: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal: stopped }).catch(() => undefined);
 
-/** Every event since the cursor (or since now) at least once, until it is stopped. */
+/** Handles every event after the cursor (or from now on) at least once, until it is stopped. */
 export async function listen(listening: Listening): Promise<void> {
   const { stopped, accepts, begun, take, reached, pollEveryMs = pollEveryMsUsually } = listening;
   const taken = new Set<string>();
@@ -108,7 +108,7 @@ export function eventFilter(patterns: string | undefined, customer: string | und
   const wanted = patterns?.split(',').map((pattern) => pattern.trim());
   for (const pattern of wanted ?? []) {
     if (eventPatterns.includes(pattern)) continue;
-    throw new CommandError(`There is no event ${pattern}.${suggestion(pattern, eventPatterns)}`);
+    throw new CommandError(`Unknown event ${pattern}.${suggestion(pattern, eventPatterns)}`);
   }
   const isWanted = (type: string): boolean =>
     !wanted || [type, `${type.split('.')[0]}.*`, '*'].some((pattern) => wanted.includes(pattern));
@@ -126,7 +126,7 @@ async function savedCursor(file: string | undefined): Promise<string | undefined
   return text.trim() || undefined;
 }
 
-/** In one step: a cursor that is half written would be none. */
+/** Writes the file in one step, so that a crash never leaves half a cursor. */
 async function saveCursor(file: string, cursor: string): Promise<void> {
   try {
     await writeFile(`${file}.new`, `${cursor}\n`);
@@ -141,7 +141,7 @@ const clockOf = (moment: Date): string => moment.toTimeString().slice(0, 8);
 export async function listenCommand(_words: readonly string[], flags: Flags): Promise<string> {
   const target = await chosenTarget(flags);
   if (target.key.startsWith('svc_live_')) {
-    throw new CommandError('svc listen is for the sandbox; events of a live company go to its webhook endpoints.');
+    throw new CommandError('svc listen is for the sandbox only. Use webhook endpoints for a live company.');
   }
   const url = flags['forward-to'] === undefined ? undefined : receiverUrl(flags['forward-to']);
   const secret = chosenSecret(flags) ?? newSigningSecret(randomBytes(32));
@@ -162,10 +162,10 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
     begun() {
       const about = { listening: target.baseUrl, forward_to: url ?? null, signing_secret: secret };
       if (flags.json) say(JSON.stringify(about));
-      else if (url) say(`Forwarding events of ${target.baseUrl} to ${url}, signed with\n${secret}`);
-      else say(`Events of ${target.baseUrl}:`);
+      else if (url) say(`Forwarding events from ${target.baseUrl} to ${url}. Signing secret:\n${secret}`);
+      else say(`Events from ${target.baseUrl}:`);
     },
-    onTrouble: (problem) => void process.stderr.write(`${clockOf(new Date())}  ${problem} Trying again.\n`),
+    onTrouble: (problem) => void process.stderr.write(`${clockOf(new Date())}  ${problem} Retrying.\n`),
     async reached(next) {
       if (next !== cursor && flags.state) await saveCursor(flags.state, next);
       cursor = next;
@@ -181,6 +181,6 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
       await forward(url, event, secret, onAnswer, stopped);
     },
   });
-  if (cursor) process.stderr.write(`To go on from here: --from-cursor ${cursor}\n`);
+  if (cursor) process.stderr.write(`To continue from here: --from-cursor ${cursor}\n`);
   return '';
 }

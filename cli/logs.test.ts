@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test('requests are shown as they come, those that were asked for', async () => {
+test('shows new requests that match the filters', async () => {
   const body = someCustomer();
   await service.call('POST', '/v1/customers', { body });
   await eventually('it is logged', async () => (await service.call('GET', '/v1/requests')).body.data.length > 0);
@@ -35,7 +35,7 @@ test('requests are shown as they come, those that were asked for', async () => {
   assert.equal(JSON.parse(filtered.stdout.trim()).path, '/v1/customers');
 });
 
-test('what came before the first that is shown is not shown later', async () => {
+test('never shows requests older than the first one shown', async () => {
   for (const limit of [1, 2, 3]) await service.call('GET', `/v1/coupons?limit=${limit}`);
   const logged = async (): Promise<number> =>
     (await service.call('GET', '/v1/requests?path=/v1/coupons')).body.data.length;
@@ -48,8 +48,8 @@ test('what came before the first that is shown is not shown later', async () => 
   assert.equal(following.output().trim().split('\n').length, 2, following.output());
 });
 
-test('what is wrong is said', async () => {
-  assert.match((await svc(settings, 'logs', 'soon')).stderr, /named by its id/);
+test('explains mistakes', async () => {
+  assert.match((await svc(settings, 'logs', 'soon')).stderr, /begins with req_/);
   assert.match((await svc(settings, 'logs', '--status', 'often')).stderr, /must be a status/);
-  assert.match((await svc({ ...settings, SVC_BASE_URL: 'http://127.0.0.1:1' }, 'logs')).stderr, /Nothing answers/);
+  assert.match((await svc({ ...settings, SVC_BASE_URL: 'http://127.0.0.1:1' }, 'logs')).stderr, /No response from/);
 });

@@ -3,7 +3,7 @@ import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
 import { CommandError } from './command-error.ts';
 import type { Flags } from './options.ts';
 
-/** `logs`: the requests that the service has answered. */
+/** `logs`: shows the request log. */
 
 interface LoggedRequest {
   readonly id: string;
@@ -41,7 +41,7 @@ const filtersOf = ({ method, status, path }: Flags): Record<string, string | und
 });
 
 const everyMs = 1_000;
-/** The log is written in batches, by every process for itself: what is this old has been written. */
+/** Each process writes the log in batches. Requests older than this have been written. */
 const settledMs = 15_000;
 
 async function follow(target: Target, flags: Flags, known: readonly LoggedRequest[]): Promise<void> {
@@ -50,7 +50,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
   const { signal: stopped } = stopping;
   const seen = new Map(known.map(({ id, created_at }) => [id, Date.parse(created_at)]));
   let newestMs = Math.max(0, ...seen.values());
-  // What is older than those shown at first, and was left out by their limit, is left out now as well.
+  // Requests that the first page left out because of its limit stay left out.
   let leftOutUntilMs = newestMs;
   while (!stopped.aborted) {
     const since = newestMs > 0 ? new Date(newestMs - settledMs).toISOString() : undefined;
@@ -59,7 +59,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
     } catch (error) {
       const passing = error instanceof ApiFailure && (error.status === null || error.status >= 429);
       if (!passing) throw error;
-      process.stderr.write(`${error.message.split('\n')[0]} Trying again.\n`);
+      process.stderr.write(`${error.message.split('\n')[0]} Retrying.\n`);
     }
     for (const [id, atMs] of seen) if (atMs < newestMs - 2 * settledMs) seen.delete(id);
     await sleep(everyMs, undefined, { signal: stopped }).catch(() => undefined);
@@ -85,7 +85,7 @@ async function follow(target: Target, flags: Flags, known: readonly LoggedReques
 export async function logsCommand([requestId]: readonly string[], flags: Flags): Promise<string> {
   const target = await chosenTarget(flags);
   if (requestId !== undefined) {
-    if (!requestId.startsWith('req_')) throw new CommandError('A request is named by its id, such as req_k3v5….');
+    if (!requestId.startsWith('req_')) throw new CommandError('A request ID begins with req_, for example req_k3v5….');
     return `${JSON.stringify(await call(target, 'GET', `/v1/requests/${requestId}`), null, flags.json ? 0 : 2)}\n`;
   }
   const page = (await call(target, 'GET', listPath({ ...filtersOf(flags), limit: flags.limit ?? '20' }))) as Page;

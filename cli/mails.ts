@@ -4,12 +4,12 @@ import type { Flags } from './options.ts';
 
 const usualCount = 20;
 
-/** `mails`: the latest that were written, sent or not; the newest last, where a terminal shows it. */
+/** `mails`: shows the latest emails, sent or not. The newest comes last, at the bottom of the terminal. */
 export async function mailsCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, mailKey }) => {
     const mails = await latestMails(db, mailKey, usualCount);
     if (flags.json) return `${JSON.stringify(mails)}\n`;
-    if (mails.length === 0) return 'No mail was written yet.\n';
+    if (mails.length === 0) return 'No emails yet.\n';
     const shown = mails
       .toReversed()
       .map(({ recipient, subject, body, inserted_at }) =>

@@ -4,9 +4,9 @@ import { migrate, migrationNames } from '../server/platform/migrations.ts';
 import { withConnection } from './connect.ts';
 import type { Flags } from './options.ts';
 
-/** `migrate`: what a start does first, for those who start the service with a login that may not. */
+/** `migrate`: migrates the database, for services whose own login cannot. */
 export async function migrateCommand(_words: readonly string[], flags: Flags): Promise<string> {
   await withConnection(loadConfig(process.env), (url) => migrate(url).catch(explainDatabase('DATABASE_URL')));
   const newest = (await migrationNames()).at(-1) ?? '';
-  return flags.json ? `${JSON.stringify({ migrated_to: newest })}\n` : `The database is migrated, up to ${newest}.\n`;
+  return flags.json ? `${JSON.stringify({ migrated_to: newest })}\n` : `The database is migrated to ${newest}.\n`;
 }

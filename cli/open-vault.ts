@@ -9,7 +9,7 @@ import { localVault, type Vault } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase, withPool } from './connect.ts';
 
-/** The vault as the settings have it: a process of its own, or the keys and the tables, opened here. */
+/** Opens the vault according to the settings: a separate process, or the keys and tables in this process. */
 export async function withVault<Result>(
   { db, config }: Connected,
   work: (vault: Vault) => Promise<Result>,
@@ -18,7 +18,7 @@ export async function withVault<Result>(
   if (SVC_VAULT_URL && SVC_VAULT_TOKEN) {
     return work(remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN)).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
-      throw new CommandError('The vault at SVC_VAULT_URL does not answer, or not to this SVC_VAULT_TOKEN.');
+      throw new CommandError('The vault at SVC_VAULT_URL does not respond, or it rejects this SVC_VAULT_TOKEN.');
     });
   }
   return withVaultTables({ db, config }, async (vaultDb) =>
@@ -26,7 +26,7 @@ export async function withVault<Result>(
   );
 }
 
-/** The tables of the vault, with its own login where there is one. */
+/** Opens the tables of the vault, with its own login if there is one. */
 export async function withVaultTables<Result>(
   { db, config }: Pick<Connected, 'db' | 'config'>,
   work: (db: DatabasePool) => Promise<Result>,
@@ -35,7 +35,7 @@ export async function withVaultTables<Result>(
   return (own ? withPool(own, work) : work(db)).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
 }
 
-/** What is wrong with the keys of the vault; undefined when nothing is, or when they are elsewhere. */
+/** The problem with the vault keys; undefined if there is none, or if the keys are not available here. */
 export async function wrongKeys(connected: Connected): Promise<string | undefined> {
   if (!hasKeys(connected.config)) return undefined;
   try {
@@ -47,7 +47,7 @@ export async function wrongKeys(connected: Connected): Promise<string | undefine
   }
 }
 
-/** For what is done to the vault itself: with its own login, where it has one, and nothing more. */
+/** For commands that change the vault. Uses the login of the vault if there is one. */
 export async function withVaultDatabase<Result>(
   config: Config,
   work: (db: DatabasePool) => Promise<Result>,

@@ -15,7 +15,7 @@ import { tell } from './told.ts';
 
 /** `orders void ID`: voids a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Say what to do: orders void ID.');
+  if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Use orders void ID.');
   return withDatabase(async (connected) => {
     const { db, clock } = connected;
     const company = await chosenCompany(db, flags.company);
@@ -30,7 +30,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
         const context = { db, company, nowMs, requestId, tellFirst };
         const { body } = await orders.void(context, id.toLowerCase(), withoutKey);
         const order = JSON.parse(body) as Order;
-        return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} is voided.\n`;
+        return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} was voided.\n`;
       } catch (error) {
         throw error instanceof ApiError ? new CommandError(error.message) : error;
       }

@@ -12,7 +12,7 @@ import type { RequestContext } from '../server/request-context.ts';
 
 const checkPlan = validator(planCreate);
 
-/** `plans create|list|archive`: what the API only reads. */
+/** `plans create|list|archive`: the API can only read plans. */
 export async function plansCommand([action, argument]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, clock }) => {
     const company = await chosenCompany(db, flags.company);
@@ -48,7 +48,7 @@ export async function plansCommand([action, argument]: readonly string[], flags:
       const fields = error.fieldErrors.map(({ field, message }) => `  ${field} ${message}`);
       throw new CommandError([error.message, ...fields].join('\n'));
     }
-    throw new CommandError('Say what to do: plans create JSON, plans list or plans archive ID.');
+    throw new CommandError('Use plans create JSON, plans list or plans archive ID.');
   });
 }
 
@@ -57,7 +57,7 @@ function parsed(text: string | undefined): unknown {
     return JSON.parse(text ?? '');
   } catch {
     throw new CommandError(
-      'Give the plan as JSON, such as {"name": "Tea", "amount": 1900, "currency": "usd", "billing_cycle": {"interval": "month", "interval_count": 1, "anchor_day": "signup_date"}}.',
+      'The plan must be JSON, for example {"name": "Tea", "amount": 1900, "currency": "usd", "billing_cycle": {"interval": "month", "interval_count": 1, "anchor_day": "signup_date"}}.',
     );
   }
 }

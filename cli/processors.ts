@@ -11,23 +11,24 @@ import { tell } from './told.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
-/** `processors connect|disconnect`: who charges the cards of a live company. */
+/** `processors connect|disconnect`: the acquirer that charges the cards of a live company. */
 export async function processorsCommand([action]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const { db } = connected;
     const company = await chosenCompany(db, flags.company ?? 'live');
     if (company.mode !== 'live')
-      throw new CommandError('Only a live company is connected; the sandbox charges itself.');
+      throw new CommandError('Sandbox companies cannot connect a processor. Use --company live.');
     if (action === 'disconnect') {
       await refusing(() => stopCharging(db, company));
       await tell(db, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
       await withVault(connected, (vault) => vault.connect(company.id, null));
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
-      return 'Disconnected. New orders of this company are refused from now on.\n';
+      return 'Disconnected. New orders of this company are rejected.\n';
     }
-    if (action !== 'connect') throw new CommandError('Say what to do: processors connect or processors disconnect.');
+    if (action !== 'connect') throw new CommandError('Use processors connect or processors disconnect.');
     const secret = process.env.SVC_PROCESSOR_SECRET;
-    if (!secret) throw new CommandError('Put the secret of the acquirer into the variable SVC_PROCESSOR_SECRET.');
+    if (!secret)
+      throw new CommandError('Set the environment variable SVC_PROCESSOR_SECRET to the secret of the acquirer.');
     const connection = {
       url: checkedUrl(flags.url),
       secret: new Secret(secret),
@@ -60,13 +61,14 @@ async function refusing(work: () => Promise<void>): Promise<void> {
 function checkedUrl(text: string | undefined): string {
   const url = text && URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new CommandError('--url is the http or https URL of the acquirer.');
+    throw new CommandError('--url must be the http or https URL of the acquirer.');
   return url.href;
 }
 
 function milliseconds(text: string | undefined, flag: string, fallback: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new CommandError(`${flag} is a whole number of milliseconds.`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new CommandError(`${flag} must be a whole number of milliseconds, for example 10000.`);
   return value;
 }

@@ -1,8 +1,8 @@
-/** Says that something still goes on, on the error output: results stay alone on the other. */
+/** Shows progress on standard error, so that standard output contains only the result. */
 
 const quietMs = 2_000;
 const everyMs = 1_000;
-/** Where nobody watches, a line now and then is enough. */
+/** Without a terminal, an occasional line is enough. */
 const unwatchedEveryMs = 15_000;
 
 export async function withProgress<Result>(label: string, work: () => Promise<Result>): Promise<Result> {

@@ -10,19 +10,20 @@ import { tell } from './told.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
-/** `sandbox decline --number N --code C`: a further card number that declines, for one company. */
+/** `sandbox decline --number N --code C`: adds a card number that declines for one company. */
 export async function sandboxCommand([action]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'decline') throw new CommandError('Say what to do: sandbox decline --number DIGITS --code CODE.');
+  if (action !== 'decline') throw new CommandError('Use sandbox decline --number DIGITS --code CODE.');
   const digits = flags.number ?? '';
-  if (!/^\d{12,19}$/.test(digits)) throw new CommandError('--number is a card number of 12 to 19 digits.');
+  if (!/^\d{12,19}$/.test(digits)) throw new CommandError('--number must be a card number of 12 to 19 digits.');
   const code = flags.code ?? '';
   if (code !== 'none' && !isFailureCode(code)) {
-    throw new CommandError(`--code is none or one of ${Object.keys(failureReasons).join(', ')}.`);
+    throw new CommandError(`--code must be none or one of ${Object.keys(failureReasons).join(', ')}.`);
   }
   return withDatabase(async (connected) => {
     const { db } = connected;
     const company = await chosenCompany(db, flags.company ?? 'demo');
-    if (company.mode !== 'sandbox') throw new CommandError('Only a sandbox company has numbers of its own.');
+    if (company.mode !== 'sandbox')
+      throw new CommandError('Only a sandbox company can have test cards. Use --company demo.');
     const fingerprint = await withVault(connected, (vault) =>
       vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
     );
@@ -30,8 +31,6 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     await withVaultTables(connected, (vaultDb) => setDecline(vaultDb, company.id, fingerprint, declines));
     await tell(db, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
-    return code === 'none'
-      ? 'The number has no rule of its own any more.\n'
-      : `The number declines with ${code} from now on.\n`;
+    return code === 'none' ? 'The number no longer declines.\n' : `The number now declines with ${code}.\n`;
   });
 }

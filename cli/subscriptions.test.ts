@@ -24,7 +24,7 @@ async function svc(...parameters: string[]): Promise<{ code: number; stdout: str
   }
 }
 
-test('a subscription is paused and resumed from the shell, and says when it is billed next', async () => {
+test('pauses and resumes a subscription and shows its next charge', async () => {
   const plan = await somePlan(service);
   const { body } = await subscribe(service, { customer_id: await someSubscriber(service), plan_id: plan.id });
   const paused = await svc('subscriptions', 'pause', body.id, '--company', 'demo');
@@ -37,7 +37,7 @@ test('a subscription is paused and resumed from the shell, and says when it is b
   assert.deepEqual([again.code, /must be paused/.test(again.stderr)], [1, true], again.stderr);
 });
 
-test('when declined renewals are tried again is set from the shell', async () => {
+test('sets the retry schedule for declined renewals', async () => {
   const set = await svc('companies', 'dunning', '--company', 'demo', '--days', '2,4', '--then', 'canceled');
   assert.match(set.stdout, /after 2, 4 days; then the subscription is canceled/, set.stderr);
   const plan = await somePlan(service);

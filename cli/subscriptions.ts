@@ -9,11 +9,10 @@ import { tell } from './told.ts';
 
 const actions = { pause: pauseSubscription, resume: resumeSubscription };
 
-/** `subscriptions pause|resume ID`: what the API does not offer. */
+/** `subscriptions pause|resume ID`: not available in the API. */
 export async function subscriptionsCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   const act = action === 'pause' || action === 'resume' ? actions[action] : undefined;
-  if (!act || !id || !isUuid(id))
-    throw new CommandError('Say what to do: subscriptions pause ID or subscriptions resume ID.');
+  if (!act || !id || !isUuid(id)) throw new CommandError('Use subscriptions pause ID or subscriptions resume ID.');
   return withDatabase(async ({ db, clock }) => {
     const company = await chosenCompany(db, flags.company);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
@@ -30,7 +29,7 @@ export async function subscriptionsCommand([action, id]: readonly string[], flag
         return changed;
       });
       if (flags.json) return `${JSON.stringify(subscription)}\n`;
-      const next = subscription.next_billing_at ? `; it is billed next at ${subscription.next_billing_at}` : '';
+      const next = subscription.next_billing_at ? `; its next charge is at ${subscription.next_billing_at}` : '';
       return `The subscription is ${subscription.status}${next}.\n`;
     } catch (error) {
       throw error instanceof ApiError ? new CommandError(error.message) : error;

@@ -1,4 +1,4 @@
-/** The number of letters to change, add or drop to make one text the other. */
+/** The number of letters to change, add or remove to turn one text into the other. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [at, letter] of [...from].entries()) {
@@ -12,7 +12,7 @@ function distance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-/** What was meant, if it is near enough to say so. */
+/** The most similar known word, if it is similar enough. */
 export function closest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((name) => ({ name, away: name.startsWith(word) ? 0 : distance(word, name) }))

@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 describe('help', () => {
-  test('shows every command, and each command what it takes', async () => {
+  test('lists every command, and the options of each command', async () => {
     const { stdout, code } = await svc({}, '--help');
     assert.equal(code, 0);
     assert.equal(stdout, overview());
@@ -33,25 +33,25 @@ describe('help', () => {
     assert.equal((await svc({}, 'help', 'listen')).stdout, (await svc({}, 'listen', '--help')).stdout);
   });
 
-  test('every command can be loaded', async () => {
+  test('can load every command', async () => {
     for (const { name, load } of commands) assert.equal(typeof (await load()), 'function', name);
   });
 });
 
 describe('a mistake', () => {
   const mistakes: readonly (readonly [string[], RegExp, Record<string, string>?])[] = [
-    [['lisen'], /no command "lisen"\. Did you mean svc listen\?/],
-    [['keys', 'craete'], /no command "keys craete"\. Did you mean keys create\?/],
-    [['keys'], /Say what to do\. There are: keys create, keys list, keys revoke/],
+    [['lisen'], /Unknown command "lisen"\. Did you mean svc listen\?/],
+    [['keys', 'craete'], /Unknown command "keys craete"\. Did you mean keys create\?/],
+    [['keys'], /incomplete\. Available commands: keys create, keys list, keys revoke/],
     [['listen', '--forward-too', 'x'], /Unknown option '--forward-too'.* Did you mean --forward-to\?/],
-    [['listen', '--days', '1'], /svc listen takes no --days\. It takes: --forward-to/],
-    [['nonsense-entirely'], /no command "nonsense-entirely"\. `svc --help`/],
-    [['completion', 'cmd'], /Name your shell/],
-    [['doctor', 'please'], /a word too many: please\. It is: svc doctor\./],
-    [['trigger', 'order.failed', 'twice'], /a word too many: twice\. It is: svc trigger EVENT\./],
-    [['clock', 'advance', '1', 'month', '1', 'month'], /once how many months/],
-    [['clock', 'advance', '1', 'constructor'], /how far/],
-    [['webhooks', 'check', 'ftp://localhost/hook', '--secret', 'whsec_AAAA'], /not an address/],
+    [['listen', '--days', '1'], /svc listen has no option --days\. Its options: --forward-to/],
+    [['nonsense-entirely'], /Unknown command "nonsense-entirely"\. `svc --help`/],
+    [['completion', 'cmd'], /Choose a shell/],
+    [['doctor', 'please'], /Unexpected argument: please\. Usage: svc doctor\./],
+    [['trigger', 'order.failed', 'twice'], /Unexpected argument: twice\. Usage: svc trigger EVENT\./],
+    [['clock', 'advance', '1', 'month', '1', 'month'], /number of months only once/],
+    [['clock', 'advance', '1', 'constructor'], /duration or a time/],
+    [['webhooks', 'check', 'ftp://localhost/hook', '--secret', 'whsec_AAAA'], /not a URL/],
     [['doctor'], /cannot be used: .*ECONNREFUSED/, { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }],
     [['keys', 'list', '--json'], /cannot be used: .*ENOTFOUND/, { DATABASE_URL: 'postgres://x:y@svc.invalid/z' }],
   ];
@@ -65,12 +65,12 @@ describe('a mistake', () => {
     });
   }
 
-  test('is JSON where JSON was asked for', async () => {
+  test('is JSON with --json', async () => {
     const { stderr } = await svc({}, 'lisen', '--json');
     assert.match(JSON.parse(stderr).error.message, /Did you mean/);
   });
 
-  test('is guessed only where it is near', () => {
+  test('leads to a suggestion only if a command is similar', () => {
     assert.equal(closest('statr', ['start', 'listen']), undefined);
     assert.equal(closest('star', ['start', 'listen']), 'start');
     assert.equal(closest('customer.create', ['customer.created']), 'customer.created');
@@ -78,7 +78,7 @@ describe('a mistake', () => {
 });
 
 describe('completion', () => {
-  test('in bash gives commands, actions and options', async () => {
+  test('in bash offers commands, actions and options', async () => {
     const completeWith = async (complete: string, command: string, words: string[]): Promise<string[]> => {
       const script = `source <("$0" cli/svc.ts completion bash); COMP_WORDS=(${command} ${words.map((word) => `'${word}'`).join(' ')});
         COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); ${complete}; echo "\${COMPREPLY[@]}"; complete -p npx svc`;
@@ -117,7 +117,7 @@ describe('completion', () => {
 const without = (shell: string): string | false =>
   (process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, shell)))
     ? false
-    : `${shell} is not here`;
+    : `${shell} is not installed`;
 
 describe('completion in a real shell', () => {
   test('works in fish, for svc and for npx svc', { skip: without('fish') }, async () => {
@@ -138,19 +138,19 @@ describe('completion in a real shell', () => {
     }
   });
 
-  test('works in a zsh that has no configuration', { skip: without('zsh') }, async () => {
+  test('works in a zsh without a configuration', { skip: without('zsh') }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-zsh-'));
     const said = `svc() { print -r -- "called svc $*." }; npx() { print -r -- "called npx $*." }
       zle-line-init() { print -r -- listening }; zle -N zle-line-init`;
     await writeFile(join(folder, 'svc.zsh'), `${(await svc({}, 'completion', 'zsh')).stdout}\n${said}\n`);
-    // Typed into a terminal of its own, since zsh completes nowhere else.
+    // Typed into a pseudo-terminal, because zsh completes only in a terminal.
     const script = `zmodload zsh/zpty; zpty shell 'zsh -f -i'
       zpty -w shell "PS1=; source $1/svc.zsh"
       zpty -r shell seen '*listening*'
       for part in "\${(@s:_:)2}"; do zpty -n -w shell "$part"$'\\t'; sleep 0.3; done
       zpty -n -w shell $'\\n'
       zpty -r shell seen '*called*.*' && print -r -- "$seen"`;
-    // Each part is followed by a tabulator, and a moment: zsh takes what comes all at once for pasted text.
+    // A tab and a pause follow each part, because zsh treats fast input as pasted text.
     const called = async (line: string): Promise<string | undefined> => {
       const environment = { env: { ...process.env, HOME: folder, TERM: 'dumb' }, timeout: 20_000 };
       const { stdout } = await run('zsh', ['-f', '-c', script, 'zsh', folder, line], environment);
@@ -176,7 +176,7 @@ describe('npx svc', () => {
     assert.match(output, /_svc\(\)/);
   });
 
-  test('start does what npm start does, until it is told to end', async () => {
+  test('start runs the service like npm start, until it is stopped', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
     const database = await cloneDatabase();
     const settings = {
@@ -199,9 +199,9 @@ describe('npx svc', () => {
       assert.equal(answer.status, 200, path);
     }
     await eventually('it is logged', async () => service.output().includes('"route":"/v1/products"'));
-    assert.ok(!service.output().includes('"route":"/v1/events/feed"'), 'who only looks on does not fill the terminal');
+    assert.ok(!service.output().includes('"route":"/v1/events/feed"'), 'polling for events is not logged');
     assert.equal(await service.end(), 0, service.output());
-    await assert.rejects(fetch(`${baseUrl}/healthz`), 'nothing stays behind');
+    await assert.rejects(fetch(`${baseUrl}/healthz`), 'the service has stopped');
 
     const wrong = startSvc({ ...settings, PORT: 'nowhere' }, 'start');
     const [code] = (await once(wrong.child, 'close')) as [number];

@@ -6,7 +6,7 @@ import { commandHelp, overview } from './help.ts';
 import { type Flags, options } from './options.ts';
 import { suggestion } from './suggest.ts';
 
-/** `npx svc <command>`: what an operator or a developer does from a shell. */
+/** `npx svc <command>`: the command line for operators and developers. */
 
 function parsed(): { flags: Flags; words: string[]; given: string[] } {
   try {
@@ -22,23 +22,23 @@ function parsed(): { flags: Flags; words: string[]; given: string[] } {
   }
 }
 
-/** What to say when the words name no command. */
+/** The error for an unknown command. */
 function unknownCommand(words: readonly string[]): CommandError {
   const [first = '', second] = words;
   const under = commandsUnder(first);
   if (under.length > 0) {
     const actions = under.map(({ name }) => name.split(' ')[1] ?? '');
-    const there = `There are: ${under.map(({ name }) => name).join(', ')}.`;
-    if (second === undefined) return new CommandError(`Say what to do. ${there}`);
+    const there = `Available commands: ${under.map(({ name }) => name).join(', ')}.`;
+    if (second === undefined) return new CommandError(`This command is incomplete. ${there}`);
     const meant = suggestion(second, actions, `${first} `);
-    return new CommandError(`There is no command "${first} ${second}".${meant} ${there}`);
+    return new CommandError(`Unknown command "${first} ${second}".${meant} ${there}`);
   }
   const meant = suggestion(
     first,
     commands.map(({ name }) => name.split(' ')[0] ?? ''),
     'svc ',
   );
-  return new CommandError(`There is no command "${first}".${meant} \`svc --help\` shows all of them.`);
+  return new CommandError(`Unknown command "${first}".${meant} \`svc --help\` lists all commands.`);
 }
 
 function checkOptions(command: Command, given: readonly string[]): void {
@@ -46,15 +46,15 @@ function checkOptions(command: Command, given: readonly string[]): void {
   const stray = given.find((name) => !allowed.includes(name));
   if (stray === undefined) return;
   const list = allowed.map((name) => `--${name}`).join(', ');
-  throw new CommandError(`svc ${command.name} takes no --${stray}. It takes: ${list}.`);
+  throw new CommandError(`svc ${command.name} has no option --${stray}. Its options: ${list}.`);
 }
 
-/** A word too many is a misunderstanding, and may be one about what is about to happen. */
+/** Rejects extra words, because the user may expect something else to happen. */
 function checkWords(command: Command, words: readonly string[]): void {
   const surplus = words[wordsMax(command)];
   if (surplus === undefined) return;
   const usage = ['svc', command.name, command.takes].filter(Boolean).join(' ');
-  throw new CommandError(`There is a word too many: ${surplus}. It is: ${usage}.`);
+  throw new CommandError(`Unexpected argument: ${surplus}. Usage: ${usage}.`);
 }
 
 async function main(): Promise<void> {
@@ -82,21 +82,21 @@ async function main(): Promise<void> {
 
 const isJson = (text: string): boolean => /^\s*[{[]/.test(text);
 
-/** Whoever reads the output may leave, as `head` does. */
+/** The reader of the output may exit early, as `head` does. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
 
-/** Settings that cannot be right, and databases that cannot be used, are for the person at the keyboard to mend. */
+/** Invalid settings and unusable databases are errors that the user can fix. */
 const ofTheSettings = new Set(['ConfigurationError', 'UnusableDatabaseError', 'MigrationError']);
 
 function messageOf(error: Error): string {
-  // By their names, since what declares them is loaded only where it is needed.
+  // Compared by name, because their modules are loaded only when a command needs them.
   if (error instanceof CommandError || ofTheSettings.has(error.constructor.name)) return error.message;
   const searched = ['debug', 'trace'].includes(process.env.SVC_LOG_LEVEL ?? '');
   if (searched) return error.stack ?? String(error);
-  return `This did not work: ${error.message || String(error)}. With SVC_LOG_LEVEL=debug it says where.`;
+  return `Unexpected error: ${error.message || String(error)}. Set SVC_LOG_LEVEL=debug to see where.`;
 }
 
 main().catch((error: Error) => {

@@ -5,20 +5,20 @@ import type { Queryable } from '../server/platform/database.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import type { Company } from '../server/company.ts';
 
-/** The audit log of a company also tells what was done to it from a shell, and by whom on which machine. */
+/** Writes commands of operators to the audit log, with the user and the machine. */
 
 function operatorName(): string {
   try {
     return userInfo().username;
   } catch {
-    // An account without a name, as containers have them.
+    // Accounts in containers can be without a name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }
 
 export type Told = Pick<NewAuditEntry, 'action' | 'objectId' | 'fields'> & { readonly requestId?: string };
 
-/** In the transaction of what it tells. */
+/** Use the transaction of the change, so that there is no change without an entry. */
 export async function tell(db: Queryable, company: Company, told: Told): Promise<void> {
   const entry: NewAuditEntry = {
     requestId: newRequestId(),

@@ -8,20 +8,20 @@ import { CommandError } from './command-error.ts';
 import { withVaultDatabase } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
-// A call that took its key just before the new one was there may still be storing its card.
+// A call that got its key just before the rotation may still be storing its card.
 const runningCallsMs = 1_000;
 
-/** `vault rotate` works while the service runs; `vault keys` only prints; `vault reset` is for a vault without cards. */
+/** `vault rotate` works while the service runs, `vault keys` only prints, `vault reset` is for a vault without cards. */
 export async function vaultCommand([action]: readonly string[], flags: Flags): Promise<string> {
   if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
   const config = loadConfig(process.env);
   if (action === 'reset') {
-    if (await withVaultDatabase(config, forgetKeys)) return 'Done: the next start of the vault makes new keys.\n';
+    if (await withVaultDatabase(config, forgetKeys)) return 'Done. The next start of the vault creates new keys.\n';
     throw new CommandError(
-      'There are cards or connected processors that only the present keys open. Nothing was changed.',
+      'The vault has cards or connected processors that only the current keys can decrypt. Nothing was changed.',
     );
   }
-  if (action !== 'rotate') throw new CommandError('Say what to do: vault keys, vault rotate or vault reset.');
+  if (action !== 'rotate') throw new CommandError('Use vault keys, vault rotate or vault reset.');
   return withVaultDatabase(config, async (db) => {
     const keys = await findKeyStore(config, db);
     if (!config.SVC_VAULT_KEYS) {
@@ -29,13 +29,13 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
       await sleep(runningCallsMs);
     }
     await rememberKeys(db, keys);
-    const progress = (count: number): void => void process.stderr.write(`${count} cards rewrapped\n`);
+    const progress = (count: number): void => void process.stderr.write(`${count} cards re-encrypted\n`);
     const counts = {
       sandbox: await rotate(db, keys, 'sandbox', progress),
       live: await rotate(db, keys, 'live', progress),
     };
     await rewrapConnections(db, keys);
     if (flags.json) return `${JSON.stringify(counts)}\n`;
-    return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards were moved to the newest key. Keep a backup of the keys.\n`;
+    return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards now use the newest key. Back up the keys.\n`;
   });
 }

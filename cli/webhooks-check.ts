@@ -7,7 +7,7 @@ import { CommandError } from './command-error.ts';
 import { type Answer, chosenSecret, eventHeaders, receiverUrl, send } from './forward.ts';
 import type { Flags } from './options.ts';
 
-/** `webhooks check`: what a receiver must bear, sent to it. */
+/** `webhooks check`: sends a receiver every kind of event that it must handle. */
 
 const toleranceSeconds = 300;
 const slowMs = 5_000;
@@ -18,7 +18,7 @@ interface Sending {
   readonly event: SomeEvent;
   readonly secrets: readonly string[];
   readonly ageSeconds?: number;
-  /** Changed after it was signed. */
+  /** Changes the body after it was signed. */
   readonly tamper?: (body: string) => string;
   readonly unsigned?: boolean;
 }
@@ -26,10 +26,10 @@ interface Sending {
 interface Check {
   readonly name: string;
   readonly expected: Expected;
-  /** Why it matters, said when it went wrong. */
+  /** Shown if the check fails. */
   readonly advice: string;
   readonly sendings: readonly Sending[];
-  /** What no answer tells, and its owner can see. */
+  /** What only the owner of the receiver can check. */
   readonly look?: string;
 }
 
@@ -67,29 +67,30 @@ function checksWith(secret: string, nowMs: number): Check[] {
   const order = randomUUID();
   return [
     {
-      name: 'a good event',
+      name: 'a valid event',
       expected: 'accepted',
-      advice: 'Answer 2xx. If it was refused: does the receiver know this very secret, and verify the raw body?',
+      advice:
+        'Respond with 2xx. If your receiver rejected the event, check that it uses this secret and verifies the raw body.',
       sendings: [signed(event())],
     },
     {
       name: 'the same event three times',
       expected: 'accepted',
-      advice: 'Events come more than once: answer 2xx to one you know by its id, and do nothing.',
+      advice: 'Events can arrive more than once. If you know the ID, respond with 2xx and do nothing.',
       sendings: [signed(repeated), signed(repeated), signed(repeated)],
-      look: `Look into your records: ${repeated.id} must have been handled once.`,
+      look: `Check your records: ${repeated.id} must have been handled once.`,
     },
     {
       name: 'a later event before an earlier one',
       expected: 'accepted',
-      advice: 'Events may be out of order: compare `sequence`, and answer 2xx also to one that is too late to matter.',
+      advice: 'Events can arrive out of order. Compare `sequence`, and respond with 2xx to outdated events too.',
       sendings: [signed(event('order.succeeded', order, 2)), signed(event('order.created', order, 1))],
-      look: `Look into your records: the order ${order} must be paid.`,
+      look: `Check your records: the order ${order} must be paid.`,
     },
     {
-      name: 'the old and the new secret, while one is rotated',
+      name: 'signatures with the old and the new secret during a rotation',
       expected: 'accepted',
-      advice: 'There may be several signatures: one that matches is enough, whichever it is.',
+      advice: 'There can be several signatures. Accept the event if any of them matches.',
       sendings: [
         { event: event(), secrets: [other, secret] },
         { event: event(), secrets: [secret, other] },
@@ -98,25 +99,25 @@ function checksWith(secret: string, nowMs: number): Check[] {
     {
       name: 'a stale event',
       expected: 'refused',
-      advice: `Refuse a timestamp that is more than ${toleranceSeconds} seconds old, or a recorded request can be played again.`,
+      advice: `Reject timestamps older than ${toleranceSeconds} seconds, so that a recorded request cannot be replayed.`,
       sendings: [signed(event(), { ageSeconds: 2 * toleranceSeconds })],
     },
     {
       name: 'a signature with another secret',
       expected: 'refused',
-      advice: 'Anybody can send you events: verify the signature of each.',
+      advice: 'Verify the signature of every event, because anyone can send requests to your URL.',
       sendings: [{ event: event(), secrets: [other] }],
     },
     {
-      name: 'a body that was changed on its way',
+      name: 'a modified body',
       expected: 'refused',
-      advice: 'Verify the signature over the raw body, before you parse it.',
+      advice: 'Verify the signature over the raw body before you parse it.',
       sendings: [signed(event(), { tamper: (body) => body.replace('"total":4900', '"total":1') })],
     },
     {
       name: 'no signature',
       expected: 'refused',
-      advice: 'An event without a signature is nobody’s.',
+      advice: 'Reject events without a signature.',
       sendings: [signed(event(), { unsigned: true })],
     },
   ];
@@ -134,13 +135,13 @@ async function outcomeOf(url: string, check: Check): Promise<Outcome> {
   const answers: Answer[] = [];
   for (const sending of check.sendings) answers.push(await sendOne(url, sending, Date.now()));
   if (answers.some(({ status }) => status === null))
-    throw new CommandError(`Nothing answers at ${url}. Is it running?`);
+    throw new CommandError(`No response from ${url}. Is your receiver running?`);
   const isAccepted = ({ status }: Answer): boolean => status !== null && status >= 200 && status < 300;
-  // A receiver that breaks on a forged event has not refused it.
+  // A receiver that fails with 5xx on a forged event has not rejected it.
   const isRefused = ({ status }: Answer): boolean => status !== null && status >= 400 && status < 500;
   const right = answers.every(check.expected === 'accepted' ? isAccepted : isRefused);
   const slowest = Math.max(...answers.map(({ durationMs }) => durationMs));
-  const slow = `It took ${slowest} ms: answer first and work afterwards, or deliveries are given up and repeated.`;
+  const slow = `Your receiver took ${slowest} ms. Respond first and do slow work afterwards, or deliveries time out and are retried.`;
   return {
     check: check.name,
     expected: check.expected,
@@ -153,9 +154,11 @@ async function outcomeOf(url: string, check: Check): Promise<Outcome> {
 }
 
 export async function webhooksCommand([, address]: readonly string[], flags: Flags): Promise<string> {
-  if (!address) throw new CommandError('Name your receiver, such as: webhooks check localhost:3000/hook.');
+  if (!address)
+    throw new CommandError('The URL of your receiver is required, for example: webhooks check localhost:3000/hook.');
   const secret = chosenSecret(flags);
-  if (!secret) throw new CommandError('Give the secret your receiver knows: --secret whsec_…, or SVC_WEBHOOK_SECRET.');
+  if (!secret)
+    throw new CommandError('The signing secret of your receiver is required: --secret whsec_… or SVC_WEBHOOK_SECRET.');
   const url = receiverUrl(address);
   const outcomes: Outcome[] = [];
   for (const check of checksWith(secret, Date.now())) outcomes.push(await outcomeOf(url, check));
@@ -163,10 +166,9 @@ export async function webhooksCommand([, address]: readonly string[], flags: Fla
   if (failed.length > 0) process.exitCode = 1;
   if (flags.json) return `${JSON.stringify({ passed: failed.length === 0, checks: outcomes })}\n`;
   const lines = outcomes.flatMap(({ check, expected, passed, statuses, advice, look }) => [
-    `${passed ? 'ok    ' : 'WRONG '} ${check}: to be ${expected}, answered ${statuses.join(', ')}`,
+    `${passed ? 'ok    ' : 'FAILED'} ${check}: expected to be ${expected}, got ${statuses.join(', ')}`,
     ...[advice, look].filter(Boolean).map((text) => `       ${text}`),
   ]);
-  const verdict =
-    failed.length === 0 ? 'Every answer was right.' : `${failed.length} of ${outcomes.length} went wrong.`;
+  const verdict = failed.length === 0 ? 'All checks passed.' : `${failed.length} of ${outcomes.length} checks failed.`;
   return `${[...lines, verdict].join('\n')}\n`;
 }

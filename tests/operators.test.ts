@@ -189,7 +189,7 @@ describe('a vault of its own', () => {
     assert.equal(existsSync(join(shell.SVC_DATA_DIR, 'vault.keys')), false);
     const named = { ...shell, SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token };
     assert.match((await svc(named, ...connect)).stdout, /is connected to https:\/\/acquirer\.example/);
-    assertSaid(await svc({ ...named, SVC_VAULT_TOKEN: `${token}x` }, ...connect), /does not answer/);
+    assertSaid(await svc({ ...named, SVC_VAULT_TOKEN: `${token}x` }, ...connect), /does not respond/);
     // The vault opens what was sealed there.
     assert.match((await svc(vault.settings, 'vault', 'rotate')).stdout, /^Done/);
   });
@@ -250,7 +250,7 @@ describe('a login that is not the owner’s', () => {
     await assert.rejects(start(logins), /svc -- migrate/);
     assertSaid(await svc({ ...settings, DATABASE_URL: connectionString }, 'doctor'), /older than this program/);
     const migrated = await svc({ ...settings, DATABASE_URL: connectionString }, 'migrate');
-    assert.match(migrated.stdout, /^The database is migrated, up to \d{6}_/);
+    assert.match(migrated.stdout, /^The database is migrated to \d{6}_/);
     const { baseUrl } = await start({ ...logins, SVC_DEMO: '1' });
     const decline = ['sandbox', 'decline', '--number', '4111111111111111', '--code', 'fraud_suspected'];
     assertSaid(await svc({ ...settings, DATABASE_URL: apiUrl }, ...decline), /log in here as svc_vault/);
@@ -324,7 +324,7 @@ describe('commands', () => {
   it('show the mails that nobody sent', async () => {
     const { connectionString } = await database();
     const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
-    assert.match((await svc(settings, 'mails')).stdout, /No mail/);
+    assert.match((await svc(settings, 'mails')).stdout, /No emails/);
     const { baseUrl } = await start({ ...settings, SVC_BASE_URL: '' });
     const headers = { 'content-type': 'application/json', origin: baseUrl };
     const body = JSON.stringify({ email: 'demo@example.com' });
