@@ -48,7 +48,9 @@ const sources = ['index.html', 'package.json', 'vite.config.ts', 'src', 'public'
   .filter((path) => existsSync(path))
   .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
 const sourceHash = createHash('sha256');
-for (const path of [...sources, join(root, 'package-lock.json')]) sourceHash.update(readFileSync(path));
+// The version of the API comes from the SDK.
+const apiVersion = join(root, 'sdk', 'node', 'src', 'generated', 'operations.ts');
+for (const path of [...sources, apiVersion, join(root, 'package-lock.json')]) sourceHash.update(readFileSync(path));
 const state = sourceHash.digest('hex');
 
 if (sources.length > 2 && !(existsSync(built) && readFileSync(built, 'utf8') === state)) {

@@ -1,8 +1,7 @@
+import { apiVersion } from '../../sdk/node/src/generated/operations.ts';
 import { askStepUp } from './step-up.ts';
 
 /** Every call to the service. The cookie is the browser's business; this adds what a call of a company needs. */
-
-const apiVersion = '2026-02-11';
 
 export interface FieldError {
   readonly field: string;

@@ -58,5 +58,7 @@ const shown = {
 export const apiKey = Type.Object(shown);
 export type ShownApiKey = Static<typeof apiKey>;
 export const newApiKey = Type.Object({ ...shown, key: Type.String({ description: 'Shown this once.' }) });
+export type NewApiKey = Static<typeof newApiKey>;
 export const rotatedApiKey = Type.Object({ ...newApiKey.properties, previous_valid_until: timestamp() });
+export type RotatedApiKey = Static<typeof rotatedApiKey>;
 export const apiKeyList = Type.Object({ data: Type.Array(apiKey) });

@@ -1,12 +1,7 @@
-import Type from 'typebox';
 import { uuidParameter } from '../../http/query-parameters.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { timestamp } from '../../http/schemas.ts';
+import { timeline } from './schemas.ts';
 import { getTimeline } from './service.ts';
-
-const timeline = Type.Object({
-  data: Type.Array(Type.Object({ at: timestamp(), type: Type.String(), summary: Type.String() })),
-});
 
 export function eventDashboardRoutes(): Route[] {
   return [

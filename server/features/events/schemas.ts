@@ -1,4 +1,4 @@
-import Type, { type TSchema } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { nullable, timestamp } from '../../http/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { order } from '../orders/schemas.ts';
@@ -118,3 +118,9 @@ export interface EventFeed {
   cursor: string;
   has_more: boolean;
 }
+
+/** In the dashboard only. */
+export const timeline = Type.Object({
+  data: Type.Array(Type.Object({ at: timestamp(), type: Type.String(), summary: Type.String() })),
+});
+export type Timeline = Static<typeof timeline>;

@@ -1,8 +1,5 @@
-import Type from 'typebox';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { timestamp } from '../../http/schemas.ts';
-import { planCreate } from '../plans/schemas.ts';
-import { subscription } from './schemas.ts';
+import { billPreview, billPreviewRequest, subscription } from './schemas.ts';
 import { pauseSubscription, previewBills, resumeSubscription } from './service.ts';
 
 const common = {
@@ -16,20 +13,6 @@ const common = {
   errors: [],
 } as const;
 
-const { billing_cycle, billing_cycles, amount, one_time_amount } = planCreate.properties;
-const preview = Type.Object(
-  {
-    billing_cycle,
-    billing_cycles,
-    amount,
-    one_time_amount,
-    start_date: Type.Optional(Type.String({ format: 'date' })),
-  },
-  { additionalProperties: false },
-);
-const previewed = Type.Object({
-  data: Type.Array(Type.Object({ cycle: Type.Integer(), at: timestamp(), amount: Type.Integer() })),
-});
 const previewCount = 12;
 
 export function subscriptionDashboardRoutes(): Route[] {
@@ -58,8 +41,8 @@ export function subscriptionDashboardRoutes(): Route[] {
       category: 'read',
       idempotency: 'none',
       changesNothing: true,
-      body: preview,
-      success: { status: 200, schema: previewed, shape: 'other' },
+      body: billPreviewRequest,
+      success: { status: 200, schema: billPreview, shape: 'other' },
       handle: async ({ context, body }) => {
         const startMs = body.start_date ? Date.parse(`${body.start_date}T00:00:00Z`) : context.nowMs;
         return { data: previewBills(body, startMs, previewCount) };

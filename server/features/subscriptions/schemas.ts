@@ -14,7 +14,7 @@ import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
 import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
-import { anchorDay, billingCycle, billingInterval, plan } from '../plans/schemas.ts';
+import { anchorDay, billingCycle, billingInterval, plan, planCreate } from '../plans/schemas.ts';
 import { subscriptionStatuses } from './transitions.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -226,3 +226,19 @@ export const upcomingBills = Type.Object(
   },
 );
 export type UpcomingBills = Static<typeof upcomingBills>;
+
+/** In the dashboard only, as the rest of this file. */
+export const billPreviewRequest = Type.Object(
+  {
+    billing_cycle: planCreate.properties.billing_cycle,
+    billing_cycles: planCreate.properties.billing_cycles,
+    amount: planCreate.properties.amount,
+    one_time_amount: planCreate.properties.one_time_amount,
+    start_date: Type.Optional(Type.String({ format: 'date' })),
+  },
+  { additionalProperties: false },
+);
+export const billPreview = Type.Object({
+  data: Type.Array(Type.Object({ cycle: Type.Integer(), at: timestamp(), amount: Type.Integer() })),
+});
+export type BillPreview = Static<typeof billPreview>;

@@ -128,3 +128,4 @@ export const deletion = Type.Object({ id: uuid(), deleted: Type.Literal(true) })
 export const permissionList = Type.Object({
   data: Type.Array(Type.Object({ key: Type.String(), for_keys: Type.Boolean(), note: nullable(Type.String()) })),
 });
+export type PermissionList = Static<typeof permissionList>;

@@ -35,3 +35,55 @@ export type PasswordChange = Static<typeof passwordChange>;
 export const resetRequest = Type.Object({ email: knownEmail }, closed);
 export const resetCompletion = Type.Object({ token, password }, closed);
 export const totpConfirmation = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
+
+/** What these routes answer. */
+export interface Session {
+  readonly user: {
+    readonly id: string;
+    readonly email: string;
+    readonly first_name: string;
+    readonly last_name: string;
+    readonly phone_number: string | null;
+    readonly totp_enabled: boolean;
+  };
+  readonly companies: readonly {
+    readonly id: string;
+    readonly account_id: string;
+    readonly name: string;
+    readonly mode: 'sandbox' | 'live';
+    readonly api_version: string;
+    readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
+    readonly permissions: readonly string[];
+  }[];
+  readonly stepped_up_until: string;
+}
+
+export interface SessionEntry {
+  readonly id: string;
+  readonly created_at: string;
+  readonly last_seen_at: string;
+  readonly expires_at: string;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly current: boolean;
+}
+
+export interface ShownInvitation {
+  readonly company_name: string;
+  readonly email: string;
+  readonly first_name: string;
+  readonly last_name: string;
+  readonly role_name: string;
+  readonly status: 'pending' | 'active' | 'blocked';
+  readonly expired: boolean;
+  readonly has_account: boolean;
+}
+
+export interface TotpEnrolment {
+  readonly secret: string;
+  readonly otpauth_url: string;
+}
+
+export interface TotpRecovery {
+  readonly recovery_codes: readonly string[];
+}

@@ -12,6 +12,7 @@ import {
   takeTotpStep,
   type UserRow,
 } from './queries.ts';
+import type { TotpEnrolment, TotpRecovery } from './schemas.ts';
 import type { CurrentSession } from './sessions.ts';
 import { matchingStep, newTotpSecret, otpauthUrl, toBase32 } from './totp.ts';
 
@@ -32,10 +33,7 @@ function totpSecretOf({ totpKey }: UserDependencies, user: UserRow): Buffer {
 const recoveryHash = (key: Buffer, userId: string, code: string): Buffer =>
   keyedHash(key, `${userId} ${code.trim().toLowerCase()}`);
 
-export async function beginTotp(
-  dependencies: UserDependencies,
-  { user }: CurrentSession,
-): Promise<{ secret: string; otpauth_url: string }> {
+export async function beginTotp(dependencies: UserDependencies, { user }: CurrentSession): Promise<TotpEnrolment> {
   if (user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
   const secret = newTotpSecret();
   await setTotpSecret(dependencies.db, user.id, sealBytes(dependencies.totpKey, secret, user.id));
@@ -50,7 +48,7 @@ export async function completeTotp(
   { user: { id } }: CurrentSession,
   code: string,
   tell: Tell,
-): Promise<{ recovery_codes: string[] }> {
+): Promise<TotpRecovery> {
   const { db, clock, recoveryKey } = dependencies;
   const nowMs = clock.nowMs();
   const codes = Array.from({ length: recoveryCodeCount }, () => randomBase62(10).toLowerCase());

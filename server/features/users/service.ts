@@ -22,7 +22,7 @@ import {
   updateUser,
   type UserRow,
 } from './queries.ts';
-import type { PasswordChange, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
+import type { PasswordChange, Session, ShownInvitation, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
 import { codeMatches } from './second-factor.ts';
 import { type Client, type CurrentSession, openSession, renewToken, steppedUpUntilMs } from './sessions.ts';
 import type { Company } from '../../company.ts';
@@ -35,7 +35,7 @@ export * from './sessions.ts';
 export { tellCompaniesOf } from './told.ts';
 
 /** What the dashboard knows of who is signed in. */
-export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<object> {
+export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<Session> {
   const memberships = await findMemberships(db, user.id, null);
   return {
     user: {
@@ -217,7 +217,7 @@ export async function changePassword(
   });
 }
 
-export async function showInvitation({ db, team }: UserDependencies, token: string): Promise<object> {
+export async function showInvitation({ db, team }: UserDependencies, token: string): Promise<ShownInvitation> {
   const { email_key, phone_number: _, ...shown } = await readInvitation(db, team, token);
   const user = await findUserByEmail(db, email_key);
   return { ...shown, has_account: Boolean(user?.email_verified_at) };

@@ -19,6 +19,7 @@ import {
   touchSession,
   type UserRow,
 } from './queries.ts';
+import type { SessionEntry } from './schemas.ts';
 
 /** A session is a random token in a cookie; what is kept of it is a keyed hash. It ends by idleness, by age, or by hand. */
 
@@ -118,20 +119,10 @@ export function memberDirectory(dependencies: SessionDependencies): MemberDirect
 export const steppedUpUntilMs = ({ stepped_up_at }: SessionRow): number =>
   stepped_up_at.getTime() + limits.stepUpMinutes * 60_000;
 
-export interface ShownSession {
-  readonly id: string;
-  readonly created_at: string;
-  readonly last_seen_at: string;
-  readonly expires_at: string;
-  readonly address: string;
-  readonly user_agent: string;
-  readonly current: boolean;
-}
-
 export async function sessionsOf(
   { db, clock }: SessionDependencies,
   { user, session: current }: CurrentSession,
-): Promise<ShownSession[]> {
+): Promise<SessionEntry[]> {
   const sessions = await listSessions(db, user.id, idleSince(clock.nowMs()));
   return sessions.map((session) => ({
     id: session.id,

@@ -13,22 +13,18 @@ import { Panel } from '../../components/page.tsx';
 import { sessionQuery, useSignedIn } from '../../session.ts';
 import { account } from '../../texts/account.ts';
 import { common } from '../../texts/common.ts';
+import type { TotpEnrolment, TotpRecovery } from '../../types.ts';
 
 const QrCode = lazy(() => import('./qr-code.tsx'));
-
-interface Enrolment {
-  readonly secret: string;
-  readonly otpauth_url: string;
-}
 
 export function SecondFactor() {
   const { user } = useSignedIn().session;
   const client = useQueryClient();
-  const [enrolment, setEnrolment] = useState<Enrolment>();
+  const [enrolment, setEnrolment] = useState<TotpEnrolment>();
   const [codes, setCodes] = useState<readonly string[]>();
   const [disabling, setDisabling] = useState(false);
   const refresh = () => void client.invalidateQueries({ queryKey: sessionQuery.queryKey });
-  const start = useAction<null, Enrolment>({
+  const start = useAction<null, TotpEnrolment>({
     send: (_input, key) => call('POST', '/dashboard/totp', { body: {}, key }),
     onDone: setEnrolment,
   });
@@ -82,7 +78,7 @@ export function SecondFactor() {
 }
 
 interface EnrolProps {
-  readonly enrolment: Enrolment;
+  readonly enrolment: TotpEnrolment;
   readonly onClose: () => void;
   readonly onDone: (codes: readonly string[]) => void;
 }
@@ -91,7 +87,7 @@ function Enrol({ enrolment, onClose, onDone }: EnrolProps) {
   const form = useForm({
     initial: { code: '' },
     send: ({ code }, key) =>
-      call<{ recovery_codes: readonly string[] }>('POST', '/dashboard/totp/confirm', {
+      call<TotpRecovery>('POST', '/dashboard/totp/confirm', {
         body: { code: code.trim() },
         key,
       }),

@@ -136,7 +136,7 @@ export function MadeKey({ made, onClose }: { made: CreatedApiKey; onClose: () =>
   return (
     <Dialog title={developers.keyMade} onClose={onClose}>
       <SecretOnce secret={made.key} note={developers.keyOnce} />
-      {made.previous_valid_until && (
+      {'previous_valid_until' in made && (
         <p className="mt-3 text-muted">
           {developers.oldUntil} <DateTime at={made.previous_valid_until} />
         </p>

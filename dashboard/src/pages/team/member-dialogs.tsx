@@ -9,7 +9,7 @@ import { useReasonAgainst } from '../../session.ts';
 import { auth } from '../../texts/auth.ts';
 import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
-import type { RoleEntry, TeamMember } from '../../types.ts';
+import type { Role, TeamMember } from '../../types.ts';
 
 /** Why the member may not touch another one: members touch no member whose role may do more than theirs. */
 export function useReasonAgainstMember(): (member: TeamMember) => string | undefined {
@@ -18,17 +18,17 @@ export function useReasonAgainstMember(): (member: TeamMember) => string | undef
   return ({ role }) => reasonAgainst(roles.find(({ id }) => id === role.id)?.permissions);
 }
 
-function useRoles(): readonly RoleEntry[] {
-  return useGet<{ data: readonly RoleEntry[] }>('/v1/roles', { expand: 'permissions' }).data?.data ?? [];
+function useRoles(): readonly Role[] {
+  return useGet<{ data: readonly Role[] }>('/v1/roles', { expand: 'permissions' }).data?.data ?? [];
 }
 
 /** Members give only roles whose permissions they have. */
-function useOwnRoles(): readonly RoleEntry[] {
+function useOwnRoles(): readonly Role[] {
   const reasonAgainst = useReasonAgainst();
   return useRoles().filter(({ permissions }) => !reasonAgainst(permissions));
 }
 
-const choicesOf = (roles: readonly RoleEntry[]) => [
+const choicesOf = (roles: readonly Role[]) => [
   { value: '', label: '…' },
   ...roles.map(({ id, name, description }) => ({ value: id, label: `${name} — ${description}` })),
 ];

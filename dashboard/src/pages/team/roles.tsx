@@ -15,12 +15,12 @@ import { useCan, useReasonAgainst, useSignedIn } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import { team } from '../../texts/team.ts';
-import type { PermissionEntry, RoleEntry } from '../../types.ts';
+import type { PermissionEntry, Role } from '../../types.ts';
 
-type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly role: RoleEntry };
+type Open = { readonly what: 'create' } | { readonly what: 'edit' | 'delete'; readonly role: Role };
 
 export function RolesPage() {
-  const query = useGet<{ data: readonly RoleEntry[] }>('/v1/roles', { expand: 'permissions' });
+  const query = useGet<{ data: readonly Role[] }>('/v1/roles', { expand: 'permissions' });
   const permissions = useGet<{ data: readonly PermissionEntry[] }>('/dashboard/permissions');
   const [open, setOpen] = useState<Open>();
   const reason = useCan('team_members:write') ? undefined : common.notAllowed;
@@ -107,7 +107,7 @@ export function RolesPage() {
   );
 }
 
-function RoleForm({ role, all, onClose }: { role?: RoleEntry; all: readonly PermissionEntry[]; onClose: () => void }) {
+function RoleForm({ role, all, onClose }: { role?: Role; all: readonly PermissionEntry[]; onClose: () => void }) {
   const { company } = useSignedIn();
   const pages = placesOf(company).flatMap(({ places }) => places.map(({ to, label }) => ({ value: to, label })));
   const form = useForm({
@@ -120,8 +120,8 @@ function RoleForm({ role, all, onClose }: { role?: RoleEntry; all: readonly Perm
     check: ({ permissions }) => ({ permissions: permissions.length === 0 ? developers.choosePermission : undefined }),
     send: (body, key) =>
       role
-        ? call<RoleEntry>('PATCH', `/dashboard/roles/${role.id}`, { body, key })
-        : call<RoleEntry>('POST', '/dashboard/roles', { body, key }),
+        ? call<Role>('PATCH', `/dashboard/roles/${role.id}`, { body, key })
+        : call<Role>('POST', '/dashboard/roles', { body, key }),
     onDone: () => {
       toast(role ? common.saved : team.roleMade);
       onClose();
