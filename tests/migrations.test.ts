@@ -81,6 +81,14 @@ describe('migrations', () => {
     assert.deepEqual(between, [], 'a new migration has a higher number than the released ones');
   });
 
+  it('have a number each, without gaps', () => {
+    assert.deepEqual(
+      migrations.map(({ name }) => name.slice(0, 6)),
+      migrations.map((_, index) => String(index + 1).padStart(6, '0')),
+      'two branches took the same number: rename the later migration',
+    );
+  });
+
   for (const version of Object.keys(releases)) {
     it(`make of a database of ${version} the same schema as of an empty one`, async () => {
       const url = await released(version);
