@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { LookupOutcome, Outcome } from './processors/processor.ts';
-import { vaultAnswer, vaultHealth } from './server.ts';
+import { type VaultAnswer, vaultAnswer, vaultHealth } from './server.ts';
 import type { Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
@@ -54,7 +54,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     return { status, answer: undefined };
   }
 
-  async function call(path: string, body: object): Promise<{ done: true; fingerprint?: string; url?: string | null }> {
+  async function call(path: string, body: object): Promise<VaultAnswer> {
     try {
       const { answer } = await post(path, body, timeoutMs);
       if (vaultAnswer.Check(answer)) return answer;
@@ -107,6 +107,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       const sent = connection && { ...connection, secret: connection.secret.reveal() };
       await call('/connect', { companyId, connection: sent });
     },
+    operations: async (wanted) => (await call('/operations', wanted)).listing,
     async connectedTo(companyId) {
       return (await call('/connected-to', { companyId })).url ?? null;
     },

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import Fastify, { type FastifyInstance } from 'fastify';
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
@@ -28,14 +28,34 @@ const outcome = Type.Object({
   ),
 });
 
-export const vaultAnswer = Compile(
-  Type.Object({
-    done: Type.Literal(true),
-    fingerprint: Type.Optional(Type.String({ minLength: 1 })),
-    outcome: Type.Optional(outcome),
-    url: Type.Optional(text),
-  }),
-);
+const listing = Type.Object({
+  operations: Type.Array(
+    Type.Object({
+      kind: choice(['charge', 'refund', 'void']),
+      reference: Type.String(),
+      chargeReference: text,
+      amount: Type.Union([Type.Integer(), Type.Null()]),
+      currency: text,
+      last4: text,
+      approved: Type.Boolean(),
+      voided: Type.Boolean(),
+      transactionId: Type.String(),
+      executedAtMs: Type.Integer(),
+    }),
+  ),
+  next: text,
+  nowMs: Type.Integer(),
+});
+
+const vaultAnswerShape = Type.Object({
+  done: Type.Literal(true),
+  fingerprint: Type.Optional(Type.String({ minLength: 1 })),
+  outcome: Type.Optional(outcome),
+  listing: Type.Optional(listing),
+  url: Type.Optional(text),
+});
+export type VaultAnswer = Static<typeof vaultAnswerShape>;
+export const vaultAnswer = Compile(vaultAnswerShape);
 
 export const vaultHealth = Compile(Type.Object({ now_ms: Type.Number() }));
 
@@ -49,7 +69,7 @@ const vaultCalls = {
   remove: Compile(
     Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
   ),
-  charge: Compile(Type.Object({ ...operation, ...money, card: chargedCard })),
+  charge: Compile(Type.Object({ ...operation, ...money, card: chargedCard, lookFirst: Type.Optional(Type.Boolean()) })),
   refund: Compile(Type.Object({ ...operation, ...money, chargeReference: id })),
   void: Compile(Type.Object({ ...operation, chargeReference: id })),
   connect: Compile(
@@ -67,6 +87,14 @@ const vaultCalls = {
     }),
   ),
   connectedTo: Compile(Type.Object({ companyId: id })),
+  operations: Compile(
+    Type.Object({
+      companyId: id,
+      fromMs: Type.Integer(),
+      untilMs: Type.Integer(),
+      after: Type.Optional(Type.String()),
+    }),
+  ),
   lookup: Compile(
     Type.Object({
       ...operation,
@@ -134,6 +162,11 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
     const { body } = request;
     if (!vaultCalls.connectedTo.Check(body)) return reply.code(400).send({ error: 'invalid' });
     return reply.send({ done: true, url: await vault.connectedTo(body.companyId) });
+  });
+  app.post('/operations', async (request, reply) => {
+    const { body } = request;
+    if (!vaultCalls.operations.Check(body)) return reply.code(400).send({ error: 'invalid' });
+    return reply.send({ done: true, listing: await vault.operations(body) });
   });
   for (const [path, check, call] of [
     ['/charge', vaultCalls.charge, vault.charge],

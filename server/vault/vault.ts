@@ -11,7 +11,16 @@ import {
   disconnectProcessor,
   type ProcessorConnection,
 } from './processors/connections.ts';
-import type { LookupOutcome, Money, Outcome, Processor, ProcessorCard } from './processors/processor.ts';
+import type {
+  ChargeRequest,
+  LookupOutcome,
+  ListRequest,
+  Listing,
+  Money,
+  Outcome,
+  Processor,
+  ProcessorCard,
+} from './processors/processor.ts';
 import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
 
 /** What the rest of the service may ask of the vault. Nobody gets a number back. */
@@ -26,6 +35,8 @@ export interface Vault {
   void(request: VaultOperation & { readonly chargeReference: string }): Promise<VaultOutcome>;
   /** What became of an operation. Not found counts only when it can no longer arrive. */
   lookup(request: VaultLookup): Promise<LookupOutcome>;
+  /** What the processor of a live company executed in a time; undefined when it cannot say. */
+  operations(request: ListRequest): Promise<Listing | undefined>;
   /** Who charges the cards of a live company; null for nobody. What is shown of it is never its secret. */
   connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
   connectedTo(companyId: string): Promise<string | null>;
@@ -64,6 +75,8 @@ export interface ChargedCard {
 }
 
 export interface VaultCharge extends VaultOperation, Money {
+  /** Ask before sending, where the processor does not execute a reference once for ever. */
+  readonly lookFirst?: boolean;
   readonly card: ChargedCard;
 }
 
@@ -80,6 +93,23 @@ export interface VaultLookup extends VaultOperation {
 const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
+
+/**
+ * A service that was restored from a backup may send what it has sent before. Where the processor would execute it again, or
+ * may have forgotten its key, it is looked up first.
+ */
+export async function chargeOnce(
+  processor: Processor,
+  request: ChargeRequest,
+  lookFirst: boolean,
+): Promise<VaultOutcome> {
+  if (!lookFirst || (processor.executesOnce ?? 'always') === 'always') return processor.charge(request);
+  const { companyId, reference, card, amount, currency } = request;
+  const sent = { amount, currency, last4: card.number.last4 };
+  const found = await processor.lookup({ companyId, reference, card, sent });
+  if (found.outcome === 'unknown') return unavailable('the processor could not be asked before it is sent a charge');
+  return found.outcome === 'not_found' ? processor.charge(request) : found;
+}
 
 /** How long its database may take to answer before the vault counts as not ready. */
 const readyMs = 1_000;
@@ -102,7 +132,7 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
   /** Hands an operation to the processor of its company. */
   async function at(
     { companyId, mode }: VaultOperation,
-    operate: (processor: Processor) => Promise<Outcome>,
+    operate: (processor: Processor) => Promise<VaultOutcome>,
   ): Promise<VaultOutcome> {
     let processor: Processor | undefined;
     try {
@@ -138,7 +168,14 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
       }
       if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
       const opened = card;
-      return at(request, (processor) => processor.charge({ ...request, card: opened }));
+      return at(request, (processor) =>
+        chargeOnce(processor, { ...request, card: opened }, request.lookFirst === true),
+      );
+    },
+    async operations(request) {
+      const processor = await processors(request.companyId, 'live');
+      if (!processor) throw new Error('no processor is connected');
+      return processor.list?.(request);
     },
     async connect(companyId, connection) {
       if (connection) await connectProcessor(db, keys, companyId, connection);

@@ -27,6 +27,7 @@ const vault = {
   connectedTo: never,
   isReady: never,
   nowMs: never,
+  operations: never,
 };
 const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
 export const routes = apiRoutes(

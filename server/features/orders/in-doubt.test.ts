@@ -43,6 +43,7 @@ before(async () => {
     void: (request) => (interference.void ?? vault.void)(request),
     connect: (...connection) => vault.connect(...connection),
     nowMs: async () => Date.now(),
+    operations: async () => undefined,
     connectedTo: (companyId) => vault.connectedTo(companyId),
     isReady: () => vault.isReady(),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),

@@ -43,6 +43,7 @@ before(async () => {
     void: (request) => atProcessor(inner().void(request)),
     connect: (...connection) => inner().connect(...connection),
     nowMs: async () => Date.now(),
+    operations: async () => undefined,
     connectedTo: (companyId) => inner().connectedTo(companyId),
     isReady: () => inner().isReady(),
     lookup: (request) => inner().lookup(request),

@@ -10,6 +10,7 @@ import {
   type FailureCode,
   type LookupOutcome,
   failureReasons,
+  type ListedOperation,
   type Outcome,
   type Processor,
   type ProcessorCard,
@@ -70,6 +71,7 @@ function watched(processor: Processor, numbers: readonly CardNumber[]): Processo
     refund: (request) => check(processor.refund(request)),
     void: (request) => check(processor.void(request)),
     lookup: (request) => check(processor.lookup(request)),
+    ...(processor.list && { list: processor.list.bind(processor) }),
   };
 }
 
@@ -243,6 +245,46 @@ export function processorConformance(
       assertApproved(again);
       assert.ok((again.executed?.ageMs ?? 0) >= 50, inspect(again));
       assert.equal(again.executed?.atMs, first.executed.atMs);
+    });
+
+    it('lists what it executed, in order, part by part, and nothing that was executed before', async (t) => {
+      const { subject, processor, companyId, charged, refund, takeBack } = await begin(t);
+      assert.ok(processor.list, 'a processor that keeps books lists them');
+      await charged();
+      await sleep(5);
+      const fromMs = systemClock.nowMs();
+      const charge = await charged();
+      const voided = await charged();
+      await takeBack(voided);
+      await subject.settleAtOnce?.();
+      const refunded = await charged();
+      assertApproved(await refund(refunded, 100));
+      assertDeclined(await refund(refunded, 10_000));
+      const about = { companyId, fromMs, untilMs: systemClock.nowMs() + 60_000 };
+      const operations: ListedOperation[] = [];
+      for (let after: string | undefined; ; ) {
+        const listing = await processor.list({ ...about, ...(after && { after }) });
+        operations.push(...listing.operations);
+        assert.ok(Math.abs(listing.nowMs - systemClock.nowMs()) < 30_000);
+        if (listing.next === null) break;
+        after = listing.next;
+      }
+      assert.deepEqual(
+        operations.map(({ kind, approved, voided: isVoided }) => [kind, approved, isVoided]),
+        [
+          ['charge', true, false],
+          ['charge', true, true],
+          ['void', true, false],
+          ['charge', true, false],
+          ['refund', true, false],
+          ['refund', false, false],
+        ],
+      );
+      const [first, , taken] = operations;
+      assert.equal(first?.reference, charge.reference);
+      assert.deepEqual([first?.amount, first?.currency, first?.last4], [4900, 'usd', charge.card.number.last4]);
+      assert.equal(taken?.chargeReference, voided.reference);
+      assert.deepEqual((await processor.list({ ...about, untilMs: fromMs })).operations, []);
     });
 
     it('executes nothing else under a used reference, and says whether it holds money', async (t) => {

@@ -14,6 +14,48 @@ export interface Processor {
   void(request: VoidRequest): Promise<Outcome>;
   /** What became of a reference. Asking changes nothing. */
   lookup(request: LookupRequest): Promise<LookupOutcome>;
+  /**
+   * What was executed in a time, in the order of execution, some at a time. Fails when the processor does not answer. Missing
+   * where a processor has no such list: then a restored database finds only what it can derive the references of.
+   */
+  list?(request: ListRequest): Promise<Listing>;
+  /**
+   * How long a reference is executed once: `always` where nothing is said. Else a service that was restored from a backup
+   * looks a charge up before it sends it.
+   */
+  readonly executesOnce?: 'always' | 'for_a_time' | 'never';
+}
+
+export interface ListRequest {
+  readonly companyId: string;
+  /** By the processor's own clock; the end is not included. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** Where the listing before this one ended. */
+  readonly after?: string;
+}
+
+/** An operation as the processor's books have it. */
+export interface ListedOperation {
+  readonly kind: 'charge' | 'refund' | 'void';
+  readonly reference: string;
+  readonly chargeReference: string | null;
+  readonly amount: number | null;
+  readonly currency: string | null;
+  readonly last4: string | null;
+  readonly approved: boolean;
+  /** A charge that was approved, and voided since. */
+  readonly voided: boolean;
+  readonly transactionId: string;
+  readonly executedAtMs: number;
+}
+
+export interface Listing {
+  readonly operations: readonly ListedOperation[];
+  /** What to go on with; null at the end. */
+  readonly next: string | null;
+  /** What the processor's clock shows. */
+  readonly nowMs: number;
 }
 
 export interface Money {

@@ -331,6 +331,25 @@ describe('the acquirer', () => {
   });
 });
 
+describe('the list of operations', () => {
+  it('is whole, however many there are, and fails when the acquirer does', async () => {
+    const fromMs = Date.now();
+    const requests = Array.from({ length: 520 }, () => newCharge());
+    await Promise.all(requests.map((request) => processor.charge(request)));
+    const about = { companyId, fromMs, untilMs: fromMs + 60_000 };
+    const first = await processor.list?.(about);
+    assert.ok(first?.next && first.operations.length < 520, 'in parts');
+    const second = await processor.list?.({ ...about, after: first.next });
+    const references = [...first.operations, ...(second?.operations ?? [])].map(({ reference }) => reference);
+    assert.deepEqual(references.sort(), requests.map(({ reference }) => reference).sort());
+    assert.equal(second?.next, null);
+    await acquirer.control({ next: ['lookup_error'] });
+    await assert.rejects(async () => processor.list?.(about), /answered 50[03]/);
+    await assert.rejects(async () => connect(acquirer.url, 'wrong').list?.(about), /answered 401/);
+    await assert.rejects(async () => connect(await unusedUrl(), 'secret').list?.(about), /did not list/);
+  });
+});
+
 describe('an acquirer that is killed', () => {
   it('knows everything it has answered, and settles what it had taken', async () => {
     await acquirer.control({ settle_after_ms: 0 });

@@ -8,6 +8,7 @@ import {
   type FailureCode,
   type LookupOutcome,
   failureReasons,
+  type ListedOperation,
   type LookupRequest,
   type Outcome,
   type Processor,
@@ -23,6 +24,7 @@ export interface AcquirerOptions {
 }
 
 const answerBytesMax = 64 * 1024;
+const listBytesMax = 4 * 1024 * 1024;
 /** Less than any server keeps an idle connection: what is written to one that closes just then is in doubt. */
 const idleConnectionMs = 4_000;
 
@@ -78,6 +80,13 @@ const conflictAnswer = Compile(
     error: Type.Literal('reference_used'),
     operation: toldOperation,
     now_ms: Type.Optional(Type.Integer()),
+  }),
+);
+const listAnswer = Compile(
+  Type.Object({
+    operations: Type.Array(Type.Intersect([toldOperation, Type.Object({ taken_at_ms: Type.Integer() })])),
+    next: nullable,
+    now_ms: Type.Integer(),
   }),
 );
 const errorAnswer = Compile(
@@ -229,6 +238,22 @@ function dateOf(header: string | undefined, elapsedMs: number): number | undefin
 const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
 
+function listed(operation: ToldOperation & { readonly taken_at_ms: number }): ListedOperation {
+  const { kind, reference, charge_reference, amount, currency, last4, transaction_id, taken_at_ms } = operation;
+  return {
+    kind,
+    reference,
+    chargeReference: charge_reference,
+    amount,
+    currency,
+    last4,
+    approved: operation.status === 'approved',
+    voided: operation.voided === true,
+    transactionId: transaction_id,
+    executedAtMs: taken_at_ms,
+  };
+}
+
 /** A processor that speaks the protocol of docs/acquirer.md. It sends each request once and never repeats one. */
 export function acquirerProcessor(options: AcquirerOptions): Processor {
   const { secret, timeoutMs = 10_000 } = options;
@@ -241,11 +266,12 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
     method: 'GET' | 'POST',
     path: readonly string[],
     sent?: { readonly body: object; readonly validUntilMs: number },
+    query?: URLSearchParams,
   ): Promise<Answer | Silence> {
     const startedAtMs = performance.now();
     const text = sent && JSON.stringify(sent.body);
     const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
-    const request = client.request(new URL(pathname, base), {
+    const request = client.request(new URL(query ? `${pathname}?${query}` : pathname, base), {
       method,
       agent,
       headers: {
@@ -285,7 +311,8 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
-          if (bytes > answerBytesMax) giveUp(`the answer is longer than ${answerBytesMax} bytes`);
+          const bytesMax = query ? listBytesMax : answerBytesMax;
+          if (bytes > bytesMax) giveUp(`the answer is longer than ${bytesMax} bytes`);
           else chunks.push(chunk);
         });
         response.on('error', (error) => giveUp(`the answer broke off: ${errorCode(error)}`));
@@ -342,6 +369,19 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
     },
     async lookup(request) {
       return findingOf(await exchange('GET', ['operations', request.reference]), request);
+    },
+    async list({ fromMs, untilMs, after }) {
+      const query = new URLSearchParams({
+        from_ms: String(fromMs),
+        until_ms: String(untilMs),
+        ...(after && { after }),
+      });
+      const answer = await exchange('GET', ['operations'], undefined, query);
+      if ('reason' in answer) throw new Error(`the acquirer did not list its operations: ${answer.reason}`);
+      const { status, body } = answer;
+      if (status !== 200 || !listAnswer.Check(body))
+        throw new Error(`the acquirer answered ${status} for its operations`);
+      return { operations: body.operations.map(listed), next: body.next, nowMs: body.now_ms };
     },
   };
 }

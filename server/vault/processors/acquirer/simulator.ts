@@ -23,6 +23,7 @@ export interface SimulatorOptions {
 }
 
 const bodyBytesMax = 64 * 1024;
+const listMax = 500;
 const dayMs = 24 * 60 * 60 * 1000;
 
 const kindOfPath = new Map<string, OperationKind>([
@@ -114,6 +115,8 @@ function pathParts(url = '/'): string[] {
     return [];
   }
 }
+
+const queryOf = (url = '/'): URLSearchParams => new URL(url, 'http://acquirer').searchParams;
 
 export async function openSimulator(options: SimulatorOptions): Promise<Server> {
   const { clock, requestLifeMs } = options;
@@ -211,6 +214,32 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     else answer(response, 404, { error: 'not_found', reference, now_ms });
   }
 
+  /** What was executed in a time, in the order of the journal; a cursor is a place in it. */
+  async function list(query: URLSearchParams, response: ServerResponse): Promise<void> {
+    const fault = faults.pick('lookup');
+    if (fault === 'lookup_timeout') return;
+    if (fault === 'lookup_error') return fail(response);
+    const number = (name: string, otherwise: number): number => (query.has(name) ? Number(query.get(name)) : otherwise);
+    const fromMs = number('from_ms', 0);
+    const untilMs = number('until_ms', Number.MAX_SAFE_INTEGER);
+    const limit = number('limit', listMax);
+    const after = number('after', 0);
+    const isRight = [fromMs, untilMs, after].every((value) => isIntegerIn(value, 0, Number.MAX_SAFE_INTEGER));
+    if (!isRight || !isIntegerIn(limit, 1, listMax)) return answer(response, 400, { error: 'invalid' });
+    const now_ms = clock.nowMs();
+    const found: { entry: Entry; place: number }[] = [];
+    let place = 0;
+    for (const entry of books.all()) {
+      place += 1;
+      const isIn = entry.taken_at_ms >= fromMs && entry.taken_at_ms < untilMs;
+      if (place > after && isIn && found.push({ entry, place }) > limit) break;
+    }
+    await journal.durable();
+    const shown = found.slice(0, limit);
+    const next = found.length > limit ? String(shown.at(-1)?.place) : null;
+    answer(response, 200, { operations: shown.map(({ entry }) => show(entry)), next, now_ms });
+  }
+
   async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readJson(request);
     if (!isControl(body)) return answer(response, 400, { error: 'invalid' });
@@ -228,6 +257,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     if (!isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' });
     const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
     if (kind) return operate(kind, request, response);
+    if (route === 'GET operations' && name === '') return list(queryOf(request.url), response);
     if (route === 'GET operations') return lookUp(decodeURIComponent(name), response);
     if (route === 'POST control') return control(request, response);
     if (route === 'GET journal') {
