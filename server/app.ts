@@ -67,6 +67,7 @@ import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
+import type { RestoreWatch } from './features/restores/service.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { FileStore } from './platform/files/file-store.ts';
@@ -84,6 +85,7 @@ export interface AppDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly clocks: ClockWatch;
+  readonly restores: Pick<RestoreWatch, 'isRestored'>;
   readonly log: Logger;
   readonly background: Background;
   readonly masterSecret: Secret<Buffer>;
@@ -155,7 +157,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db, vault, () => operationStatistics(db), dependencies.clocks);
+  const metrics = createMetrics(db, vault, () => operationStatistics(db), dependencies.clocks, dependencies.restores);
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const cardWatch = openCardWatch({ db, clock, log });
@@ -184,7 +186,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
-  mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks);
+  mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks, dependencies.restores);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });

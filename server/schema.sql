@@ -266,6 +266,11 @@ CREATE TABLE idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 
+CREATE TABLE installation (
+  id uuid NOT NULL,
+  CONSTRAINT installation_pkey PRIMARY KEY (id)
+);
+
 CREATE TABLE login_attempts (
   key bytea NOT NULL,
   failures integer NOT NULL,
@@ -308,6 +313,25 @@ CREATE TABLE memberships (
   CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX memberships_member ON public.memberships USING btree (company_id, member_id);
+
+CREATE TABLE missing_operations (
+  company_id uuid NOT NULL,
+  reference uuid NOT NULL,
+  kind text NOT NULL,
+  charge_reference uuid,
+  amount bigint,
+  currency text,
+  card_last4 text,
+  processor_transaction_id text NOT NULL,
+  executed_at timestamp with time zone NOT NULL,
+  order_id uuid,
+  subscription_id uuid,
+  subscription_cycle integer,
+  found_at timestamp with time zone NOT NULL DEFAULT now(),
+  dismissed_at timestamp with time zone,
+  CONSTRAINT missing_operations_kind_check CHECK ((kind = ANY (ARRAY['charge'::text, 'refund'::text, 'void'::text]))),
+  CONSTRAINT missing_operations_pkey PRIMARY KEY (company_id, reference)
+);
 
 CREATE TABLE open_transactions (
   company_id uuid NOT NULL,
@@ -585,6 +609,20 @@ CREATE TABLE requests_default (
   CONSTRAINT requests_default_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 CREATE INDEX requests_default_company_id_request_id_idx ON public.requests_default USING btree (company_id, request_id);
+
+CREATE TABLE restores (
+  id uuid NOT NULL,
+  noticed_at timestamp with time zone NOT NULL DEFAULT now(),
+  noticed_by text NOT NULL,
+  detail text NOT NULL,
+  books_until timestamp with time zone,
+  reconciled_at timestamp with time zone,
+  reconciled_until timestamp with time zone,
+  CONSTRAINT restores_check CHECK (((reconciled_at IS NULL) = (reconciled_until IS NULL))),
+  CONSTRAINT restores_noticed_by_check CHECK ((noticed_by = ANY (ARRAY['operator'::text, 'high_water_mark'::text, 'earlier_result'::text]))),
+  CONSTRAINT restores_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX restores_open ON public.restores USING btree (((reconciled_at IS NULL))) WHERE (reconciled_at IS NULL);
 
 CREATE TABLE roles (
   company_id uuid NOT NULL,

@@ -11,6 +11,7 @@ import { maintainPartitions } from './features/events/jobs.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { batchConnections, openOrders, operationStatistics } from './features/orders/service.ts';
 import { openSubscriptions, subscriptionBilling } from './features/subscriptions/service.ts';
+import { watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import type { DemoCheckout } from './http/card-fields.ts';
@@ -162,9 +163,12 @@ async function start(
   const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem }, 'clocks differ'));
   cleanUp.push(async () => clocks.stop());
 
+  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, 'high-water.json') });
+  cleanUp.push(() => restores.stop());
+
   const batchDb = openPool(apiUrl, 'svc money', { poolSize: batchConnections, settings: byKeySettings });
   const onExpired = (): void => clocks.noteExpired();
-  const orders = openOrders({ db, batchDb, vault, clock, log, billing: subscriptionBilling, onExpired });
+  const orders = openOrders({ db, batchDb, vault, clock, log, billing: subscriptionBilling, onExpired, restores });
   const subscriptions = openSubscriptions({ db, batchDb, orders, clock, log });
 
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -220,6 +224,7 @@ async function start(
       db,
       clock,
       clocks,
+      restores,
       log,
       background: createBackground(),
       masterSecret,
@@ -236,7 +241,7 @@ async function start(
     serving.push(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
     await listenOrExplain(app, config.HOST, port, 'PORT');
   } else if (config.SVC_HEALTH_PORT > 0) {
-    const app = healthServer(db, readiness, vault, () => operationStatistics(db), clocks);
+    const app = healthServer(db, readiness, vault, () => operationStatistics(db), clocks, restores);
     serving.push(() => app.close());
     await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
   }

@@ -4,6 +4,7 @@ import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { createMetrics, type Metrics, type OpenTransactions } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
+import type { RestoreWatch } from '../features/restores/service.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /** Part of being ready: fails, with what is wrong, when requests would fail. */
@@ -60,6 +61,7 @@ export function mountOperations(
   vault: Pick<Vault, 'isReady'>,
   metrics: Metrics,
   clocks: Pick<ClockWatch, 'expired'>,
+  restores: Pick<RestoreWatch, 'isRestored'>,
 ): void {
   app.get('/healthz', (_request, reply) => sendJson(reply, { status: 'ok' }));
 
@@ -75,6 +77,7 @@ export function mountOperations(
       vault: isVaultReady ? 'ready' : 'unreachable',
       // Sent again with the time of the processor they succeed, so this is a warning.
       ...(clocks.expired().recently && { clocks: 'a processor refused requests as expired' }),
+      ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),
     });
   });
 
@@ -90,12 +93,14 @@ export function healthServer(
   vault: Pick<Vault, 'isReady'>,
   openTransactions: () => Promise<OpenTransactions>,
   clocks: ClockWatch,
+  restores: Pick<RestoreWatch, 'isRestored'>,
 ): FastifyInstance {
   const app = Fastify({ logger: false });
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );
-  mountOperations(app, checks, vault, createMetrics(db, vault, openTransactions, clocks), clocks);
+  const metrics = createMetrics(db, vault, openTransactions, clocks, restores);
+  mountOperations(app, checks, vault, metrics, clocks, restores);
   return app;
 }
 

@@ -19,6 +19,7 @@ export function createMetrics(
   vault: { isReady(): Promise<boolean> },
   openTransactions: () => Promise<OpenTransactions>,
   clocks: Pick<ClockWatch, 'skews' | 'expired'>,
+  restores: { isRestored(): boolean },
 ): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -99,6 +100,14 @@ export function createMetrics(
     registers: [registry],
     collect() {
       this.set(clocks.expired().count);
+    },
+  });
+  new Gauge({
+    name: 'svc_restored',
+    help: '1 while the database is restored from a backup and not reconciled: live subscriptions are not billed.',
+    registers: [registry],
+    collect() {
+      this.set(restores.isRestored() ? 1 : 0);
     },
   });
   const unlogged = new Counter({

@@ -17,6 +17,7 @@ import {
   type Subscriptions,
 } from '../../server/features/subscriptions/service.ts';
 import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
+import { watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { watchClocks } from '../../server/platform/clock-watch.ts';
@@ -159,7 +160,17 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
-  const orders = openOrders({ db: apiDb, batchDb, vault, clock, log, billing: subscriptionBilling, onExpired });
+  const restores = await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') });
+  const orders = openOrders({
+    db: apiDb,
+    batchDb,
+    vault,
+    clock,
+    log,
+    billing: subscriptionBilling,
+    onExpired,
+    restores,
+  });
   const subscriptions = openSubscriptions({ db: apiDb, batchDb, orders, clock, log });
   const background = createBackground();
   const app = await buildApp({
@@ -169,6 +180,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     db: apiDb,
     clock,
     clocks,
+    restores,
     log,
     background,
     masterSecret,
@@ -225,6 +237,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       clocks.stop();
+      await restores.stop();
       ofDatabase?.stop();
       await app.close();
       await outbound.close();

@@ -63,8 +63,11 @@ async function sendCharge(
     mode,
     intent,
     numbered: sale.numbered,
-    call: ({ reference, validUntilMs, amount }) =>
-      charging.vault.charge({ companyId: company_id, mode, reference, validUntilMs, card, amount, currency }),
+    call: ({ reference, validUntilMs, amount }) => {
+      const lookFirst = charging.restores?.looksFirst() ?? false;
+      const about = { companyId: company_id, mode, reference, validUntilMs, lookFirst } as const;
+      return charging.vault.charge({ ...about, card, amount, currency });
+    },
   });
 }
 

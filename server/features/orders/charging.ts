@@ -2,6 +2,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Vault } from '../../vault/vault.ts';
+import type { RestoreWatch } from '../restores/service.ts';
 import type { Facts, FactsRequest } from './facts-queries.ts';
 import type { Intent } from './intent-queries.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
@@ -21,6 +22,7 @@ export interface MoneyDependencies {
   readonly billing: Billing;
   /** A processor refused a request as expired that was sent at once. */
   readonly onExpired?: () => void;
+  readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst'>;
 }
 
 /** Subscriptions, whose orders are charged cycle by cycle. */

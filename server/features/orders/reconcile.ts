@@ -12,7 +12,7 @@ import { firstUnused } from './reference-queries.ts';
 import { isRefundOf, recordRefundOutcome, recordRefundSettlement } from './refunds.ts';
 import { resendOrGiveUp } from './resend.ts';
 import { attemptOf } from './retry.ts';
-import { executedBefore, isFoundOfExpiredKey } from './sending.ts';
+import { executedBefore, isFoundOfExpiredKey, noteEarlier } from './sending.ts';
 import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
 
@@ -81,8 +81,9 @@ function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean
 async function recordSale(charging: Charging, state: OrderState, open: OpenTransaction, found: Known): Promise<void> {
   const nowMs = charging.clock.nowMs() + state.clockOffsetMs;
   const attempt = attemptOf(state, open);
+  if (found.outcome === 'conflict' && state.mode === 'live') await noteEarlier(charging, open, found, open.age_ms);
   if (found.outcome === 'conflict' && attempt) {
-    // Another approved charge has the reference of this attempt: an operator has to decide about this one.
+    // Another approved charge has the reference of this attempt: `svc reconcile` lists it, and adopts it on demand.
     if (found.approved === false) await chargeNext(charging, state, open, attempt);
     return;
   }

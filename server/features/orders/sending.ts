@@ -80,7 +80,9 @@ export async function send<Intent extends Intended & Opened>(
       intent = { ...intent, ...renewed };
       continue;
     }
-    if (!isExecuted(outcome) || !numbered || !takesNext(outcome, numbered, elapsedMs)) return { intent, outcome };
+    if (!isExecuted(outcome)) return { intent, outcome };
+    if (mode === 'live') await noteEarlier(charging, intent, outcome, elapsedMs);
+    if (!numbered || !takesNext(outcome, numbered, elapsedMs)) return { intent, outcome };
     numbered = await firstUnused(charging.db, intent.company_id, numbered.subject, numbered.number + 1);
     const reference = deriveReference(intent.company_id, numbered);
     const renewed = await insist(() => renewSending(charging.db, intent, { reference }, lockMs[mode]));
@@ -96,6 +98,20 @@ function takesNext(outcome: Executed, numbered: Numbered, elapsedMs: number): bo
   // Another charge that holds money stands for the same thing: charging once more would charge twice. Another refund of
   // the order is another refund.
   return outcome.approved === false || numbered.subject[0] === 'refund';
+}
+
+/** The processor knew the reference before it was sent: the database has lost it. */
+export async function noteEarlier(
+  { restores, log }: Charging,
+  { company_id, reference }: Intended,
+  outcome: Pick<Executed, 'executed'>,
+  sinceMs: number,
+): Promise<void> {
+  const { executed } = outcome;
+  if (!restores || !executed || !executedBefore(outcome, sinceMs)) return;
+  await restores.earlierResult(company_id, reference, executed.atMs).catch((error: unknown) => {
+    log.error({ err: error, company_id, reference }, 'the processor has executed what the database has forgotten');
+  });
 }
 
 function noteExpired(charging: Charging, intent: Intended & Opened, nowMs: number | undefined): void {

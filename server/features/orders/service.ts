@@ -98,7 +98,12 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     recordRedeemingIntent: createBatcher((intents) => recordRedeemingIntents(batchDb, intents)),
     reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
-    recordOutcome: (outcome) => (concernsOrderOnly(outcome) ? recordPlain : recordWithOthers)(outcome),
+    async recordOutcome(charged) {
+      const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)(charged);
+      const { state, sale } = charged;
+      if (order && state.mode === 'live') dependencies.restores?.recorded(state.order.company_id, sale.id);
+      return order;
+    },
   };
   return {
     create: (context, input, key) => createOrder(charging, context, input, key),

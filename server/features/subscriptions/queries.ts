@@ -3,6 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
+import { isRestored } from '../restores/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import { usingCard } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
@@ -139,8 +140,12 @@ const due = (which: string): string => `
   FROM s JOIN companies c ON c.id = s.company_id
   LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL`;
 
-/** One whose processor is gone waits for the next one. One whose clock is being moved is left to whoever moves it. */
-const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())`;
+/**
+ * One whose processor is gone waits for the next one. One whose clock is being moved is left to whoever moves it. A live one
+ * waits while the database is restored from a backup and not reconciled.
+ */
+const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
+  AND (c.mode = 'sandbox' OR NOT ${isRestored})`;
 // No clock of a company is behind the real one: what is due by real time is due by any. The company is asked row by row:
 // joined, it tempts the planner to sort all that is due for the first hundred of it.
 const dueByRealTime = due(`

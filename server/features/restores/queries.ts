@@ -1,0 +1,91 @@
+import type { Queryable } from '../../platform/database.ts';
+
+export type NoticedBy = 'operator' | 'high_water_mark' | 'earlier_result';
+
+export interface Restore {
+  readonly id: string;
+  readonly noticed_at: Date;
+  readonly noticed_by: NoticedBy;
+  readonly detail: string;
+  readonly books_until: Date | null;
+}
+
+/** SQL that is true while the database is restored and not reconciled. */
+export const isRestored = 'EXISTS (SELECT 1 FROM restores WHERE reconciled_at IS NULL)';
+
+export interface NewRestore {
+  readonly id: string;
+  readonly noticedBy: NoticedBy;
+  readonly detail: string;
+  /** The smallest id of the time at which something is known to be missing. */
+  readonly beforeId: string;
+  /** What was found missing happened then: not noticed again once a later restore is known or reconciled. */
+  readonly unlessNoticedSince?: Date;
+  readonly unlessReconciledUntil?: Date;
+}
+
+/** False when that is known already. */
+export async function insertRestore(db: Queryable, restore: NewRestore): Promise<boolean> {
+  const rows = await db.query(
+    `INSERT INTO restores (id, noticed_by, detail, books_until)
+     SELECT $1, $2, $3, (
+       SELECT to_timestamp(('x' || left(replace(max(latest.id::text), '-', ''), 12))::bit(48)::bigint / 1000.0)
+       FROM companies c CROSS JOIN LATERAL (
+         SELECT t.id FROM transactions t WHERE t.company_id = c.id AND t.id < $4 ORDER BY t.id DESC LIMIT 1
+       ) latest WHERE c.mode = 'live')
+     WHERE NOT EXISTS (SELECT 1 FROM restores WHERE noticed_at >= $5 OR reconciled_until >= $6)
+     ON CONFLICT DO NOTHING RETURNING 1`,
+    [
+      restore.id,
+      restore.noticedBy,
+      restore.detail,
+      restore.beforeId,
+      restore.unlessNoticedSince ?? null,
+      restore.unlessReconciledUntil ?? null,
+    ],
+  );
+  return rows.length === 1;
+}
+
+const columns = 'id, noticed_at, noticed_by, detail, books_until';
+
+/** The one that is not reconciled. */
+export async function findRestore(db: Queryable): Promise<Restore | undefined> {
+  const [row] = await db.query<Restore>(`SELECT ${columns} FROM restores WHERE reconciled_at IS NULL`);
+  return row;
+}
+
+export async function finishRestore(db: Queryable, id: string, until: Date): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE restores SET reconciled_at = now(), reconciled_until = $2
+     WHERE id = $1 AND reconciled_at IS NULL RETURNING 1`,
+    [id, until],
+  );
+  return rows.length === 1;
+}
+
+export interface StateRow {
+  restored: boolean;
+  recently: boolean;
+  missing: boolean;
+}
+
+/** Whether it is restored now, or was within these days; and whether a transaction is missing that was recorded once. */
+export async function readState(
+  db: Queryable,
+  days: number,
+  mark: { readonly companyId: string; readonly transactionId: string } | undefined,
+): Promise<StateRow> {
+  const [row] = await db.query<StateRow>(
+    `SELECT ${isRestored} AS restored,
+       EXISTS (SELECT 1 FROM restores WHERE noticed_at > now() - $1 * interval '1 day') AS recently,
+       $2::uuid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transactions WHERE company_id = $2 AND id = $3) AS missing`,
+    [days, mark?.companyId ?? null, mark?.transactionId ?? null],
+  );
+  return row ?? { restored: false, recently: false, missing: false };
+}
+
+export async function findInstallation(db: Queryable): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>('SELECT id FROM installation');
+  return row?.id;
+}

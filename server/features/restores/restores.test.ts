@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { randomUUID } from 'node:crypto';
+import { openShop, succeeded } from '../../../tests/support/orders.ts';
+import { startTestService, type TestService } from '../../../tests/support/service.ts';
+import { createLog } from '../../platform/log.ts';
+import { findRestore, finishRestore, noteRestored, type RestoreWatch, watchRestores } from './service.ts';
+
+let service: TestService;
+let folder: string;
+let file: string;
+let booked: { companyId: string; transactionId: string };
+const watches: RestoreWatch[] = [];
+const lines: string[] = [];
+
+before(async () => {
+  [service, folder] = await Promise.all([startTestService(), mkdtemp(join(tmpdir(), 'svc-mark-'))]);
+  const order = await succeeded(service, await openShop(service));
+  booked = { companyId: service.company.id, transactionId: order.transactions[0].id };
+});
+after(async () => {
+  for (const watch of watches) await watch.stop();
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  file = join(folder, randomUUID());
+  lines.length = 0;
+  await service.db.query('DELETE FROM restores');
+});
+
+const log = createLog('info', { write: (line) => lines.push(line) });
+async function watch(): Promise<RestoreWatch> {
+  const opened = await watchRestores({ db: service.db, clock: service.clock, log, file });
+  watches.push(opened);
+  return opened;
+}
+const restored = async (): Promise<string[]> =>
+  (await service.db.query<{ noticed_by: string }>('SELECT noticed_by FROM restores')).map((row) => row.noticed_by);
+
+describe('the high-water mark', () => {
+  it('is written when a transaction was recorded, and says nothing while the database has it', async () => {
+    const first = await watch();
+    first.recorded(booked.companyId, booked.transactionId);
+    await first.stop();
+    assert.equal(JSON.parse(await readFile(file, 'utf8')).transactionId, booked.transactionId);
+    assert.equal((await watch()).isRestored(), false);
+    assert.deepEqual(await restored(), []);
+  });
+
+  it('finds a database that has lost the transaction, once, and says so in the log', async () => {
+    const first = await watch();
+    first.recorded(booked.companyId, randomUUID());
+    await first.stop();
+    const second = await watch();
+    assert.equal(second.isRestored(), true);
+    assert.equal(second.looksFirst(), true);
+    assert.deepEqual(await restored(), ['high_water_mark']);
+    assert.match(lines.join(''), /restored from a backup/);
+    const found = await findRestore(service.db);
+    assert.ok(found && (await finishRestore(service.db, found.id, new Date())));
+    const third = await watch();
+    assert.deepEqual(
+      [third.isRestored(), third.looksFirst()],
+      [false, true],
+      'it is over, and looked up for some time',
+    );
+    assert.deepEqual(await restored(), ['high_water_mark']);
+  });
+
+  it('of another database, or one that cannot be read, says nothing', async () => {
+    const mark = { ...booked, installation: randomUUID(), transactionId: randomUUID(), recordedAtMs: Date.now() };
+    for (const text of [JSON.stringify(mark), '', '{', '[]', '{"installation":1}']) {
+      await writeFile(file, text);
+      assert.equal((await watch()).isRestored(), false, text);
+    }
+    assert.deepEqual(await restored(), []);
+  });
+});
+
+describe('an answer that is older than its question', () => {
+  it('is a restore, unless the books were compared after it was executed', async () => {
+    const reference = randomUUID();
+    const first = await watch();
+    await first.earlierResult(booked.companyId, reference, Date.now() - 60_000);
+    assert.deepEqual([first.isRestored(), await restored()], [true, ['earlier_result']]);
+    const found = await findRestore(service.db);
+    assert.ok(found && (await finishRestore(service.db, found.id, new Date())));
+    const second = await watch();
+    await second.earlierResult(booked.companyId, reference, Date.now() - 60_000);
+    assert.deepEqual([second.isRestored(), (await restored()).length], [false, 1]);
+    await second.earlierResult(booked.companyId, reference, Date.now() + 60_000);
+    assert.deepEqual([second.isRestored(), (await restored()).length], [true, 2]);
+  });
+
+  it('is noticed once by any number of processes', async () => {
+    const processes = await Promise.all([watch(), watch(), watch()]);
+    await Promise.all(processes.map((one) => one.earlierResult(booked.companyId, randomUUID(), Date.now())));
+    assert.deepEqual(await restored(), ['earlier_result']);
+  });
+});
+
+it('an operator notes a restore once', async () => {
+  assert.equal(await noteRestored(service.db, Date.now(), 'a test'), true);
+  assert.equal(await noteRestored(service.db, Date.now(), 'a test'), false);
+  assert.equal((await watch()).isRestored(), true);
+});

@@ -1,0 +1,109 @@
+import type { Clock } from '../../platform/clock.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { firstIdOf, idTimeMs, newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import { type HighWaterMark, readMark, writeMark } from './high-water-mark.ts';
+import { findInstallation, insertRestore, readState } from './queries.ts';
+
+/**
+ * A database that was restored from a backup has forgotten what processors executed since. References protect the money; the
+ * restored state keeps the worker from billing until the books were compared with the processors.
+ */
+
+export { findRestore, finishRestore, isRestored, type Restore } from './queries.ts';
+
+/** An operator says so, after restoring a backup. False when it was known already. */
+export async function noteRestored(db: Queryable, nowMs: number, detail: string): Promise<boolean> {
+  return insertRestore(db, { id: newId(nowMs), noticedBy: 'operator', detail, beforeId: firstIdOf(nowMs) });
+}
+
+export interface RestoreWatch {
+  isRestored(): boolean;
+  /** Whether a processor that does not execute a reference once for ever is asked before it is sent one. */
+  looksFirst(): boolean;
+  /** A live transaction was recorded. */
+  recorded(companyId: string, transactionId: string): void;
+  /** A processor executed a reference before we sent it. */
+  earlierResult(companyId: string, reference: string, executedAtMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface WatchOptions {
+  readonly db: Queryable;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Where the high-water mark is kept. */
+  readonly file: string;
+}
+
+const pollMs = 10_000;
+const writeMs = 1_000;
+/** Longer than a cycle of most subscriptions: until then what was lost may be asked for again. */
+const lookFirstDays = 35;
+
+/** Knows whether the database is restored, and notices when it is. */
+export async function watchRestores({ db, clock, log, file }: WatchOptions): Promise<RestoreWatch> {
+  const installation = (await findInstallation(db)) ?? '';
+  const found = await readMark(file);
+  let mark: HighWaterMark | undefined = found?.installation === installation ? found : undefined;
+  let written = mark;
+  let state = { restored: false, recently: false };
+
+  async function poll(): Promise<void> {
+    const asked = mark;
+    const { missing, ...known } = await readState(db, lookFirstDays, asked);
+    state = known;
+    if (!missing || !asked) return;
+    const noticed = await insertRestore(db, {
+      id: newId(clock.nowMs()),
+      noticedBy: 'high_water_mark',
+      detail: `transaction ${asked.transactionId} is missing`,
+      beforeId: firstIdOf(idTimeMs(asked.transactionId)),
+      unlessNoticedSince: new Date(asked.recordedAtMs),
+    });
+    if (noticed) announce(`transaction ${asked.transactionId}, which was recorded once, is missing`);
+  }
+
+  function announce(why: string): void {
+    state = { restored: true, recently: true };
+    log.error({ why }, 'the database was restored from a backup: nothing is billed until `svc reconcile` has run');
+  }
+
+  async function write(): Promise<void> {
+    const latest = mark;
+    if (!latest || latest === written) return;
+    written = latest;
+    await writeMark(file, latest).catch((error: unknown) =>
+      log.warn({ err: error, file }, 'the high-water mark cannot be written'),
+    );
+  }
+
+  await poll();
+  if (state.restored) log.warn('the database is restored: nothing is billed until `svc reconcile` has run');
+  const onError = (error: unknown): void => log.warn({ err: error }, 'whether the database is restored is not known');
+  const timers = [setInterval(() => void poll().catch(onError), pollMs), setInterval(() => void write(), writeMs)];
+  for (const timer of timers) timer.unref();
+
+  return {
+    isRestored: () => state.restored,
+    looksFirst: () => state.restored || state.recently,
+    recorded(companyId, transactionId) {
+      mark = { installation, companyId, transactionId, recordedAtMs: clock.nowMs() };
+    },
+    async earlierResult(companyId, reference, executedAtMs) {
+      if (state.restored) return;
+      const noticed = await insertRestore(db, {
+        id: newId(clock.nowMs()),
+        noticedBy: 'earlier_result',
+        detail: `reference ${reference} of company ${companyId} was executed before it was sent`,
+        beforeId: firstIdOf(executedAtMs),
+        unlessReconciledUntil: new Date(executedAtMs),
+      });
+      if (noticed) announce(`a processor knew the reference ${reference} before it was sent`);
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      await write();
+    },
+  };
+}
