@@ -43,6 +43,27 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: async () => (await import('./doctor.ts')).doctorCommand,
     },
     {
+      name: 'status',
+      summary: 'Show charges in doubt, clocks, the vault, and whether the database was restored',
+      load: async () => (await import('./status.ts')).statusCommand,
+    },
+    {
+      name: 'restored',
+      summary: 'Pause live billing after you restored the database from a backup',
+      more: 'Run it before you start the service. `svc reconcile` resumes billing.',
+      load: async () => (await import('./restored.ts')).restoredCommand,
+    },
+    {
+      name: 'reconcile',
+      summary: 'Compare the books with the processors and list what the books miss',
+      more:
+        'Charges nothing. Ends the restored state after every live company was compared; exits with 1 if one could not be ' +
+        'compared.',
+      options: ['since', 'adopt', 'finish', 'dismiss'],
+      examples: ['svc reconcile', 'svc reconcile --adopt --since 2026-02-11'],
+      load: async () => (await import('./reconcile.ts')).reconcileCommand,
+    },
+    {
       name: 'migrate',
       summary: 'Migrate the database to this version, as a start does',
       more: 'If the service uses the database login svc_api, run this as the owner before you start the service.',

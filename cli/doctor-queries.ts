@@ -59,6 +59,19 @@ export const checks: readonly Check[] = [
             CASE WHEN request_id IS NULL THEN interval '10 minutes' ELSE interval '2 hours' END`,
   },
   {
+    name: 'restored',
+    means: 'company that is not billed: the database was restored from a backup; run `svc reconcile`',
+    sql: `SELECT c.id AS company_id, r.id FROM restores r, companies c
+          WHERE r.reconciled_at IS NULL AND c.mode = 'live' AND c.processor IS NOT NULL`,
+  },
+  {
+    name: 'missing_operation',
+    means: 'operation that a processor executed and the books miss; `svc reconcile` lists it',
+    sql: `SELECT company_id, reference AS id FROM missing_operations m WHERE dismissed_at IS NULL AND NOT EXISTS (
+            SELECT 1 FROM transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference)
+          AND NOT EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference)`,
+  },
+  {
     name: 'cycle_charged_twice',
     means: 'subscription with two orders for one cycle',
     sql: `SELECT company_id, subscription_id AS id FROM orders WHERE subscription_cycle IS NOT NULL

@@ -91,6 +91,14 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
        total, currency, card_brand, card_last4, now(), now() - interval '1 hour', now(), now(), true
      FROM orders WHERE status = 'failed' LIMIT 1`,
   ],
+  restored: [
+    `UPDATE companies SET processor = 'acquirer' WHERE mode = 'live'`,
+    `INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`,
+  ],
+  missing_operation: [
+    `INSERT INTO missing_operations (company_id, reference, kind, processor_transaction_id, executed_at)
+     SELECT id, gen_random_uuid(), 'charge', 'acq_1', now() FROM companies LIMIT 1`,
+  ],
   cycle_charged_twice: [
     `DROP INDEX orders_cycle`,
     `DROP INDEX orders_first_charge`,

@@ -60,6 +60,18 @@ export const options = {
   status: { type: 'string', value: '404|4xx', describe: 'only requests with this status or class of status' },
   path: { type: 'string', value: '/v1/orders', describe: 'only requests whose path begins with this' },
   limit: { type: 'string', value: 'N', describe: 'number of requests; default: 20' },
+  since: {
+    type: 'string',
+    value: 'DATE',
+    describe: 'start of the comparison; default: two days before the last transaction of the restored database',
+  },
+  adopt: { type: 'boolean', describe: 'record missing refunds, voids and retries of known orders' },
+  dismiss: {
+    type: 'string',
+    value: 'REFERENCE',
+    describe: 'stop listing an operation that you have resolved at the processor',
+  },
+  finish: { type: 'boolean', describe: 'end the restored state even if a company could not be compared' },
   'base-url': {
     type: 'string',
     value: 'URL',

@@ -67,6 +67,7 @@ import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
+import { reconciliationRoutes } from './features/reconciliation/routes.ts';
 import type { RestoreWatch } from './features/restores/service.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
@@ -268,6 +269,7 @@ export function dashboardRoutes({ orders, team, clock, settings, keys }: Dashboa
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
     ...cardWarningRoutes(),
+    ...reconciliationRoutes(),
     ...apiKeyRoutes(keys),
     ...teamDashboardRoutes(team),
     ...auditRoutes(),

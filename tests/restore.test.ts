@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { cloneDatabase, copyDatabase, type TestDatabase } from './support/database.ts';
 import { compareLedger } from './support/ledger.ts';
-import { openShop, type Shop } from './support/orders.ts';
+import { reconcile, type Reconciliation } from '../server/features/reconciliation/service.ts';
+import { deriveReference, subjects } from '../server/features/orders/reference.ts';
+import { withoutKey } from '../server/http/phases.ts';
+import { svc } from './support/command.ts';
+import { contextOf, openShop, readOrder, type Shop } from './support/orders.ts';
 import { connectMerchant, type LiveMerchant, openAcquirer, type OwnAcquirer } from './support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { somePlan, someSubscriber, subscribe } from './support/subscriptions.ts';
@@ -28,11 +32,12 @@ let merchant: LiveMerchant;
 let shop: Shop;
 let planId: string;
 /** Orders that the backup knows. */
-const known: Record<'paid' | 'toRefund' | 'toVoid' | 'failed', string> = {
+const known: Record<'paid' | 'toRefund' | 'toVoid' | 'failed' | 'retried', string> = {
   paid: '',
   toRefund: '',
   toVoid: '',
   failed: '',
+  retried: '',
 };
 
 interface Request {
@@ -89,8 +94,11 @@ before(async () => {
   );
   known.paid = await placed();
   known.toRefund = await placed();
+  await acquirer.control({ settle_after_ms: null });
   known.toVoid = await placed();
+  await acquirer.control({ settle_after_ms: 0 });
   known.failed = await placed('decline:51');
+  known.retried = await placed('decline:51');
   await service.stop();
   backup = await copyDatabase(lost);
 });
@@ -111,12 +119,32 @@ const cyclesOf = (): Promise<{ status: string; cycle: number; orders: number }[]
      WHERE o.status = 'succeeded' GROUP BY 1, 2 ORDER BY 2`,
   );
 
+const compare = (adopt: boolean): Promise<Reconciliation> =>
+  reconcile({ db: service.db, vault: service.vault, clock: service.clock }, { adopt });
+
+async function recover(): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    await service.db.query('UPDATE open_transactions SET next_check_at = now(), locked_until = now()');
+    await service.orders.reconcileDue(500);
+  }
+}
+
+async function readiness(): Promise<Record<string, unknown>> {
+  return (await (await fetch(`${service.baseUrl}/readyz`)).json()) as Record<string, unknown>;
+}
+
+const restored = (): Promise<{ noticed_by: string; open: boolean }[]> =>
+  service.db.query('SELECT noticed_by, reconciled_at IS NULL AS open FROM restores ORDER BY noticed_at');
+
 describe('a restored database', { concurrency: false }, () => {
   const requests: Request[] = [];
   let journal: string[];
+  /** The references of what the backup does not know. */
+  let lostReferences: string[];
 
-  it('has lost renewals, orders, a refund, a retry and a new subscription', async () => {
+  it('has lost renewals, orders, refunds, a retry, a void and a new subscription', async () => {
     service = await startTestService({ database: lost, dataDir });
+    const before = (await acquirer.journal()).length;
     await billAll();
     for (let index = 0; index < keys; index += 1) requests.push(anOrder(1 + (index % 3)));
     requests.push(action(known.toRefund, 'refund', { amount: 700 }), action(known.failed, 'retry'), {
@@ -126,22 +154,61 @@ describe('a restored database', { concurrency: false }, () => {
     });
     const replies = await Promise.all(requests.map((request) => call(request)));
     for (const reply of replies) assert.ok(reply.status === 201 || reply.status === 200, reply.text);
+    // A key of more than a day ago is no other key.
+    acquirer.offsetMs = -30 * 3_600_000;
+    await call(action(known.paid, 'refund', { amount: 300 }));
+    await call(action(known.retried, 'retry'));
+    acquirer.offsetMs = 0;
+    await service.orders.void(contextOf(service, merchant.company), known.toVoid, withoutKey);
     assert.deepEqual(await cyclesOf(), [
       { status: 'active', cycle: 1, orders: renewals + 1 },
       { status: 'active', cycle: 2, orders: renewals },
     ]);
     journal = await charges();
+    lostReferences = (await acquirer.journal()).slice(before).map(({ reference }) => reference);
+    assert.equal(lostReferences.length, renewals + keys + 6);
     await service.stop();
   });
 
-  it('charges no renewal again', async () => {
+  it('is noticed by the transaction that the data folder knows of, shown, and not billed', async () => {
     service = await startTestService({ database: backup, dataDir });
+    assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: true }]);
+    assert.match(String((await readiness()).restored), /not billed until svc reconcile has run/);
+    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    assert.match(metrics, /^svc_restored 1$/m);
+    await billAll();
+    assert.deepEqual(await cyclesOf(), [{ status: 'active', cycle: 1, orders: renewals }]);
+    assert.deepEqual(await charges(), journal);
+  });
+
+  it('lists every operation that the books miss, and what it stands for', async () => {
+    const { finished, comparisons } = await compare(false);
+    assert.equal(finished, true);
+    const [comparison] = comparisons;
+    assert.ok(comparison && comparisons.length === 1);
+    const { missing, differences, failure } = comparison;
+    assert.deepEqual([differences, failure], [[], undefined]);
+    const states = Object.groupBy(missing, ({ state, operation }) => `${operation.kind} ${state}`);
+    assert.deepEqual(Object.fromEntries(Object.entries(states).map(([name, some]) => [name, some?.length])), {
+      'charge billing': renewals,
+      'charge listed': keys + 1,
+      'charge adoptable': 2,
+      'refund adoptable': 2,
+      'void adoptable': 1,
+    });
+    assert.deepEqual(missing.map(({ operation }) => operation.reference).sort(), lostReferences.sort());
+    assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: false }]);
+    assert.deepEqual(await charges(), journal);
+  });
+
+  it('then bills, charges no renewal again, and is not taken for restored once more', async () => {
     await billAll();
     assert.deepEqual(await cyclesOf(), [
       { status: 'active', cycle: 1, orders: renewals },
       { status: 'active', cycle: 2, orders: renewals },
     ]);
     assert.deepEqual(await charges(), journal);
+    assert.equal((await restored()).length, 1);
   });
 
   it('charges no repeated key again, and finds what each of them did', async () => {
@@ -155,13 +222,87 @@ describe('a restored database', { concurrency: false }, () => {
     assert.deepEqual(await charges(), journal);
     for (const request of requests) assert.equal((await call(request)).headers.get('svc-idempotent-replayed'), 'true');
     assert.deepEqual(await charges(), journal);
+    assert.equal((await restored()).length, 1);
   });
 
-  it('has the books of the acquirer afterwards', async () => {
-    for (let round = 0; round < 3; round += 1) {
-      await service.db.query('UPDATE open_transactions SET next_check_at = now()');
-      await service.orders.reconcileDue(500);
-    }
+  it('adopts what nothing repeats: a refund, a retry and a void of orders that it knows', async () => {
+    const { comparisons } = await compare(true);
+    assert.deepEqual(
+      comparisons[0]?.missing.map(({ operation, state }) => `${operation.kind} ${state}`),
+      ['refund adopted', 'charge adopted', 'void adopted'],
+    );
+    await recover();
+    assert.equal((await readOrder(service, known.paid, merchant)).refunded_amount, 300);
+    assert.equal((await readOrder(service, known.toVoid, merchant)).status, 'voided');
+    assert.equal((await readOrder(service, known.retried, merchant)).status, 'succeeded');
+  });
+
+  it('has the books of the acquirer afterwards, and nothing is missing any longer', async () => {
+    await recover();
     assert.deepEqual(await compareLedger(service.db, await acquirer.journal()), []);
+    assert.deepEqual((await compare(false)).comparisons[0]?.missing, []);
+    assert.equal((await service.db.query('SELECT 1 FROM missing_operations')).length, 0);
+    assert.deepEqual(await charges(), journal);
+  });
+});
+
+describe('the restored state', { concurrency: false }, () => {
+  const settings = (): Record<string, string> => ({
+    DATABASE_URL: backup.connectionString,
+    SVC_DATA_DIR: dataDir,
+    SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('base64url'),
+  });
+
+  it('is entered by an answer that was executed before it was asked for', async () => {
+    await service.db.query('DELETE FROM restores');
+    await service.stop();
+    await rm(join(dataDir, 'high-water.json'), { force: true });
+    service = await startTestService({ database: backup, dataDir });
+    const key = randomUUID();
+    const reference = deriveReference(merchant.company.id, { subject: subjects.key(key), number: 0 });
+    acquirer.offsetMs = -60_000;
+    const card = { number: '4242424242424242', exp_month: 12, exp_year: 2031 };
+    await acquirer.charge({ reference, amount: 4900, currency: 'usd', card });
+    acquirer.offsetMs = 0;
+    assert.equal((await call({ ...anOrder(), idempotencyKey: key })).body.status, 'succeeded');
+    assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);
+    assert.ok((await readiness()).restored);
+  });
+
+  it('is not left while a company cannot be compared, except on demand', async () => {
+    const silent = { operations: async () => Promise.reject(new Error('no answer')) };
+    const dependencies = { db: service.db, vault: silent, clock: service.clock };
+    const { finished, comparisons } = await reconcile(dependencies, { adopt: false });
+    assert.deepEqual([finished, comparisons[0]?.failure], [false, 'no answer']);
+    assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);
+    assert.equal((await reconcile(dependencies, { adopt: false, finish: true })).finished, true);
+  });
+
+  it('is entered and left by commands, which say what they did', async () => {
+    const noted = await svc(settings(), 'restored');
+    assert.match(noted.stdout, /^Noted\. Live subscriptions are not billed until/, noted.stderr);
+    assert.match((await svc(settings(), 'restored')).stdout, /^Known since /);
+    const status = await svc(settings(), 'status');
+    assert.match(status.stdout, /^Restored from a backup +noticed .*svc restored/m, status.stderr);
+    const doctor = await svc(settings(), 'doctor');
+    assert.match(doctor.stderr, /not billed: the database was restored from a backup/);
+    const reference = randomUUID();
+    const card = { number: '4242424242424242', exp_month: 12, exp_year: 2031 };
+    await acquirer.charge({ reference, amount: 1234, currency: 'usd', card });
+    const { code, stdout, stderr } = await svc(settings(), 'reconcile');
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stdout,
+      new RegExp(`charge of 1234 usd on 4242, acq_\\d+, reference ${reference}: recorded when the client`),
+    );
+    assert.match(stdout, /1 operations are missing in the books\.\nThe restored state is over/);
+    assert.match(
+      (await svc(settings(), 'doctor')).stderr,
+      /1 × operation that a processor executed and the books miss/,
+    );
+    assert.match((await svc(settings(), 'reconcile', '--dismiss', randomUUID())).stderr, /No operation is missing/);
+    assert.match((await svc(settings(), 'reconcile', '--dismiss', reference)).stdout, /is no longer listed/);
+    assert.match((await svc(settings(), 'reconcile')).stdout, /\n0 operations are missing in the books/);
+    assert.match((await svc(settings(), 'doctor')).stdout, /No problems found/);
   });
 });

@@ -24,7 +24,10 @@ const response = {
 const approved = { outcome: 'approved', response } as const;
 
 /** What is asked of a processor, in order. */
-function asked(executesOnce: Processor['executesOnce'], found: LookupOutcome): { processor: Processor; calls: string[] } {
+function asked(
+  executesOnce: Processor['executesOnce'],
+  found: LookupOutcome,
+): { processor: Processor; calls: string[] } {
   const calls: string[] = [];
   const never = async (): Promise<never> => assert.fail('not asked for');
   const processor: Processor = {

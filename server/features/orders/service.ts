@@ -38,13 +38,14 @@ import { voidOrder } from './voids.ts';
 
 /** What subscriptions need to have their cycles charged. */
 export type { Billing, BillingEffect } from './charging.ts';
+export { openExecuted, takeCardOf } from './adopt-queries.ts';
 export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
 export { openOperation } from './open-operation.ts';
 export type { OrderRow, OrderState } from './order.ts';
 export { type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './record-outcomes.ts';
-export { type Numbered, subjects } from './reference.ts';
+export { deriveReference, type Numbered, subjects } from './reference.ts';
 export { nextAttempt } from './retry.ts';
 export { type NewSale, saleOf } from './sales.ts';
 export { lockMs } from './timing.ts';

@@ -1,0 +1,144 @@
+import {
+  type Comparison,
+  type Difference,
+  dismissMissing,
+  type Missing,
+  reconcile,
+  type Reconciliation,
+} from '../server/features/reconciliation/service.ts';
+import { isUuid } from '../server/platform/ids.ts';
+import { CommandError } from './command-error.ts';
+import { withDatabase } from './connect.ts';
+import { withVault } from './open-vault.ts';
+import type { Flags } from './options.ts';
+import { withProgress } from './progress.ts';
+
+/** `reconcile`: compares the books with those of the processors, and lists or adopts what the books miss. */
+export async function reconcileCommand(_words: readonly string[], flags: Flags): Promise<string> {
+  if (flags.dismiss !== undefined) return dismiss(flags.dismiss, flags);
+  const sinceMs = flags.since === undefined ? undefined : Date.parse(flags.since);
+  if (sinceMs !== undefined && Number.isNaN(sinceMs)) {
+    throw new CommandError('--since is a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
+  }
+  const options = { adopt: flags.adopt === true, finish: flags.finish === true, sinceMs };
+  return withDatabase((connected) =>
+    withVault(connected, async (vault) => {
+      const { db, clock } = connected;
+      const result = await withProgress('Comparing with the processors', () =>
+        reconcile({ db, vault, clock }, options),
+      );
+      if (result.comparisons.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
+      return flags.json ? `${JSON.stringify(shownOf(result))}\n` : text(result, options.adopt);
+    }),
+  );
+}
+
+async function dismiss(reference: string, flags: Flags): Promise<string> {
+  const isKnown = isUuid(reference) && (await withDatabase(({ db }) => dismissMissing(db, reference)));
+  if (!isKnown)
+    throw new CommandError(`No operation is missing under the reference ${reference}. \`svc reconcile\` lists them.`);
+  return flags.json
+    ? `${JSON.stringify({ dismissed: reference })}\n`
+    : `The operation ${reference} is no longer listed.\n`;
+}
+
+const sum = (comparisons: readonly Comparison[], count: (one: Comparison) => number): number =>
+  comparisons.reduce((total, one) => total + count(one), 0);
+
+function operationOf(operation: Missing['operation']): object {
+  const { kind, reference, amount, currency, last4, approved, transactionId, executedAtMs } = operation;
+  return {
+    kind,
+    reference,
+    amount,
+    currency,
+    card_last_four: last4,
+    approved,
+    processor_transaction_id: transactionId,
+    executed_at: new Date(executedAtMs).toISOString(),
+  };
+}
+
+function shownOf({ restore, comparisons, finished }: Reconciliation): object {
+  return {
+    restored_at: restore?.noticed_at ?? null,
+    finished,
+    companies: comparisons.map(({ company, compared, missing, differences, missingDeclines, failure }) => ({
+      company_id: company.id,
+      name: company.name,
+      compared,
+      failure: failure ?? null,
+      missing_declines: missingDeclines,
+      missing: missing.map(({ operation, order_id, subscription_id, subscription_cycle, state }) => ({
+        ...operationOf(operation),
+        order_id,
+        subscription_id,
+        subscription_cycle,
+        state,
+      })),
+      differences: differences.map(({ operation, booked, state }) => ({
+        ...operationOf(operation),
+        order_id: booked.order_id,
+        booked: { status: booked.status, amount: booked.amount, currency: booked.currency },
+        state,
+      })),
+    })),
+  };
+}
+
+const money = (amount: number | null, currency: string | null): string => `${amount ?? '?'} ${currency ?? ''}`.trim();
+
+const becomes: Readonly<Record<Missing['state'], string>> = {
+  adopted: 'adopted, its outcome is being recorded',
+  adoptable: 'run again with --adopt to record it',
+  billing: 'recorded when the subscription is billed next',
+  listed:
+    'recorded when the client repeats its idempotency key; else refund it at the processor and run with --dismiss',
+};
+
+function missingLine({ operation, order_id, subscription_id, subscription_cycle, state }: Missing): string {
+  const { kind, amount, currency, last4, transactionId, executedAtMs, reference } = operation;
+  const of = subscription_id
+    ? `, subscription ${subscription_id}, cycle ${subscription_cycle}`
+    : order_id
+      ? `, order ${order_id}`
+      : '';
+  const card = last4 ? ` on ${last4}` : '';
+  const at = new Date(executedAtMs).toISOString();
+  return `  ${at}  ${kind} of ${money(amount, currency)}${card}, ${transactionId}, reference ${reference}${of}: ${becomes[state]}`;
+}
+
+const differs: Readonly<Record<Difference['state'], string>> = {
+  held: 'held: another card has paid for the same cycle. --adopt records it',
+  adopted: 'adopted: it is recorded with the card that paid',
+  differs: 'the books and the processor differ',
+};
+
+function differenceLine({ operation, booked, state }: Difference): string {
+  const theirs = `${operation.approved ? 'approved' : 'declined'} ${money(operation.amount, operation.currency)}`;
+  const ours = `${booked.status} ${money(booked.amount, booked.currency)}`;
+  return `  ${operation.kind} ${operation.transactionId} of order ${booked.order_id}: processor ${theirs}, books ${ours}; ${differs[state]}`;
+}
+
+function companyLines({ company, compared, missing, differences, missingDeclines, failure }: Comparison): string[] {
+  const head = `${company.name} (${company.id}): ${compared} operations compared, ${missing.length} missing, ${differences.length} different`;
+  return [
+    head,
+    ...(failure === undefined ? [] : [`  not compared to the end: ${failure}`]),
+    ...missing.map(missingLine),
+    ...differences.map(differenceLine),
+    ...(missingDeclines > 0 ? [`  and ${missingDeclines} declined operations that moved no money`] : []),
+  ];
+}
+
+function text({ restore, comparisons, finished }: Reconciliation, adopt: boolean): string {
+  const count = sum(comparisons, ({ missing }) => missing.length);
+  const failed = sum(comparisons, ({ failure }) => (failure === undefined ? 0 : 1));
+  const end = !restore
+    ? 'The database is not in the restored state.'
+    : finished
+      ? 'The restored state is over: live subscriptions are billed again.'
+      : `The restored state goes on: ${failed} of ${comparisons.length} companies could not be compared. Run it again, or with --finish to end it all the same.`;
+  const adopted = adopt && count > 0 ? ' What was adopted is recorded by the running service.' : '';
+  return `${[...comparisons.flatMap(companyLines), '', `${count} operations are missing in the books.${adopted}`, end].join('\n')}\n`;
+}

@@ -1,0 +1,166 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { ListedOperation } from '../../vault/processors/processor.ts';
+
+/** An operation as our books have it. */
+export interface BookedRow {
+  readonly company_id: string;
+  readonly reference: string;
+  readonly order_id: string;
+  readonly type: 'sale' | 'refund' | 'void';
+  readonly status: 'open' | 'succeeded' | 'failed' | 'voided' | 'chargeback';
+  readonly amount: number;
+  readonly currency: string;
+  readonly card_last4: string;
+}
+
+const transactionColumns = 'company_id, coalesce(reference, id) AS reference, order_id, type';
+
+// Rows from before references were derived are known by their ids.
+const bookedStatement = `
+  SELECT ${transactionColumns}, status, amount, currency, card_last4 FROM transactions
+  WHERE company_id = ANY($1::uuid[]) AND reference = ANY($2::uuid[])
+  UNION ALL
+  SELECT ${transactionColumns}, status, amount, currency, card_last4 FROM transactions
+  WHERE company_id = ANY($1::uuid[]) AND id = ANY($2::uuid[]) AND reference IS NULL
+  UNION ALL
+  SELECT ${transactionColumns}, 'open', amount, currency, card_last4 FROM open_transactions
+  WHERE company_id = ANY($1::uuid[]) AND coalesce(reference, id) = ANY($2::uuid[])
+  UNION ALL
+  SELECT v.company_id, coalesce(v.reference, v.id), v.order_id, 'void', CASE WHEN v.approved THEN 'succeeded' ELSE 'failed' END,
+    o.total, o.currency, o.card_last4
+  FROM voids v JOIN orders o ON o.company_id = v.company_id AND o.id = v.order_id
+  WHERE v.company_id = ANY($1::uuid[]) AND coalesce(v.reference, v.id) = ANY($2::uuid[])`;
+
+export async function findBooks(
+  db: Queryable,
+  companyIds: readonly string[],
+  references: readonly string[],
+): Promise<BookedRow[]> {
+  return db.query<BookedRow>(bookedStatement, [companyIds, references]);
+}
+
+export interface FailedOrder {
+  readonly id: string;
+  readonly subscription_id: string | null;
+  readonly subscription_cycle: number | null;
+  readonly attempt_count: number;
+  readonly coupon: object | null;
+}
+
+/** Orders whose charge may have been retried. */
+export async function findFailedOrders(db: Queryable, companyId: string, afterId: string): Promise<FailedOrder[]> {
+  return db.query<FailedOrder>(
+    `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon FROM orders
+     WHERE company_id = $1 AND rare_status = 'failed' AND id > $2 ORDER BY id LIMIT 1000`,
+    [companyId, afterId],
+  );
+}
+
+export interface BilledSubscription {
+  readonly id: string;
+  readonly current_cycle: number;
+}
+
+/** Subscriptions that are billed, or were when the backup was made. */
+export async function findBilledSubscriptions(
+  db: Queryable,
+  companyId: string,
+  afterId: string,
+): Promise<BilledSubscription[]> {
+  return db.query<BilledSubscription>(
+    `SELECT id, current_cycle FROM subscriptions
+     WHERE company_id = $1 AND status IN ('active', 'past_due', 'paused', 'failed') AND id > $2 ORDER BY id LIMIT 1000`,
+    [companyId, afterId],
+  );
+}
+
+/** SQL that is true when the books have the row `m` of missing operations by now. */
+const isBooked = `(
+  EXISTS (SELECT 1 FROM transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference)
+  OR EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference))`;
+const isMissing = `m.dismissed_at IS NULL AND NOT ${isBooked}`;
+
+export interface MissingOperation {
+  readonly company_id: string;
+  readonly operation: ListedOperation;
+  readonly order_id: string | null;
+  readonly subscription_id: string | null;
+  readonly subscription_cycle: number | null;
+}
+
+const missingStatement = `
+  INSERT INTO missing_operations (company_id, reference, kind, charge_reference, amount, currency, card_last4,
+    processor_transaction_id, executed_at, order_id, subscription_id, subscription_cycle)
+  SELECT m.company_id, m.reference, m.kind, m.charge_reference, m.amount, m.currency, m.card_last4,
+    m.processor_transaction_id, m.executed_at, m.order_id, m.subscription_id, m.subscription_cycle
+  FROM json_to_recordset($1::json) AS m (company_id uuid, reference uuid, kind text, charge_reference uuid, amount bigint,
+    currency text, card_last4 text, processor_transaction_id text, executed_at timestamptz, order_id uuid,
+    subscription_id uuid, subscription_cycle integer)
+  ON CONFLICT (company_id, reference) DO UPDATE SET order_id = excluded.order_id,
+    subscription_id = excluded.subscription_id, subscription_cycle = excluded.subscription_cycle`;
+
+export async function saveMissing(db: Queryable, missing: readonly MissingOperation[]): Promise<void> {
+  const rows = missing.map(({ operation, ...known }) => ({
+    ...known,
+    reference: operation.reference,
+    kind: operation.kind,
+    charge_reference: operation.chargeReference,
+    amount: operation.amount,
+    currency: operation.currency,
+    card_last4: operation.last4,
+    processor_transaction_id: operation.transactionId,
+    executed_at: new Date(operation.executedAtMs),
+  }));
+  await db.query(missingStatement, [JSON.stringify(rows)]);
+}
+
+export interface MissingRow {
+  readonly reference: string;
+  readonly kind: ListedOperation['kind'];
+  readonly amount: number | null;
+  readonly currency: string | null;
+  readonly card_last4: string | null;
+  readonly processor_transaction_id: string;
+  readonly executed_at: Date;
+  readonly order_id: string | null;
+  readonly subscription_id: string | null;
+}
+
+/** The latest of those that the books still miss. */
+export async function findMissing(db: Queryable, companyId: string, count: number): Promise<MissingRow[]> {
+  return db.query<MissingRow>(
+    `SELECT reference, kind, amount, currency, card_last4, processor_transaction_id, executed_at, order_id,
+       subscription_id
+     FROM missing_operations m WHERE company_id = $1 AND ${isMissing} ORDER BY executed_at DESC LIMIT $2`,
+    [companyId, count],
+  );
+}
+
+export async function countMissing(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM missing_operations m WHERE ${isMissing}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Those that the books have by now are missing no longer. */
+export async function forgetFound(db: Queryable, companyId: string): Promise<void> {
+  await db.query(`DELETE FROM missing_operations m WHERE m.company_id = $1 AND ${isBooked}`, [companyId]);
+}
+
+/** An operator has dealt with it at the processor. False when nothing is missing under the reference. */
+export async function dismissMissing(db: Queryable, reference: string): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE missing_operations SET dismissed_at = now() WHERE reference = $1 AND dismissed_at IS NULL RETURNING 1`,
+    [reference],
+  );
+  return rows.length > 0;
+}
+
+export async function findDismissed(db: Queryable, companyId: string): Promise<Set<string>> {
+  const rows = await db.query<{ reference: string }>(
+    'SELECT reference FROM missing_operations WHERE company_id = $1 AND dismissed_at IS NOT NULL',
+    [companyId],
+  );
+  return new Set(rows.map(({ reference }) => reference));
+}

@@ -1,0 +1,23 @@
+import { defineRoute, type Route } from '../../http/route.ts';
+import { reconciliationState } from './schemas.ts';
+import { getState } from './service.ts';
+
+/** In the dashboard only. */
+export function reconciliationRoutes(): Route[] {
+  return [
+    defineRoute({
+      tag: 'Overview',
+      resource: 'operation',
+      method: 'GET',
+      path: '/dashboard/reconciliation',
+      operationId: 'getReconciliation',
+      summary: 'Whether the database was restored, and what the books miss',
+      permission: 'transactions:read',
+      category: 'read',
+      idempotency: 'none',
+      success: { status: 200, schema: reconciliationState, shape: 'other' },
+      errors: [],
+      handle: ({ context }) => getState(context),
+    }),
+  ];
+}

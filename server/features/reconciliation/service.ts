@@ -1,0 +1,268 @@
+import type { RequestContext } from '../../request-context.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, DatabasePool } from '../../platform/database.ts';
+import { isUuid, newId } from '../../platform/ids.ts';
+import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
+import type { Vault } from '../../vault/vault.ts';
+import { type Company, findCompanies } from '../companies/service.ts';
+import { openExecuted, takeCardOf } from '../orders/service.ts';
+import { findRestore, finishRestore, type Restore } from '../restores/service.ts';
+import {
+  type BookedRow,
+  findBooks,
+  findDismissed,
+  findMissing,
+  forgetFound,
+  type MissingOperation,
+  saveMissing,
+} from './queries.ts';
+import type { ReconciliationState } from './schemas.ts';
+import { type Standing, standingsOf } from './subjects.ts';
+
+export { countMissing, dismissMissing } from './queries.ts';
+
+const shownMax = 100;
+
+/** For the dashboard of a company. */
+export async function getState({ db, company }: RequestContext): Promise<ReconciliationState> {
+  const restore = company.mode === 'live' ? await findRestore(db) : undefined;
+  const rows = await findMissing(db, company.id, shownMax);
+  return {
+    restored_at: restore?.noticed_at.toISOString() ?? null,
+    data: rows.map(({ card_last4, executed_at, ...row }) => ({
+      ...row,
+      card_last_four: card_last4,
+      executed_at: executed_at.toISOString(),
+    })),
+  };
+}
+
+/** Compares the books with those of the processors, and lists or adopts what the books miss. */
+
+export interface ReconcileDependencies {
+  readonly db: DatabasePool;
+  readonly vault: Pick<Vault, 'operations'>;
+  readonly clock: Clock;
+}
+
+export interface ReconcileOptions {
+  /** Record what can be attributed to an order, rather than only list it. */
+  readonly adopt: boolean;
+  /** Compare from here on; default: two days before the end of the books of the restored database. */
+  readonly sinceMs?: number | undefined;
+  /** End the restored state although some companies could not be compared. */
+  readonly finish?: boolean;
+  readonly onProgress?: (company: Company, compared: number) => void;
+}
+
+export interface Missing extends MissingOperation {
+  /**
+   * `adopted`: it is recorded now. `billing` records it when the subscription is billed next. `adoptable` is left to
+   * `--adopt`. `listed`: which order it belongs to is not known.
+   */
+  readonly state: 'adopted' | 'adoptable' | 'billing' | 'listed';
+}
+
+/** An operation that both have, and not alike. */
+export interface Difference {
+  readonly company_id: string;
+  readonly operation: ListedOperation;
+  readonly booked: BookedRow;
+  /** `held`: a charge in doubt, because another card has paid for the same thing. */
+  readonly state: 'held' | 'adopted' | 'differs';
+}
+
+export interface Comparison {
+  readonly company: Company;
+  readonly compared: number;
+  readonly missing: readonly Missing[];
+  readonly differences: readonly Difference[];
+  /** Declined operations that the books miss; they moved no money. */
+  readonly missingDeclines: number;
+  /** Why the company could not be compared. */
+  readonly failure?: string;
+}
+
+export interface Reconciliation {
+  readonly restore: Restore | undefined;
+  readonly comparisons: readonly Comparison[];
+  /** Whether the restored state is over. */
+  readonly finished: boolean;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Clocks of database and processor may differ by hours, and what was in doubt was executed before it was recorded. */
+const marginMs = 2 * dayMs;
+
+export async function reconcile(
+  dependencies: ReconcileDependencies,
+  options: ReconcileOptions,
+): Promise<Reconciliation> {
+  const { db, clock } = dependencies;
+  const restore = await findRestore(db);
+  const companies = (await findCompanies(db)).filter(({ mode, processor }) => mode === 'live' && processor !== null);
+  const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
+  const comparisons: Comparison[] = [];
+  let untilMs = Number.POSITIVE_INFINITY;
+  for (const company of companies) {
+    const compared = await compare(dependencies, options, companies, company, fromMs);
+    comparisons.push(compared.comparison);
+    untilMs = Math.min(untilMs, compared.nowMs ?? untilMs);
+  }
+  const complete = options.finish === true || comparisons.every(({ failure }) => failure === undefined);
+  const until = new Date(Number.isFinite(untilMs) ? untilMs : clock.nowMs());
+  const finished = complete && restore !== undefined && (await finishRestore(db, restore.id, until));
+  return { restore, comparisons, finished };
+}
+
+/** Later than any clock shows: the acquirer gives what it has by now. */
+const endOfTimeMs = Date.UTC(9999, 0, 1);
+
+async function compare(
+  { db, vault, clock }: ReconcileDependencies,
+  { adopt, onProgress }: ReconcileOptions,
+  companies: readonly Company[],
+  company: Company,
+  fromMs: number,
+): Promise<{ comparison: Comparison; nowMs?: number }> {
+  const all = companies.map(({ id }) => id);
+  const dismissed = await findDismissed(db, company.id);
+  const unbooked: ListedOperation[] = [];
+  const differing: Difference[] = [];
+  let [compared, missingDeclines] = [0, 0];
+  let nowMs: number | undefined;
+  let failure: string | undefined;
+  try {
+    for (let after: string | undefined; ; ) {
+      const listing = await list(vault, {
+        companyId: company.id,
+        fromMs,
+        untilMs: endOfTimeMs,
+        ...(after && { after }),
+      });
+      nowMs ??= listing.nowMs;
+      // Two companies may share an account with the processor, and other systems may use it too: their references are no UUIDs.
+      const ours = listing.operations.filter(({ reference }) => isUuid(reference));
+      const booked = await booksOf(db, company.id, all, ours);
+      for (const operation of ours) {
+        const row = booked.get(operation.reference);
+        if (row) differing.push(...differenceOf(company.id, operation, row));
+        else if (!operation.approved) missingDeclines += 1;
+        else if (!dismissed.has(operation.reference)) unbooked.push(operation);
+      }
+      compared += listing.operations.length;
+      onProgress?.(company, compared);
+      if (listing.next === null) break;
+      after = listing.next;
+    }
+  } catch (error) {
+    failure = error instanceof Error ? error.message : String(error);
+  }
+  await forgetFound(db, company.id);
+  const missing = await attributeAll(db, company, unbooked, (found) => openMissing(db, clock, found, nowMs), adopt);
+  const differences = adopt ? await Promise.all(differing.map((one) => adoptHeld(db, one))) : differing;
+  const comparison = { company, compared, missing, differences, missingDeclines, ...(failure && { failure }) };
+  return { comparison, ...(nowMs !== undefined && { nowMs }) };
+}
+
+async function list(vault: Pick<Vault, 'operations'>, request: Parameters<Vault['operations']>[0]): Promise<Listing> {
+  const listing = await vault.operations(request);
+  if (!listing) throw new Error('its processor has no list of operations; compare with its report');
+  return listing;
+}
+
+async function booksOf(
+  db: DatabasePool,
+  companyId: string,
+  all: readonly string[],
+  operations: readonly ListedOperation[],
+): Promise<Map<string, BookedRow>> {
+  const references = operations.map(({ reference }) => reference);
+  const own = await findBooks(db, [companyId], references);
+  const booked = new Map(own.map((row) => [row.reference, row]));
+  const rest = references.filter((reference) => !booked.has(reference));
+  const others = rest.length > 0 ? await findBooks(db, all, rest) : [];
+  for (const row of others) booked.set(row.reference, row);
+  return booked;
+}
+
+function differenceOf(companyId: string, operation: ListedOperation, booked: BookedRow): Difference[] {
+  const sameMoney = booked.amount === operation.amount && booked.currency === operation.currency;
+  const sameCard = operation.kind !== 'charge' || booked.card_last4 === operation.last4;
+  if (booked.status === 'open') {
+    const holdsMoney = operation.kind === 'charge' && operation.approved && !operation.voided;
+    const isHeld = holdsMoney && !(sameMoney && sameCard);
+    return isHeld ? [{ company_id: companyId, operation, booked, state: 'held' }] : [];
+  }
+  // Whether a charge was voided is told by its void, which is compared by itself.
+  if (operation.approved === (booked.status !== 'failed') && sameMoney) return [];
+  return [{ company_id: companyId, operation, booked, state: 'differs' }];
+}
+
+/** Says of each missing operation what it stands for, and adopts it where that is wanted and possible. */
+async function attributeAll(
+  db: DatabasePool,
+  company: Company,
+  operations: readonly ListedOperation[],
+  open: (missing: MissingOperation) => Promise<boolean>,
+  adopt: boolean,
+): Promise<Missing[]> {
+  if (operations.length === 0) return [];
+  const charges = operations.filter(({ kind }) => kind === 'charge').map(({ reference }) => reference);
+  const standings = await standingsOf(db, company.id, new Set(charges));
+  const chargedBy = operations.flatMap(({ chargeReference }) => chargeReference ?? []).filter(isUuid);
+  const sales = new Map((await findBooks(db, [company.id], chargedBy)).map((row) => [row.reference, row]));
+  const missing: Missing[] = [];
+  for (const operation of operations) {
+    const standing = standings.get(operation.reference);
+    const known = attribute(company.id, operation, standing, sales.get(operation.chargeReference ?? ''));
+    missing.push({ ...known, state: await stateOf(known, standing, adopt, open) });
+  }
+  await saveMissing(db, missing);
+  return missing;
+}
+
+function attribute(
+  company_id: string,
+  operation: ListedOperation,
+  standing: Standing | undefined,
+  sale: BookedRow | undefined,
+): MissingOperation {
+  return {
+    company_id,
+    operation,
+    order_id: standing?.order_id ?? sale?.order_id ?? null,
+    subscription_id: standing?.subscription_id ?? null,
+    subscription_cycle: standing?.subscription_cycle ?? null,
+  };
+}
+
+async function stateOf(
+  missing: MissingOperation,
+  standing: Standing | undefined,
+  adopt: boolean,
+  open: (missing: MissingOperation) => Promise<boolean>,
+): Promise<Missing['state']> {
+  if (standing?.isRenewal) return 'billing';
+  if (missing.order_id === null) return 'listed';
+  return adopt && (await open(missing)) ? 'adopted' : 'adoptable';
+}
+
+async function openMissing(
+  db: Database,
+  clock: Clock,
+  missing: MissingOperation,
+  processorNowMs = 0,
+): Promise<boolean> {
+  const nowMs = clock.nowMs();
+  // How long ago by the processor's own clock, and the time that the comparison takes.
+  const agoMs = Math.max(0, processorNowMs - missing.operation.executedAtMs) + hourMs;
+  return openExecuted(db, missing, { id: newId(nowMs), at: new Date(nowMs), agoMs });
+}
+
+async function adoptHeld(db: Database, difference: Difference): Promise<Difference> {
+  const { company_id, operation, state } = difference;
+  if (state !== 'held') return difference;
+  return (await takeCardOf(db, company_id, operation)) ? { ...difference, state: 'adopted' } : difference;
+}
