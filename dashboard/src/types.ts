@@ -12,6 +12,7 @@ export type { ShownApiKey as ApiKey } from '../../server/features/api-keys/schem
 export type { AuditEntry } from '../../server/features/audit/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
 export type { Statistics } from '../../server/features/overview/schemas.ts';
+export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { BillPreview } from '../../server/features/subscriptions/schemas.ts';
 export type {
   Session,

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import pg from 'pg';
 import { account } from '../../dashboard/src/texts/account.ts';
 import { amounts } from '../../dashboard/src/texts/amounts.ts';
 import { auth } from '../../dashboard/src/texts/auth.ts';
@@ -23,6 +24,7 @@ import { products } from '../../dashboard/src/texts/products.ts';
 import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
 import { subscriptions } from '../../dashboard/src/texts/subscriptions.ts';
 import { team } from '../../dashboard/src/texts/team.ts';
+import { transactions } from '../../dashboard/src/texts/transactions.ts';
 import { webhooks } from '../../dashboard/src/texts/webhooks.ts';
 import { loadConfig } from '../../server/config.ts';
 import { codeAt, stepOf } from '../../server/features/users/totp.ts';
@@ -486,11 +488,30 @@ describe('a merchant', () => {
     await page.getByRole('heading', { name: 'Charles Babbage' }).waitFor();
   });
 
-  it('switches to the live company, whose pages show no sandbox', async () => {
+  it('switches to the live company, whose pages show no sandbox and say when it was restored', async () => {
     await button(shell.live).first().click();
     await page.getByText(shell.sandboxBar).waitFor({ state: 'hidden' });
     await page.goto('/customers');
     await page.getByText(customers.emptyTitle).waitFor();
+    const { missingTitle, title, text } = transactions.restored;
+    const owner = new pg.Client({ connectionString: database.connectionString });
+    await owner.connect();
+    await owner.query(`INSERT INTO restores (id, noticed_by, detail) VALUES (gen_random_uuid(), 'operator', 'a test')`);
+    await owner.query(
+      `INSERT INTO missing_operations (company_id, reference, kind, amount, currency, card_last4,
+         processor_transaction_id, executed_at)
+       SELECT id, gen_random_uuid(), 'charge', 4900, 'usd', '4242', 'acq_000000007', now() FROM companies
+       WHERE mode = 'live'`,
+    );
+    await page.goto('/home');
+    await page.getByRole('heading', { name: title }).waitFor();
+    await page.getByText(text).waitFor();
+    await page.getByRole('row', { name: /49\.00.*acq_000000007/ }).waitFor();
+    await owner.query('DELETE FROM restores');
+    await page.goto('/in-doubt');
+    await page.getByRole('heading', { name: missingTitle }).waitFor();
+    await owner.query('DELETE FROM missing_operations');
+    await owner.end();
     await button(shell.sandbox).first().click();
     await page.getByText(shell.sandboxBar).first().waitFor();
   });

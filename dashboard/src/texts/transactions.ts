@@ -17,6 +17,15 @@ export const transactions = {
   inDoubtEmpty: 'No in-doubt payments',
   inDoubtEmptyText:
     'Every payment has a known outcome. A payment appears here when the processor’s response is lost. To try it in the sandbox, use the card 4000 0099 9900 7070.',
+  restored: {
+    title: 'Billing is paused',
+    text: 'The service was restored from a backup. Subscriptions are not billed until its records have been compared with your processor.',
+    missingTitle: 'Unrecorded payments',
+    missingText:
+      'Your processor executed these payments, but they are not recorded here. To record one, repeat the API call with the same idempotency key. Otherwise, refund it at your processor.',
+    card: 'Card',
+    executed: 'Executed',
+  },
   since: 'Since',
   age: 'Age',
   checks: 'Checks',

@@ -3,6 +3,7 @@ import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
+import { RestoredNotice } from '../../components/restored-notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { useFilters, useGet } from '../../data.ts';
@@ -45,6 +46,7 @@ export function HomePage() {
   if (!canOrders) {
     return (
       <Page title={home.title}>
+        <RestoredNotice />
         <CardWarnings />
         <GettingStarted />
       </Page>
@@ -79,6 +81,7 @@ export function HomePage() {
         </>
       }
     >
+      <RestoredNotice />
       <CardWarnings />
       <GettingStarted />
       <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>

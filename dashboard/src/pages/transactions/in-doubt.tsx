@@ -1,5 +1,6 @@
 import { DateTime } from '../../components/date-time.tsx';
 import { Empty, Failure, Page } from '../../components/page.tsx';
+import { RestoredNotice } from '../../components/restored-notice.tsx';
 import { Table } from '../../components/table.tsx';
 import { lookEveryMs, useGet } from '../../data.ts';
 import { duration, money, words } from '../../format.ts';
@@ -11,6 +12,7 @@ export function InDoubtPage() {
   const query = useGet<{ data: readonly InDoubt[] }>('/dashboard/in_doubt', {}, { everyMs: lookEveryMs });
   return (
     <Page title={transactions.inDoubtTitle} lead={transactions.inDoubtLead}>
+      <RestoredNotice />
       {query.error && !query.data ? (
         <Failure error={query.error} retry={() => void query.refetch()} />
       ) : (
