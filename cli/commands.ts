@@ -3,7 +3,7 @@ import type { Flags, OptionName } from './options.ts';
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
 
 /** Takes the words after the first one and returns the text to print. */
-export type Run = (words: readonly string[], flags: Flags) => Promise<string>;
+type Run = (words: readonly string[], flags: Flags) => Promise<string>;
 
 export interface Command {
   readonly name: string;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** `npm run check`: types, lint and format. The linter and formatter live in tools/ and are installed on first use. */
+/** `npm run check`: types, lint, format, unused code. The tools for the last three live in tools/, installed on first use. */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const toolsFolder = join(root, 'tools');
@@ -22,7 +22,7 @@ function run(name: string, command: string, parameters: readonly string[], folde
   return result.status === 0;
 }
 
-if (!existsSync(join(toolsPath, 'oxlint'))) {
+if (!['oxlint', 'biome', 'knip'].every((tool) => existsSync(join(toolsPath, tool)))) {
   // Not `npm ci`: the lockfile may lack platforms that the registry in use does not carry.
   const installed = run('install tools', 'npm', ['install', '--no-save', '--loglevel=error'], toolsFolder);
   if (!installed) process.exit(1);
@@ -35,5 +35,6 @@ const results = [
   run('types in the dashboard', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'dashboard']),
   run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),
   run('format', join(toolsPath, 'biome'), ['format', '.']),
+  run('nothing unused', join(toolsPath, 'knip'), []),
 ];
 process.exit(results.every(Boolean) ? 0 : 1);

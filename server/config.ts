@@ -115,7 +115,7 @@ const urls = (describe: string): Setting<readonly string[]> => ({
 });
 
 const roles = ['api', 'worker', 'vault'] as const;
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 const roleList: Setting<readonly Role[]> = {
   fallback: roles.join(','),
@@ -248,7 +248,7 @@ export const settings = {
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;
-export type Environment = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> };
+type Environment = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['parse']> };
 export type Config = Environment & { readonly dataDir: string };
 
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {

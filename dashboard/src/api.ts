@@ -57,7 +57,7 @@ export function setCompanyOfCalls(id: string | null): void {
   companyId = id;
 }
 
-export function urlOf(path: string, query: Query = {}): string {
+function urlOf(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
@@ -66,7 +66,7 @@ export function urlOf(path: string, query: Query = {}): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
-export function callHeaders(path: string, key?: string): Record<string, string> {
+function callHeaders(path: string, key?: string): Record<string, string> {
   return {
     accept: 'application/json',
     ...(companyId ? { 'svc-company': companyId } : {}),

@@ -3,7 +3,7 @@
  * in these cells, and a formula can send the sheet elsewhere or start a program.
  */
 
-export type CsvValue = string | number | boolean | null | undefined;
+type CsvValue = string | number | boolean | null | undefined;
 
 export interface CsvColumn<T> {
   readonly header: string;

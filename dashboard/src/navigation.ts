@@ -2,7 +2,7 @@ import type { IconName } from './components/icons.tsx';
 import { shell } from './texts/common.ts';
 import type { Company } from './types.ts';
 
-export interface Place {
+interface Place {
   readonly to: string;
   readonly label: string;
   readonly icon: IconName;

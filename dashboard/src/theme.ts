@@ -11,7 +11,7 @@ function stored(): ThemeChoice {
   return text === 'light' || text === 'dark' ? text : 'system';
 }
 
-export function isDark(): boolean {
+function isDark(): boolean {
   const choice = stored();
   return choice === 'dark' || (choice === 'system' && systemDark.matches);
 }

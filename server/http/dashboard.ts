@@ -10,7 +10,7 @@ import { ApiError } from '../errors.ts';
 const built = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 
 /** First parts of the paths that the dashboard's own router knows. */
-export const dashboardPages = [
+const dashboardPages = [
   'login',
   'sign-up',
   'forgot-password',

@@ -47,7 +47,7 @@ interface Job {
 const batch = 500;
 
 /** What is done without being asked. Every job may run in any number of processes at once. */
-export const jobs: readonly Job[] = [
+const jobs: readonly Job[] = [
   {
     name: 'open transactions',
     everyMs: 1_000,

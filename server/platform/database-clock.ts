@@ -19,7 +19,7 @@ export interface LocalClocks {
   monotonicMs(): number;
 }
 
-export const systemClocks: LocalClocks = {
+const systemClocks: LocalClocks = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
 };

@@ -3,7 +3,7 @@ import type { Attributes } from '@opentelemetry/api';
 import type { Sampler } from '@opentelemetry/sdk-trace';
 import { errorCode } from './error-code.ts';
 
-export interface RequestSpanInput {
+interface RequestSpanInput {
   method: string;
   /** The pattern, not the path: `/v1/orders/:id`. Left out where no route matched. */
   route?: string | undefined;

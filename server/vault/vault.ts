@@ -50,17 +50,17 @@ export interface Vault {
 /** The vault's own failure is no outcome of the processor: nothing was sent, and the same operation can be sent later. */
 export type VaultOutcome = Outcome | { readonly outcome: 'unavailable'; readonly reason: string };
 
-export interface CardReference {
+interface CardReference {
   readonly companyId: string;
   readonly cardId: string;
 }
 
-export interface StoredCard extends CardReference {
+interface StoredCard extends CardReference {
   readonly mode: Mode;
   readonly number: CardNumber;
 }
 
-export interface VaultOperation {
+interface VaultOperation {
   readonly companyId: string;
   readonly mode: Mode;
   /** Ours, and stored before the call, as is the time until which the processor may execute it. */
@@ -74,13 +74,13 @@ export interface ChargedCard {
   readonly expYear: number;
 }
 
-export interface VaultCharge extends VaultOperation, Money {
+interface VaultCharge extends VaultOperation, Money {
   /** Ask before sending, where the processor does not execute a reference once for ever. */
   readonly lookFirst?: boolean;
   readonly card: ChargedCard;
 }
 
-export interface VaultRefund extends VaultOperation, Money {
+interface VaultRefund extends VaultOperation, Money {
   readonly chargeReference: string;
 }
 

@@ -7,7 +7,7 @@ import type { Random } from '../support/seeded-random.ts';
  * it has an answer, and writes down what it was told.
  */
 
-export type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
+type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
 
 /** An answer with which a client is content: what it says has to be true ever after. */
 export interface Told {

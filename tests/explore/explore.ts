@@ -30,7 +30,7 @@ const turnsWithFaults = 90;
 
 export const scenarioOf = (seed: number): Scenario => scenarios[seed % scenarios.length] as Scenario;
 
-export function scheduleOf(seed: number, scenario: Scenario): Schedule {
+function scheduleOf(seed: number, scenario: Scenario): Schedule {
   const random = seededRandom(seed * 7_919 + 17);
   const choices = Array.from({ length: turnsWithFaults }, () => random.between(0, 11));
   const faults = new Map<number, FaultKind>();

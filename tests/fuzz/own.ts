@@ -5,7 +5,7 @@ import type { Target } from './target.ts';
 
 /** Sends requests of our own generator. Every answer is compared with the document; what is wrong with one is kept with its request. */
 
-export interface LookupOutcome {
+interface LookupOutcome {
   readonly request: string;
   readonly problem: string;
 }

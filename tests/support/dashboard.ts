@@ -16,7 +16,7 @@ export interface Person {
   in(method: string, path: string, body?: unknown, options?: PersonOptions): Promise<Reply>;
 }
 
-export interface PersonOptions {
+interface PersonOptions {
   readonly body?: unknown;
   readonly company?: string;
   readonly headers?: Record<string, string>;

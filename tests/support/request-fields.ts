@@ -43,7 +43,7 @@ function bodies(): Body[] {
 }
 
 /** Where a value may be one of several things, each of them. */
-export function alternatives(schema: Json): Json[] {
+function alternatives(schema: Json): Json[] {
   return Array.isArray(schema['anyOf']) ? (schema['anyOf'] as Json[]).flatMap(alternatives) : [schema];
 }
 

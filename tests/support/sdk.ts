@@ -6,7 +6,7 @@ import type { TestService } from './service.ts';
 
 /** The SDK against the real service, with a record of what it sent. */
 
-export interface Attempt {
+interface Attempt {
   readonly operation: string;
   readonly url: string;
   readonly headers: Headers;

@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from 'react';
 import { Link } from '@tanstack/react-router';
 import { Icon, type IconName } from './icons.tsx';
 
-export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
+type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 
 const looks: Readonly<Record<ButtonKind, string>> = {
   primary: 'bg-accent text-on-accent hover:brightness-110',
@@ -11,7 +11,7 @@ const looks: Readonly<Record<ButtonKind, string>> = {
   danger: 'bg-bad-fill text-white hover:brightness-110',
 };
 
-export function buttonClass(kind: ButtonKind, small = false): string {
+function buttonClass(kind: ButtonKind, small = false): string {
   const size = small ? 'min-h-8 px-2.5 text-sm' : 'min-h-9.5 px-3.5';
   return `inline-flex items-center justify-center gap-2 rounded-[8px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:opacity-60 ${size} ${looks[kind]}`;
 }
@@ -55,7 +55,7 @@ export function Button(props: ButtonProps) {
   );
 }
 
-export function Spinner() {
+function Spinner() {
   return (
     <span
       aria-hidden="true"

@@ -4,7 +4,7 @@ import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 import { shortId } from '../format.ts';
 
-export async function copyText(text: string): Promise<void> {
+async function copyText(text: string): Promise<void> {
   await navigator.clipboard.writeText(text);
 }
 

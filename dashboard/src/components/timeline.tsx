@@ -26,7 +26,7 @@ export function Timeline({ objectId, state }: { objectId: string; state?: string
   );
 }
 
-export function TimelineList({ entries }: { entries: readonly TimelineEntry[] }) {
+function TimelineList({ entries }: { entries: readonly TimelineEntry[] }) {
   if (entries.length === 0) return <p className="text-muted">{common.nothingYet}</p>;
   return (
     <ol className="relative ml-1.5 border-l border-line">

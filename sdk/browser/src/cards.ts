@@ -1,6 +1,6 @@
 /** What card numbers, expiry dates and security codes look like. Free of the DOM, so that Node can test it. */
 
-export type Brand = 'visa' | 'mastercard' | 'amex' | 'discover' | 'diners' | 'jcb' | 'unionpay' | 'maestro' | 'unknown';
+type Brand = 'visa' | 'mastercard' | 'amex' | 'discover' | 'diners' | 'jcb' | 'unionpay' | 'maestro' | 'unknown';
 
 export interface BrandRule {
   readonly brand: Brand;
@@ -141,7 +141,7 @@ export function formatNumber(number: string, { groups, brand }: BrandRule): stri
 }
 
 /** The check digit that every real card number ends with. */
-export function passesLuhn(number: string): boolean {
+function passesLuhn(number: string): boolean {
   let sum = 0;
   for (let place = 0; place < number.length; place += 1) {
     const digit = Number(number[number.length - 1 - place]);

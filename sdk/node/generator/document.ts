@@ -18,7 +18,7 @@ export interface Schema {
   readonly patternProperties?: Readonly<Record<string, Schema>>;
 }
 
-export interface Parameter {
+interface Parameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly description?: string;

@@ -2,7 +2,7 @@ import { type ApiOperation, operations, referenceOf, type Schema, schemaNamed, s
 
 /** Schemas as TypeScript: one file per tag, in the words of the document. */
 
-export const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ', '-');
+const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ', '-');
 export const parametersName = (operation: ApiOperation): string =>
   `${operation.id[0]?.toUpperCase()}${operation.id.slice(1)}Params`;
 
@@ -66,7 +66,7 @@ function findHomes(): Map<string, string> {
 }
 
 /** The text of a type, and the names it uses. */
-export function typeOf(schema: Schema, depth: number, used: Set<string>, isSent = false): string {
+function typeOf(schema: Schema, depth: number, used: Set<string>, isSent = false): string {
   const use = (name: string): string => {
     used.add(name);
     return name;

@@ -27,7 +27,7 @@ export interface RequestOptions {
 
 export type FileContent = Blob | Uint8Array | ArrayBuffer;
 
-export interface CallInput {
+interface CallInput {
   readonly body?: object | undefined;
   readonly query?: object | undefined;
   readonly file?: FileContent | undefined;

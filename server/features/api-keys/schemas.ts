@@ -31,7 +31,7 @@ export const apiKeyUpdate = Type.Object(
 );
 export type ApiKeyUpdate = Static<typeof apiKeyUpdate>;
 
-export const rotationGraceHours = [0, 1, 24, 72, 168] as const;
+const rotationGraceHours = [0, 1, 24, 72, 168] as const;
 export const apiKeyRotate = Type.Object(
   {
     grace_period_hours: choice(rotationGraceHours, {

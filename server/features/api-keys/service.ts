@@ -77,7 +77,7 @@ export type Refusal =
   | 'revoked_api_key'
   | 'ip_not_allowed';
 
-export interface Access {
+interface Access {
   readonly key: ApiKey;
   readonly company: Company;
 }

@@ -13,7 +13,7 @@ import type { RequestContext } from '../../request-context.ts';
 /** Who did what to what, from where. Times are real ones, also in a sandbox whose clock was moved. */
 
 /** A member or key of the company; or who runs the service and does something from a shell, who is nobody in it. */
-export type Actor =
+type Actor =
   | { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string }
   | { readonly kind: 'operator'; readonly id: null; readonly name: string };
 

@@ -11,7 +11,7 @@ export interface CompanyRow {
   processor: Company['processor'];
 }
 
-export const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
+const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
 
 export function toCompany(row: CompanyRow): Company {
   return {

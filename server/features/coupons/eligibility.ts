@@ -21,7 +21,7 @@ export type Reason = keyof typeof reasons;
 export const reasonNames = Object.keys(reasons) as Reason[];
 
 /** One line of a cart. */
-export interface Line {
+interface Line {
   readonly productId: string;
   readonly total: number;
 }

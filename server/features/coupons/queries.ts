@@ -34,7 +34,7 @@ export interface CouponRow {
   used: number;
   updated_at: Date;
 }
-export type Scope = 'none' | 'all' | 'specific';
+type Scope = 'none' | 'all' | 'specific';
 
 const columnTypes = {
   company_id: 'uuid',

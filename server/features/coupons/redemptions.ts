@@ -58,7 +58,7 @@ export function couponFor(facts: CouponFacts | undefined, purchase: Omit<Purchas
   return { facts, discount, snapshot: snapshotOf(facts, discount) };
 }
 
-export function snapshotOf(facts: CouponFacts, discount: number): CouponSnapshot {
+function snapshotOf(facts: CouponFacts, discount: number): CouponSnapshot {
   return {
     id: facts.id,
     code: facts.code,

@@ -50,7 +50,7 @@ export {
 const perHundredth = 100;
 const percentageOf = (hundredths: number | null): number | null => hundredths && hundredths / perHundredth;
 
-export function toWire(row: CouponRow): Coupon {
+function toWire(row: CouponRow): Coupon {
   const shown = (date: Date | null): string | null => date?.toISOString() ?? null;
   return {
     id: row.id,

@@ -31,14 +31,14 @@ const addressFields = {
   phone: Type.Optional(clearable(phone())),
 };
 
-export const shippingAddressInput = Type.Object(addressFields, {
+const shippingAddressInput = Type.Object(addressFields, {
   additionalProperties: false,
   minProperties: 1,
   title: 'ShippingAddressInput',
 });
 export type ShippingAddressInput = Static<typeof shippingAddressInput>;
 
-export const shippingAddress = Type.Object(
+const shippingAddress = Type.Object(
   {
     id: uuid({ description: 'The shipping-address id.' }),
     name: shown,

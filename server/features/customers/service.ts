@@ -38,7 +38,7 @@ export interface CustomerHistory {
   subscriptionsOf(context: RequestContext, customerIds: readonly string[]): Promise<Map<string, object[]>>;
 }
 
-export interface CustomerCards {
+interface CustomerCards {
   /** Takes the customer's cards out of the vault; their rows stay where orders may name them. */
   releaseCards(db: Database, companyId: string, customerId: string, now: Date, keepRows: boolean): Promise<void>;
   paymentMethodsOf(
@@ -50,7 +50,7 @@ export interface CustomerCards {
 
 export type CustomerReferences = CustomerHistory & CustomerCards;
 
-export function toWire(row: CustomerRow): Customer {
+function toWire(row: CustomerRow): Customer {
   return {
     id: row.id,
     email: row.email,

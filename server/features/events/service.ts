@@ -9,7 +9,7 @@ import { type EventFilters, type EventRow, findEvent, listEvents } from './queri
 import type { Event } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export { eventCatalogue, eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
+export { eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
 export { eventColumns, eventRecord, type EventRow, insertEvents, latestEvents } from './queries.ts';

@@ -13,7 +13,7 @@ export interface NewMail {
 }
 
 /** A link that opens an account to its reader. */
-export interface AccountLink {
+interface AccountLink {
   readonly url: string;
   /** The member or person whom it lets in. */
   readonly for: string;

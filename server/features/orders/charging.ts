@@ -41,7 +41,7 @@ export interface BillingEffect {
 }
 
 /** The statements of a charge, shared by all requests that arrive together. */
-export interface ChargeBatchers {
+interface ChargeBatchers {
   readonly readFacts: (request: FactsRequest) => Promise<Facts>;
   /** Undefined where the intent was not recorded. */
   readonly recordIntent: (intent: Intent) => Promise<Opened | undefined>;

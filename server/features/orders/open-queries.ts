@@ -8,7 +8,7 @@ import { transactionChanges } from './transitions.ts';
 /** The slot of an operation in flight. An order has one such slot, so it has at most one operation in flight. */
 export const inFlightSlot = '00000000-0000-0000-0000-000000000000';
 
-export type OpenType = 'sale' | 'refund' | 'void';
+type OpenType = 'sale' | 'refund' | 'void';
 
 export interface NewOpenTransaction {
   readonly company_id: string;

@@ -4,7 +4,7 @@ import { deriveReference, nextFree, type Numbered } from './reference.ts';
 /** Finds recorded operations by what they stand for. */
 
 /** Which of these references are recorded. */
-export async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
+async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ reference: string }>(
     `SELECT reference FROM transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])
      UNION ALL

@@ -62,7 +62,7 @@ export const failureCode = choice(failureCodes, {
   description: 'Why the charge was declined.',
 });
 
-export const orderItemInput = Type.Object(
+const orderItemInput = Type.Object(
   { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
   { additionalProperties: false, title: 'OrderItemInput' },
 );

@@ -32,7 +32,7 @@ export function executedBefore({ executed }: Pick<Executed, 'executed'>, sinceMs
 }
 
 /** Whether the key of the operation had expired and was used again, by the clock of the processor. */
-export function isOfExpiredKey({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
+function isOfExpiredKey({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
   return executed !== undefined && executed.ageMs > keyLifeMs + sinceMs;
 }
 

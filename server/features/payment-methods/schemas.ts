@@ -6,7 +6,7 @@ import { brandNames } from '../../platform/card-brands.ts';
 
 const part = Type.Optional(clearable(freeText(limits.textLength)));
 
-export const billingDetails = Type.Object(
+const billingDetails = Type.Object(
   {
     name: Type.Optional(clearable(line())),
     email: Type.Optional(clearable(Type.String({ format: 'email', maxLength: limits.emailLength }))),
@@ -134,7 +134,6 @@ export const paymentMethodDelete = Type.Object(
   { replacement_payment_method_id: Type.Optional(uuid()) },
   { additionalProperties: false, title: 'PaymentMethodDelete' },
 );
-export type PaymentMethodDelete = Static<typeof paymentMethodDelete>;
 
 export const paymentMethod = Type.Object(
   {

@@ -43,7 +43,7 @@ export interface PaymentMethodReferences {
   ): Promise<void>;
 }
 
-export function toWire(row: PaymentMethodRow): PaymentMethod {
+function toWire(row: PaymentMethodRow): PaymentMethod {
   return {
     id: row.id,
     type: 'card',

@@ -20,7 +20,6 @@ export const billingCycle = Type.Object(
   },
   { title: 'BillingCycle', additionalProperties: false },
 );
-export type BillingCycle = Static<typeof billingCycle>;
 
 const cents = Type.Integer({ minimum: 0, maximum: limits.amountCentsMax });
 const currency = Type.String({ format: 'currency', examples: ['usd'] });

@@ -19,7 +19,7 @@ import {
 import type { Plan, PlanCreate, PlanUpdate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export function toWire(row: PlanRow): Plan {
+function toWire(row: PlanRow): Plan {
   return {
     id: row.id,
     name: row.name,

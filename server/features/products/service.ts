@@ -28,7 +28,7 @@ export interface ProductReferences {
   inArchivedPlans(db: Database, companyId: string, productId: string): Promise<boolean>;
 }
 
-export function toWire(row: ProductRow): Product {
+function toWire(row: ProductRow): Product {
   return {
     id: row.id,
     name: row.name,

@@ -7,7 +7,7 @@ import { maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mas
 import { insertRequests, type RequestRow } from './queries.ts';
 
 /** Who asked: a program by its key, or a member of the team in the dashboard. */
-export interface Actor {
+interface Actor {
   readonly kind: 'key' | 'member';
   readonly id: string;
   readonly name: string;

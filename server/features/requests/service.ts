@@ -7,7 +7,7 @@ import type { LoggedRequest, LoggedRequestDetails } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export { beginningLength } from './mask.ts';
-export { type Actor, type AnsweredRequest, type RequestRecorder, startRecorder } from './recorder.ts';
+export { type AnsweredRequest, type RequestRecorder, startRecorder } from './recorder.ts';
 
 function shown({ actor_kind, actor_id, actor_name, ...row }: RequestSummaryRow): LoggedRequest {
   return {

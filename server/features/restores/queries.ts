@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 
-export type NoticedBy = 'operator' | 'high_water_mark' | 'earlier_result';
+type NoticedBy = 'operator' | 'high_water_mark' | 'earlier_result';
 
 export interface Restore {
   readonly id: string;

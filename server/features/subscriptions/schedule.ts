@@ -34,7 +34,7 @@ export function regularDate(row: Dates, number: number): number {
 }
 
 /** The number of the first regular date that is later than a moment. */
-export function firstRegularDateAfter(row: Dates, afterMs: number): number {
+function firstRegularDateAfter(row: Dates, afterMs: number): number {
   return firstDateAfter(row.base_at.getTime(), datedCycle(row), afterMs);
 }
 

@@ -4,7 +4,7 @@ import { freeText, name, nullable, phone, timestamp, uuid } from '../../http/sch
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
-export const usPhone = Type.String({
+const usPhone = Type.String({
   maxLength: 12,
   format: 'us-phone',
   description: 'A US number: `+1` and 10 digits.',

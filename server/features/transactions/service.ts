@@ -13,7 +13,7 @@ import type { RequestContext } from '../../request-context.ts';
 /** Gives the orders that transactions are expanded with. */
 export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;
 
-export function toWire(row: TransactionRow): Transaction {
+function toWire(row: TransactionRow): Transaction {
   return {
     id: row.id,
     type: row.type,

@@ -254,4 +254,3 @@ export const replay = Type.Object(
   { force: Type.Optional(Type.Boolean({ default: false, description: 'Also when it was already delivered.' })) },
   { additionalProperties: false, title: 'WebhookReplay' },
 );
-export type Replay = Static<typeof replay>;

@@ -15,7 +15,7 @@ export interface DiskStoreOptions {
   signingKey: Buffer;
 }
 
-export interface OpenFile {
+interface OpenFile {
   /** Destroy it if it is not read to its end, or its file descriptor stays open. */
   stream: Readable;
   sizeBytes: number;

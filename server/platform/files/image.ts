@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { default as Sharp, Metadata } from 'sharp';
 import { withoutMetadata } from './image-metadata.ts';
 
-export type ImageFormat = 'jpeg' | 'png' | 'gif';
+type ImageFormat = 'jpeg' | 'png' | 'gif';
 
 export interface ImageFacts {
   format: ImageFormat;

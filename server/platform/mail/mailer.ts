@@ -4,7 +4,7 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-export interface OutgoingMail {
+interface OutgoingMail {
   /** The same mail sent twice has the same id, so that a mailbox can tell. */
   readonly id: string;
   readonly recipient: string;

@@ -6,7 +6,7 @@ type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 export type AddressCheck = (address: string) => boolean;
 
-export function parseRange(text: string): Range {
+function parseRange(text: string): Range {
   return text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(text);
 }
 

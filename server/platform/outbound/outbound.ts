@@ -10,7 +10,7 @@ import { createResolve, type Resolve } from './resolve.ts';
  * changes its mind nor a literal in disguise leads inside. Redirects are not followed; answers are read up to a bound.
  */
 
-export interface OutboundRequest {
+interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

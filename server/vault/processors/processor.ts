@@ -82,12 +82,12 @@ export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
 }
 
-export interface RefundRequest extends Money, Sending {
+interface RefundRequest extends Money, Sending {
   /** The reference of the charge that is given back. */
   readonly chargeReference: string;
 }
 
-export interface VoidRequest extends Sending {
+interface VoidRequest extends Sending {
   readonly chargeReference: string;
 }
 

@@ -22,7 +22,7 @@ export interface Entry extends Order {
   readonly rejected_at_settlement: boolean;
 }
 
-export interface Circumstances {
+interface Circumstances {
   readonly nowMs: number;
   readonly settlesAtMs: number;
   /** A code to decline with what would be approved. */

@@ -6,11 +6,7 @@ export interface Operation {
   readonly failure_code: FailureCode | null;
 }
 
-export async function findOperation(
-  db: Queryable,
-  companyId: string,
-  reference: string,
-): Promise<Operation | undefined> {
+async function findOperation(db: Queryable, companyId: string, reference: string): Promise<Operation | undefined> {
   const [row] = await db.query<Operation>(
     `SELECT approved, failure_code FROM vault.sandbox_operations WHERE company_id = $1 AND reference = $2`,
     [companyId, reference],
