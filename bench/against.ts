@@ -89,7 +89,7 @@ async function openSide(environment: Environment, name: string, work: Work) {
 }
 
 function quartiles(values: readonly number[]): [number, number] {
-  const sorted = [...values].sort((left, right) => left - right);
+  const sorted = values.toSorted((left, right) => left - right);
   const at = (share: number): number => sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
   return [at(0.25), at(0.75)];
 }

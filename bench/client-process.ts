@@ -111,7 +111,7 @@ async function runJob(job: Job): Promise<JobResult> {
   await Promise.all(connections);
   const elapsedSeconds = (performance.now() - startedAtMs) / 1000;
 
-  const sorted = Float64Array.from(tally.latenciesMs).sort();
+  const sorted = Float64Array.from(tally.latenciesMs).toSorted();
   return {
     perSecond: sorted.length / elapsedSeconds,
     count: sorted.length,

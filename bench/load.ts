@@ -99,7 +99,7 @@ function thirds({ residentMb: samples }: LoadRun): { first: number; last: number
 }
 
 function statusTable(runs: readonly LoadRun[]): Table {
-  const statuses = [...new Set(runs.flatMap(({ result }) => Object.keys(result.statuses)))].sort();
+  const statuses = [...new Set(runs.flatMap(({ result }) => Object.keys(result.statuses)))].toSorted();
   const rows = runs.map(({ name, result }): Cell[] => [
     name,
     Math.round(result.perSecond),

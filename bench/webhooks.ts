@@ -72,7 +72,7 @@ interface Rate {
 }
 
 function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((left, right) => left - right);
+  const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 

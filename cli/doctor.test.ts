@@ -134,7 +134,7 @@ describe('the doctor', () => {
   });
 
   it('has a corruption for each of its checks', () => {
-    assert.deepEqual(Object.keys(corruptions).sort(), checks.map(({ name }) => name).sort());
+    assert.deepEqual(Object.keys(corruptions).toSorted(), checks.map(({ name }) => name).toSorted());
   });
 
   for (const [check, statements] of Object.entries(corruptions)) {

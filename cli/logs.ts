@@ -31,7 +31,7 @@ const shown = (request: LoggedRequest, flags: Flags): string => {
 
 const listPath = (filters: Record<string, string | undefined>): string => {
   const given = Object.entries(filters).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return `/v1/requests?${new URLSearchParams(given)}`;
+  return `/v1/requests?${new URLSearchParams(given).toString()}`;
 };
 
 const filtersOf = ({ method, status, path }: Flags): Record<string, string | undefined> => ({

@@ -16,7 +16,7 @@ function distance(from: string, to: string): number {
 export function closest(word: string, known: readonly string[]): string | undefined {
   const ranked = known
     .map((name) => ({ name, away: name.startsWith(word) ? 0 : distance(word, name) }))
-    .sort((left, right) => left.away - right.away);
+    .toSorted((left, right) => left.away - right.away);
   const [best] = ranked;
   return best && best.away <= Math.max(1, Math.floor(word.length / 3)) ? best.name : undefined;
 }

@@ -32,10 +32,10 @@ if (!upToDate) {
   const npm = process.env.npm_execpath;
   // What is there is right and may be in use by a running service: it is added to, where `ci` would delete it first.
   const how = installed[0] === lockHash ? ['install', '--no-save', '--include=dev'] : ['ci'];
-  const arguments_ = [...how, '--loglevel=error', '--no-audit', '--no-fund', ...omit];
+  const npmArguments = [...how, '--loglevel=error', '--no-audit', '--no-fund', ...omit];
   const result = npm
-    ? spawnSync(process.execPath, [npm, ...arguments_], { cwd: root, stdio: ['ignore', 2, 2] })
-    : spawnSync('npm', arguments_, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
+    ? spawnSync(process.execPath, [npm, ...npmArguments], { cwd: root, stdio: ['ignore', 2, 2] })
+    : spawnSync('npm', npmArguments, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
   if (result.status !== 0) process.exit(result.status ?? 1);
   writeFileSync(marker, `${lockHash} ${omit.length > 0 ? 'production' : 'all'}\n`);
 }
@@ -68,5 +68,5 @@ function filesIn(directory) {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+    .toSorted();
 }

@@ -158,7 +158,13 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const metrics = createMetrics(db, vault, () => operationStatistics(db), dependencies.clocks, dependencies.restores);
+  const metrics = createMetrics({
+    db,
+    vault,
+    openTransactions: () => operationStatistics(db),
+    clocks: dependencies.clocks,
+    restores: dependencies.restores,
+  });
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const cardWatch = openCardWatch({ db, clock, log });

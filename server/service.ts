@@ -68,7 +68,7 @@ function cleanUpStack(): { push(step: () => Promise<unknown>): void; run(): Prom
   return {
     push: (step) => steps.push(step),
     async run() {
-      for (const step of steps.splice(0).reverse()) await step();
+      for (const step of steps.splice(0).toReversed()) await step();
     },
   };
 }

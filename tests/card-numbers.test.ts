@@ -27,7 +27,7 @@ class Finder {
   readonly #cvcs: ReadonlySet<string>;
 
   constructor(numbers: readonly string[], cvcs: readonly string[]) {
-    const both = numbers.flatMap((number) => [number, [...number].reverse().join('')]);
+    const both = numbers.flatMap((number) => [number, [...number].toReversed().join('')]);
     this.#numbers = new Set(both);
     this.#parts = new Set(both.flatMap((number) => windows(number, partLength)));
     this.#cvcs = new Set(cvcs);
@@ -257,7 +257,7 @@ async function capturesThatSucceed(customer: string): Promise<void> {
   const luhn = [...'4242424242424242'];
   await expect('a live number that cannot be', 400, '/v1/card_tokens', {
     key: keys.live_publishable_key,
-    body: { card: newCard({ number: luhn.reverse().join('') }) },
+    body: { card: newCard({ number: luhn.toReversed().join('') }) },
   });
   for (const key of [keys.live_publishable_key, keys.live_secret_key]) {
     await send('/v1/card_tokens', { key, body: { card: newCard() } });
@@ -572,7 +572,7 @@ test('the search finds a number in every form it could have, and no other number
     'between other digits': `99${planted}11`,
     'in groups': grouped(planted, ' '),
     'with hyphens': grouped(planted, '-'),
-    backwards: [...planted].reverse().join(''),
+    backwards: [...planted].toReversed().join(''),
     'as hex': Buffer.from(planted).toString('hex'),
     'as hex behind a digit': `3${Buffer.from(planted).toString('hex')}`,
     'as base64': Buffer.from(planted).toString('base64'),

@@ -77,7 +77,7 @@ describe('the default of a field', () => {
     const optional = fields.filter(({ method, required, nullable }) => method !== 'patch' && !required && !nullable);
     const silent = optional.filter(({ fallback }) => fallback === undefined);
     const named = Object.entries(depends).flatMap(([operation, names]) => names.map((name) => `${operation} ${name}`));
-    assert.deepEqual(silent.map(({ operation, field }) => `${operation} ${field}`).sort(), named.sort());
+    assert.deepEqual(silent.map(({ operation, field }) => `${operation} ${field}`).toSorted(), named.toSorted());
     assert.ok(optional.length - silent.length > 20);
   });
 

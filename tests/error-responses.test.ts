@@ -222,7 +222,10 @@ describe('an error that the common rules bring', () => {
       createSubscription: (idempotencyKey) =>
         subscribe(service, { customer_id: shop.customerId, plan_id: plan.id }, { idempotencyKey }),
     };
-    assert.deepEqual(Object.keys(calls).sort(), routes.flatMap((one) => (one.phased ? [one.operationId] : [])).sort());
+    assert.deepEqual(
+      Object.keys(calls).toSorted(),
+      routes.flatMap((one) => (one.phased ? [one.operationId] : [])).toSorted(),
+    );
     interference = { charge: hang, refund: hang, lookup: lost };
     const first: Promise<Reply>[] = [];
     try {

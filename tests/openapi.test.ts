@@ -101,7 +101,7 @@ test('every mounted route of the API is in the document, and nothing else is', (
   const mounted = mountedRoutes().filter((route) => /^(GET|POST|PUT|PATCH|DELETE) \/(v1\/|capture$)/.test(route));
   const documented = operations.map(({ name }) => name.replace(/\{(\w+)\}/g, ':$1'));
   assert.ok(mounted.length > 10);
-  assert.deepEqual(mounted.sort(), documented.sort());
+  assert.deepEqual(mounted.toSorted(), documented.toSorted());
 });
 
 test('the served document is the one the tests hold answers against', async () => {
@@ -207,7 +207,7 @@ function answeredEnums(version: string): Record<string, unknown> {
     }
   };
   look([answers, versioned.webhooks]);
-  const names = [...seen].map((reference) => reference.split('/').at(-1) ?? '').sort();
+  const names = [...seen].map((reference) => reference.split('/').at(-1) ?? '').toSorted();
   const enums = names.map((name) => [name, (versioned.components.schemas[name] as Json | undefined)?.enum] as const);
   return Object.fromEntries(enums.filter(([, values]) => values !== undefined));
 }
@@ -363,7 +363,7 @@ test('every error code of an operation is listed, under a status the catalogue g
     const byStatus = documentedCodes(operation);
     const listed = [...byStatus].flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
     const refusals = refusalsOf(route, latestVersion).map(({ status, code }) => `${status} ${code}`);
-    assert.deepEqual(listed.sort(), refusals.sort(), route.operationId);
+    assert.deepEqual(listed.toSorted(), refusals.toSorted(), route.operationId);
     for (const [status, codes] of byStatus) {
       for (const code of codes) {
         const entry: { status: number; otherStatuses?: readonly number[] } =

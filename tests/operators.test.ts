@@ -115,7 +115,7 @@ function assertSaid({ code, stderr }: Ended, pattern: RegExp): void {
 }
 
 afterEach(async () => {
-  for (const service of running.splice(0).reverse()) await service.stop();
+  for (const service of running.splice(0).toReversed()) await service.stop();
 });
 after(async () => {
   for (const one of databases) await one.drop();

@@ -196,7 +196,7 @@ describe('a restored database', { concurrency: false }, () => {
       'refund adoptable': 2,
       'void adoptable': 1,
     });
-    assert.deepEqual(missing.map(({ operation }) => operation.reference).sort(), lostReferences.sort());
+    assert.deepEqual(missing.map(({ operation }) => operation.reference).toSorted(), lostReferences.toSorted());
     assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: false }]);
     assert.deepEqual(await charges(), journal);
   });

@@ -26,7 +26,7 @@ function testFiles(wanted: readonly string[]): string[] {
     process.exit(1);
   }
   if (wanted.length > 0) return globSync(wanted).map((file) => relative(root, resolve(file)));
-  return globSync(everything, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
+  return globSync(everything, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted();
 }
 
 const { values, positionals } = parseArgs({

@@ -226,7 +226,7 @@ test('the curl line it prints works when it is pasted', async () => {
 
 test('demo.json has what a program needs to begin, and nothing else', async () => {
   const demo = await readDemo(folder);
-  assert.deepEqual(Object.keys(demo).sort(), [
+  assert.deepEqual(Object.keys(demo).toSorted(), [
     'base_url',
     'capture_url',
     'dashboard_url',
@@ -262,7 +262,7 @@ test('each demo key is of its kind and environment, and all belong to one mercha
     folder,
     `SELECT account_id, mode, kind FROM api_keys k JOIN companies c ON c.id = k.company_id WHERE lookup_id IN (${lookups})`,
   );
-  assert.deepEqual(owners.map(({ mode, kind }) => `${mode} ${kind}`).sort(), [
+  assert.deepEqual(owners.map(({ mode, kind }) => `${mode} ${kind}`).toSorted(), [
     'live publishable',
     'live secret',
     'sandbox publishable',

@@ -506,7 +506,7 @@ const withoutRequestId = (reply: Reply): string => reply.text.replace(/req_\w+/,
 
 describe('the table of cases', () => {
   test('has every route of the service and nothing else', () => {
-    assert.deepEqual(Object.keys(cases).sort(), routes.map((route) => route.operationId).sort());
+    assert.deepEqual(Object.keys(cases).toSorted(), routes.map((route) => route.operationId).toSorted());
   });
 
   test('says of no route that it takes no ids when it does', () => {

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 function filesOf(...patterns: string[]): string[] {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|\.svc|\.git|dist)$/.test(path);
-  return globSync(patterns, { cwd: root, exclude }).sort();
+  return globSync(patterns, { cwd: root, exclude }).toSorted();
 }
 
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');

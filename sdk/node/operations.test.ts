@@ -249,6 +249,6 @@ describe('the SDK', () => {
       Object.values(methods).map(({ operationId }) => operationId),
     );
     const called = new Set(sdk.attempts.map(({ operation }) => operation));
-    assert.deepEqual([...called].sort(), documented.sort());
+    assert.deepEqual([...called].toSorted(), documented.toSorted());
   });
 });

@@ -47,7 +47,7 @@ describe('a list', () => {
     const list = sdk.svc.customers.list({ limit: 2, tags: ['even'], sort: 'created_at', fields: ['email'] });
     const found: string[] = [];
     for await (const customer of list) {
-      assert.deepEqual(Object.keys(customer).sort(), ['email', 'id']);
+      assert.deepEqual(Object.keys(customer).toSorted(), ['email', 'id']);
       found.push(customer.id);
     }
     assert.deepEqual(found, ids.filter((_, index) => index % 2 === 1).toReversed());

@@ -237,6 +237,6 @@ describe('a test event', () => {
     const { headers } = await webhooks.signTestEvent(event, secret);
     const ofTransport = ['host', 'connection', 'content-length', 'user-agent'];
     const names = Object.keys(real.headers).filter((name) => !ofTransport.includes(name));
-    assert.deepEqual(Object.keys(headers).sort(), names.sort());
+    assert.deepEqual(Object.keys(headers).toSorted(), names.toSorted());
   });
 });

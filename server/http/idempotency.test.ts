@@ -639,7 +639,7 @@ describe('what is kept of a body', () => {
       'SELECT field_hashes FROM idempotency_keys WHERE key = $1',
       [idempotencyKey],
     );
-    assert.deepEqual(Object.keys(row?.field_hashes ?? {}).sort(), Object.keys(body).sort());
+    assert.deepEqual(Object.keys(row?.field_hashes ?? {}).toSorted(), Object.keys(body).toSorted());
     const kept = JSON.stringify(Object.values(row?.field_hashes ?? {}));
     for (const value of Object.values(body)) {
       const plain = typeof value === 'string' ? value : JSON.stringify(value);

@@ -83,7 +83,7 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+    const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
     return `{${entries.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(',')}}`;
   }
   return JSON.stringify(value) ?? 'null';
@@ -161,7 +161,7 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
 function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
   if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}.`;
   const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
-  const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).sort();
+  const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).toSorted();
   if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;
   // A version that neither request named may have changed with the company's settings: that is still the same request.
   if (row.api_version === request.apiVersion || !(row.version_named || request.versionNamed)) return undefined;

@@ -271,7 +271,7 @@ describe('the time a body takes', () => {
       work();
       return performance.now() - startedMs;
     });
-    return timesMs.sort((left, right) => left - right);
+    return timesMs.toSorted((left, right) => left - right);
   }
 
   const medianMs = (runs: number, work: () => void): number => sortedMs(runs, work)[runs >> 1] ?? Number.NaN;

@@ -181,9 +181,9 @@ const compare = <Value extends string | number>(left: Value, right: Value): numb
   left < right ? -1 : left > right ? 1 : 0;
 
 function sorted(rows: readonly Row[], sort: Sort, direction: 'asc' | 'desc'): string[] {
-  const ascending = [...rows].sort((left, right) => compare(left[sort], right[sort]) || compare(left.id, right.id));
+  const ascending = rows.toSorted((left, right) => compare(left[sort], right[sort]) || compare(left.id, right.id));
   const ids = ascending.map((row) => row.id);
-  return direction === 'asc' ? ids : ids.reverse();
+  return direction === 'asc' ? ids : ids.toReversed();
 }
 
 async function seeded(path: Path, rows: readonly Row[]): Promise<Merchant> {
@@ -614,7 +614,7 @@ describe('query parameters', () => {
 
   it('that are wrong are all reported at once', async () => {
     const { field_errors } = await refusal('/v1/products', { page: '2', limit: '0', sort: 'x', active: 'yes' });
-    assert.deepEqual(field_errors.map((error) => error.field).sort(), ['active', 'limit', 'page', 'sort']);
+    assert.deepEqual(field_errors.map((error) => error.field).toSorted(), ['active', 'limit', 'page', 'sort']);
   });
 
   it('that are unknown are refused on single reads and on writes too', async () => {
@@ -656,16 +656,16 @@ describe('sparse fields', () => {
     const expected = ['id', 'name', 'pricing'];
     for (const value of ['name,pricing', 'id,pricing,name', 'pricing, name', ['name', 'pricing']]) {
       const page = await list(merchant, '/v1/products', { 'fields[products]': value });
-      assert.deepEqual(Object.keys(page.data[0] ?? {}).sort(), expected);
-      assert.deepEqual(Object.keys(await single({ 'fields[products]': value })).sort(), expected);
+      assert.deepEqual(Object.keys(page.data[0] ?? {}).toSorted(), expected);
+      assert.deepEqual(Object.keys(await single({ 'fields[products]': value })).toSorted(), expected);
     }
     const page = await list(merchant, '/v1/customers', { 'fields[customers]': 'email' });
-    assert.deepEqual(Object.keys(page.data[0] ?? {}).sort(), ['email', 'id']);
+    assert.deepEqual(Object.keys(page.data[0] ?? {}).toSorted(), ['email', 'id']);
   });
 
   it('leave the frame of the list whole', async () => {
     const page = await list(merchant, '/v1/products', { 'fields[products]': 'sku' });
-    assert.deepEqual(Object.keys(page).sort(), ['cursors', 'data', 'has_more', 'url']);
+    assert.deepEqual(Object.keys(page).toSorted(), ['cursors', 'data', 'has_more', 'url']);
   });
 
   it('that do not exist are refused with the allowed ones', async () => {
@@ -680,7 +680,7 @@ describe('sparse fields', () => {
 
   it('do not hide what was expanded', async () => {
     const query = { 'fields[products]': 'name', expand: 'images' };
-    assert.deepEqual(Object.keys(await single(query)).sort(), ['id', 'images', 'name']);
+    assert.deepEqual(Object.keys(await single(query)).toSorted(), ['id', 'images', 'name']);
   });
 });
 
@@ -751,7 +751,7 @@ describe('a search of customers', () => {
     const page = await list(merchant, '/v1/customers', { q, ...more });
     return idsOf(page)
       .map((id) => names.get(id) ?? id)
-      .sort();
+      .toSorted();
   }
 
   it('finds the beginnings of words in names, e-mail and company', async () => {
@@ -973,12 +973,12 @@ describe('the filter', () => {
     const removed = rows[0]?.id ?? '';
     withHistory.add(removed);
     await service.call('DELETE', `/v1/products/${removed}`, { key: own.key });
-    const found = async (query: Query) => idsOf(await list(own, '/v1/products', { limit: '100', ...query })).sort();
+    const found = async (query: Query) => idsOf(await list(own, '/v1/products', { limit: '100', ...query })).toSorted();
     const expected = (wanted: boolean[]) =>
       rows
         .filter(({ id, active }) => id !== removed && wanted.includes(active))
         .map((row) => row.id)
-        .sort();
+        .toSorted();
     assert.deepEqual(await found({ active: 'true' }), expected([true]));
     assert.deepEqual(await found({ active: 'false' }), expected([false]));
     assert.deepEqual(await found({}), expected([true, false]));

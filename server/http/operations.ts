@@ -99,7 +99,7 @@ export function healthServer(
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );
-  const metrics = createMetrics(db, vault, openTransactions, clocks, restores);
+  const metrics = createMetrics({ db, vault, openTransactions, clocks, restores });
   mountOperations(app, checks, vault, metrics, clocks, restores);
   return app;
 }

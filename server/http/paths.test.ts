@@ -31,7 +31,7 @@ function allowedAt(path: Route['path']): string[] {
     ...declared.map(({ method }) => method),
     ...(declared.some(({ method }) => method === 'GET') ? ['HEAD'] : []),
     ...(declared.some(({ publishable }) => publishable) ? ['OPTIONS'] : []),
-  ].sort();
+  ].toSorted();
 }
 
 const ask = (method: string, path: string, headers: Record<string, string> = {}): Promise<Reply> =>
@@ -50,7 +50,7 @@ describe('every path', () => {
           continue;
         }
         assert.deepEqual([reply.status, reply.body.error.code], [405, 'invalid_request'], name);
-        assert.deepEqual((reply.headers.get('allow') ?? '').split(', ').sort(), allowed, name);
+        assert.deepEqual((reply.headers.get('allow') ?? '').split(', ').toSorted(), allowed, name);
       }
     }
   });

@@ -84,11 +84,13 @@ const describers: Readonly<Record<string, Describe>> = {
   maximum: (error) => invalid(`must be at most ${String(params<'limit'>(error).limit)}`),
   minLength: (error) =>
     invalid(
-      params<'limit'>(error).limit === 1 ? 'must not be empty' : `must have at least ${limitOf(error)} characters`,
+      params<'limit'>(error).limit === 1
+        ? 'must not be empty'
+        : `must have at least ${quantity(limitOf(error), 'character')}`,
     ),
   maxLength: (error) => invalid(`must have at most ${quantity(limitOf(error), 'character')}`),
   minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
-  maxItems: (error) => invalid(`must have at most ${limitOf(error)} entries`),
+  maxItems: (error) => invalid(`must have at most ${quantity(limitOf(error), 'entry')}`),
   minProperties: () => invalid('must name at least one field'),
   pattern: (error) => {
     const pattern = String(params<'pattern'>(error).pattern);

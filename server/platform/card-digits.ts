@@ -296,7 +296,7 @@ export function maskCardNumbers(text: string): string {
   let at = 0;
   for (const run of runsIn(text)) {
     const digits = digitsOf(text, run);
-    const ranges = [...plainRunsIn(digits), ...cardsIn(digits)].sort((one, other) => one.start - other.start);
+    const ranges = [...plainRunsIn(digits), ...cardsIn(digits)].toSorted((one, other) => one.start - other.start);
     for (const { start, end } of ranges) {
       if (start >= at) masked += `${text.slice(at, start)}***`;
       at = Math.max(at, end);

@@ -39,8 +39,7 @@ export interface DatabasePool extends Database {
 /** The pool was closed; the process ends. */
 export class DatabaseClosedError extends Error {}
 
-const int8Type = 20;
-pg.types.setTypeParser(int8Type, (text) => {
+pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new Error('a bigint from the database is beyond 2^53');
   return value;

@@ -14,13 +14,15 @@ export interface OpenTransactions {
   readonly waiting: number;
 }
 
-export function createMetrics(
-  db: DatabasePool,
-  vault: { isReady(): Promise<boolean> },
-  openTransactions: () => Promise<OpenTransactions>,
-  clocks: Pick<ClockWatch, 'skews' | 'expired'>,
-  restores: { isRestored(): boolean },
-): Metrics {
+export interface MetricSources {
+  readonly db: Pick<DatabasePool, 'stats'>;
+  readonly vault: { isReady(): Promise<boolean> };
+  readonly openTransactions: () => Promise<OpenTransactions>;
+  readonly clocks: Pick<ClockWatch, 'skews' | 'expired'>;
+  readonly restores: { isRestored(): boolean };
+}
+
+export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
@@ -30,19 +32,41 @@ export function createMetrics(
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
-  for (const state of ['total', 'idle', 'waiting'] as const) {
-    new Gauge({
-      name: `svc_database_connections_${state}`,
-      help:
-        state === 'waiting'
-          ? 'Requests waiting for a database connection.'
-          : `Database connections of the pool: ${state}.`,
-      registers: [registry],
-      collect() {
-        this.set(db.stats()[state]);
-      },
-    });
+  const unlogged = new Counter({
+    name: 'svc_request_log_dropped_total',
+    help: 'Requests that are missing in the request log, because the database could not follow.',
+    registers: [registry],
+  });
+  for (const metric of [...poolGauges(sources), ...transactionGauges(sources), ...stateGauges(sources)]) {
+    registry.registerMetric(metric);
   }
+  return {
+    registry,
+    observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
+    countUnloggedRequests: (count) => unlogged.inc(count),
+  };
+}
+
+/** Reads its value at each scrape, and keeps the last one where there is none. */
+function gauge(name: string, help: string, read: () => number | undefined | Promise<number | undefined>): Gauge {
+  return new Gauge({
+    name,
+    help,
+    registers: [],
+    async collect() {
+      const value = await read();
+      if (value !== undefined) this.set(value);
+    },
+  });
+}
+
+const poolGauges = ({ db }: MetricSources): Gauge[] => [
+  gauge('svc_database_connections_total', 'Database connections of the pool: total.', () => db.stats().total),
+  gauge('svc_database_connections_idle', 'Database connections of the pool: idle.', () => db.stats().idle),
+  gauge('svc_database_connections_waiting', 'Requests waiting for a database connection.', () => db.stats().waiting),
+];
+
+function transactionGauges({ openTransactions }: MetricSources): Gauge[] {
   // One read serves the gauges of one scrape. A database that does not answer must not keep the other figures back.
   let reading: Promise<OpenTransactions | undefined> | undefined;
   const read = (): Promise<OpenTransactions | undefined> =>
@@ -51,73 +75,48 @@ export function createMetrics(
       .finally(() => {
         reading = undefined;
       }));
-  const openGauges: readonly [name: string, help: string, figure: keyof OpenTransactions][] = [
-    ['svc_transactions_in_doubt', 'Operations at a processor whose outcome is unknown so far.', 'inDoubt'],
-    [
+  return [
+    gauge(
+      'svc_transactions_in_doubt',
+      'Operations at a processor whose outcome is unknown so far.',
+      async () => (await read())?.inDoubt,
+    ),
+    gauge(
       'svc_transactions_in_doubt_oldest_seconds',
       'Age of the oldest operation at a processor whose outcome is unknown.',
-      'oldestInDoubtSeconds',
-    ],
-    [
+      async () => (await read())?.oldestInDoubtSeconds,
+    ),
+    gauge(
       'svc_transactions_waiting',
       'Charges that were not sent because the vault could not be reached, and wait to be sent.',
-      'waiting',
-    ],
+      async () => (await read())?.waiting,
+    ),
   ];
-  for (const [name, help, figure] of openGauges) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        const found = await read();
-        if (found) this.set(found[figure]);
-      },
-    });
-  }
-  new Gauge({
-    name: 'svc_vault_ready',
-    help: '1 when the vault answers and reaches its database, otherwise 0.',
-    registers: [registry],
-    async collect() {
-      this.set((await vault.isReady()) ? 1 : 0);
-    },
-  });
+}
+
+const stateGauges = ({ vault, clocks, restores }: MetricSources): Gauge[] => [
+  gauge('svc_vault_ready', '1 when the vault answers and reaches its database, otherwise 0.', async () =>
+    (await vault.isReady()) ? 1 : 0,
+  ),
   new Gauge({
     name: 'svc_clock_skew_seconds',
     help: 'How far the clock of this process, and that of the vault, is ahead of the database.',
     labelNames: ['of'],
-    registers: [registry],
+    registers: [],
     collect() {
       const { databaseMs, vaultMs } = clocks.skews();
       this.set({ of: 'process' }, databaseMs / 1_000);
       if (vaultMs !== undefined) this.set({ of: 'vault' }, vaultMs / 1_000);
     },
-  });
-  new Gauge({
-    name: 'svc_processor_expired_requests',
-    help: 'Requests that a processor refused as expired since this process started. They were sent again.',
-    registers: [registry],
-    collect() {
-      this.set(clocks.expired().count);
-    },
-  });
-  new Gauge({
-    name: 'svc_restored',
-    help: '1 while the database is restored from a backup and not reconciled: live subscriptions are not billed.',
-    registers: [registry],
-    collect() {
-      this.set(restores.isRestored() ? 1 : 0);
-    },
-  });
-  const unlogged = new Counter({
-    name: 'svc_request_log_dropped_total',
-    help: 'Requests that are missing in the request log, because the database could not follow.',
-    registers: [registry],
-  });
-  return {
-    registry,
-    observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
-    countUnloggedRequests: (count) => unlogged.inc(count),
-  };
-}
+  }),
+  gauge(
+    'svc_processor_expired_requests',
+    'Requests that a processor refused as expired since this process started. They were sent again.',
+    () => clocks.expired().count,
+  ),
+  gauge(
+    'svc_restored',
+    '1 while the database is restored from a backup and not reconciled: live subscriptions are not billed.',
+    () => (restores.isRestored() ? 1 : 0),
+  ),
+];

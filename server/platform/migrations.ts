@@ -19,7 +19,7 @@ export async function migrationNames(): Promise<string[]> {
   return files
     .filter((file) => file.endsWith('.sql'))
     .map((file) => file.slice(0, -'.sql'.length))
-    .sort();
+    .toSorted();
 }
 
 /** Every migration of this program, in order. */

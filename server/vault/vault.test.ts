@@ -547,7 +547,7 @@ describe('rotation', () => {
     await keys.addKeys();
     const after = await fileKeyStore(path, { create: false });
     const vault = localVault(service.vaultDb, after);
-    const gone = [...numbers.keys()].reverse().slice(0, 600);
+    const gone = [...numbers.keys()].toReversed().slice(0, 600);
     const remove = async (): Promise<void> => {
       for (let at = 0; at < gone.length; at += 100) {
         await vault.remove(gone.slice(at, at + 100).map((cardId) => ({ companyId: company, cardId })));

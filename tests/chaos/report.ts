@@ -32,7 +32,7 @@ export function describeReport(report: ChaosReport): string {
 
 function rowsOf(prefix: string, counts: ReadonlyMap<string, number>): [string, number][] {
   return [...counts]
-    .sort(([left], [right]) => left.localeCompare(right))
+    .toSorted(([left], [right]) => left.localeCompare(right))
     .map(([name, count]) => [`${prefix}${name}`, count]);
 }
 

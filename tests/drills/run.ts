@@ -18,7 +18,7 @@ const isDrill = (file: string): boolean => !['drill.ts', 'run.ts'].includes(file
 const names = globSync('*.ts', { cwd: folder })
   .filter(isDrill)
   .map((file) => basename(file, '.ts'))
-  .sort();
+  .toSorted();
 
 async function load(name: string): Promise<Drill> {
   const module = (await import(pathToFileURL(join(folder, `${name}.ts`)).href)) as { drill?: Drill };
@@ -50,7 +50,7 @@ async function play(name: string): Promise<boolean> {
   const stageFolder = await mkdtemp(join(tmpdir(), `svc-drill-${name}-`));
   const steps: (() => unknown)[] = [];
   const finish = async (): Promise<void> => {
-    for (const step of steps.splice(0).reverse()) await step();
+    for (const step of steps.splice(0).toReversed()) await step();
   };
   const interrupted = (): void => void finish().finally(() => process.exit(130));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupted);

@@ -239,7 +239,7 @@ export class Scheduler {
       await new Promise((resolve) => void realTimeout(resolve, round < 20 ? 0 : 5));
       if (round % 8 === 7 && isOpen() > 0 && (await this.handlers.blocked()) >= isOpen()) break;
     }
-    for (const [turn, goOn] of [...this.unfinished].sort(([left], [right]) => left - right)) {
+    for (const [turn, goOn] of [...this.unfinished].toSorted(([left], [right]) => left - right)) {
       if (!goOn) continue;
       this.unfinished.delete(turn);
       goOn();

@@ -174,7 +174,7 @@ try {
   say(
     `\n${tally.requests} requests in ${minutes} min; ${operations.length - missed.length} of ${operations.length} operations`,
   );
-  for (const [status, count] of [...tally.statuses].sort(([left], [right]) => left - right))
+  for (const [status, count] of [...tally.statuses].toSorted(([left], [right]) => left - right))
     say(`  ${status}: ${count}`);
   process.exitCode = problems.length + tally.errors.length + missed.length === 0 ? 0 : 1;
 } finally {

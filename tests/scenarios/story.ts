@@ -165,7 +165,7 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
       const paid = orders.data.filter(({ status }: Json) => status === 'succeeded');
       const cycles = paid
         .map(({ subscription_cycle }: Json) => subscription_cycle)
-        .sort((a: number, b: number) => a - b);
+        .toSorted((a: number, b: number) => a - b);
       assert.deepEqual(
         cycles,
         cycles.map((_: number, index: number) => index + 1),

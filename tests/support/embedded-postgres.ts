@@ -60,7 +60,7 @@ async function endServer(dataDirectory: string): Promise<void> {
 
 /** The files and folders beside the data folder, and itself. */
 export async function siblings(dataDirectory: string): Promise<string[]> {
-  return (await fs.readdir(dirname(dataDirectory))).sort();
+  return (await fs.readdir(dirname(dataDirectory))).toSorted();
 }
 
 export function start(

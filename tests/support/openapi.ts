@@ -87,7 +87,7 @@ function checkerOf(version: string): (method: string, path: string, reply: Answe
   // A fixed segment (images/reorder) wins over a parameter, as in the router.
   const patterns = Object.keys(versioned.paths)
     .map((pattern) => ({ pattern, expression: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`) }))
-    .sort((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
+    .toSorted((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
 
   const compile = (response: Response): Validator => {
     const { schema } = resolve(response, versioned).content['application/json'];

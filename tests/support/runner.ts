@@ -45,7 +45,7 @@ function grouped(files: readonly string[]): string[][] {
       if (shares) open.set(folder, next);
     }
   }
-  return groups.sort((left, right) => secondsOf(right) - secondsOf(left));
+  return groups.toSorted((left, right) => secondsOf(right) - secondsOf(left));
 }
 
 /** The program that runs the files of a group, each as a suite of its own so that its hooks begin and end with it. */
@@ -96,7 +96,7 @@ async function runTests(groups: readonly string[][], folder: string, concurrent:
     if (files.length === 1) keepDuration(files[0] ?? '', duration_ms);
   });
   await pipeline(results, new spec(), process.stdout, { end: false });
-  return { failed: [...failed].sort(), seconds: took };
+  return { failed: [...failed].toSorted(), seconds: took };
 }
 
 function saveDurations(took: Record<string, number>): void {

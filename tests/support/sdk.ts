@@ -50,7 +50,7 @@ const patterns = Object.entries(operations)
     path,
     expression: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),
   }))
-  .sort((left, right) => left.path.split('{').length - right.path.split('{').length);
+  .toSorted((left, right) => left.path.split('{').length - right.path.split('{').length);
 
 function operationOf(method: string, path: string): string {
   const [plain = ''] = path.split('?', 1);

@@ -16,7 +16,7 @@ export function Timeline({ objectId, state }: { objectId: string; state?: string
   return (
     <Panel title={common.timeline}>
       {entries.data ? (
-        <TimelineList entries={[...entries.data.data].reverse()} />
+        <TimelineList entries={entries.data.data.toReversed()} />
       ) : entries.error ? (
         <p className="text-muted">{entries.error.message}</p>
       ) : (

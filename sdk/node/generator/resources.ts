@@ -155,9 +155,9 @@ function resourceFile(namespace: Namespace): string {
   const text = classOf(namespace, capitalized(namespace.name), uses);
   useCore(uses, 'request', 'type Call', 'type RequestOptions');
   const core = [...uses.core]
-    .map(([file, names]) => `import { ${[...names].sort().join(', ')} } from '../../${file}.ts';\n`)
+    .map(([file, names]) => `import { ${[...names].toSorted().join(', ')} } from '../../${file}.ts';\n`)
     .map((line) => line.replace(/^import \{ (type [^}]*) \}/, onlyTypes))
-    .sort();
+    .toSorted();
   return `${core.join('')}import { operations } from '../operations.ts';\n${importsOf(withHomes(uses.types), undefined, '../types/')}${text}`;
 }
 
@@ -185,7 +185,7 @@ function resourcesFile(roots: readonly Namespace[]): string {
   const assignments = roots.map(({ name }) => `    this.${name} = new ${capitalized(name)}(call);\n`);
   return [
     `import type { Call } from '../request.ts';\n`,
-    ...imports.sort(),
+    ...imports.toSorted(),
     '\nexport class Resources {\n',
     ...fields,
     '\n  constructor(call: Call) {\n',

@@ -215,16 +215,16 @@ export function expandedResource({ item, answer }: ApiOperation): string {
 }
 
 export function importsOf(used: ReadonlySet<string>, tag: string | undefined, folder: string): string {
-  const byFile = Map.groupBy([...used].sort(), (name) => homes.get(name) ?? '');
+  const byFile = Map.groupBy([...used].toSorted(), (name) => homes.get(name) ?? '');
   const lines = [...byFile]
     .filter(([home]) => home !== tag)
     .map(([home, names]) => `import type { ${names.join(', ')} } from '${folder}${fileOf(home)}.ts';\n`);
-  return lines.length === 0 ? '' : `${lines.sort().join('')}\n`;
+  return lines.length === 0 ? '' : `${lines.toSorted().join('')}\n`;
 }
 
 export function typeFiles(): [string, string][] {
   const tags = [...new Set(operations.map(({ tag }) => tag))];
-  const index = tags.map((tag) => `export type * from './${fileOf(tag)}.ts';\n`).sort();
+  const index = tags.map((tag) => `export type * from './${fileOf(tag)}.ts';\n`).toSorted();
   return [
     ...tags.map((tag): [string, string] => [`types/${fileOf(tag)}.ts`, typeFile(tag)]),
     ['types/index.ts', index.join('')],

@@ -63,5 +63,5 @@ async function* forwards<Item>(from: Page<Item>): AsyncGenerator<Item, void, und
 }
 
 async function* backwards<Item>(from: Page<Item>): AsyncGenerator<Item, void, undefined> {
-  for (let page: Page<Item> | undefined = from; page; page = await page.previousPage()) yield* [...page.data].reverse();
+  for (let page: Page<Item> | undefined = from; page; page = await page.previousPage()) yield* page.data.toReversed();
 }

@@ -45,9 +45,9 @@ const warnings = async (person = owner): Promise<Warning[]> =>
 async function eventually(fields: readonly string[]): Promise<Warning[]> {
   for (let round = 0; ; round += 1) {
     const found = await warnings();
-    const names = found.map(({ operation, field }) => `${operation} ${field}`).sort();
+    const names = found.map(({ operation, field }) => `${operation} ${field}`).toSorted();
     if (round === 100 || names.length >= fields.length) {
-      assert.deepEqual(names, [...fields].sort());
+      assert.deepEqual(names, fields.toSorted());
       return found;
     }
     await sleep(20);
@@ -75,7 +75,7 @@ describe('the fields of a body that hold what looks like a card number', () => {
       card: { number },
       secret: number,
     };
-    assert.deepEqual([...cardFieldsIn(body)].sort(), [
+    assert.deepEqual([...cardFieldsIn(body)].toSorted(), [
       'metadata.***',
       'metadata.a',
       'metadata.b.c[]',

@@ -228,7 +228,7 @@ describe('POST /v1/coupons', () => {
   it('tells of every problem at once', async () => {
     const reply = await post({ name: 'Bad', percentage: 10, currency: 'eur', duration: 'repeating' });
     const fields = reply.body.error.field_errors.map(({ field }: { field: string }) => field);
-    assert.deepEqual(fields.sort(), ['currency', 'duration_in_cycles']);
+    assert.deepEqual(fields.toSorted(), ['currency', 'duration_in_cycles']);
   });
 
   it('needs an idempotency key', async () => {

@@ -277,7 +277,7 @@ async function mint(
     const drawn = randomCodes(count - made.length, prefix, length).map((code) => ({ id: newId(nowMs), code }));
     made.push(...(await insertCodes(transaction, coupon.company_id, coupon.id, drawn)));
   }
-  return made.sort((left, right) => (left.id < right.id ? -1 : 1));
+  return made.toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
 
 export async function mintCodes(

@@ -237,7 +237,7 @@ describe('e-mail', () => {
     const email = `${randomUUID()}@example.com`;
     const replies = await Promise.all(Array.from({ length: 8 }, () => post(someCustomer({ email }))));
     assert.deepEqual(
-      replies.map((reply) => reply.status).sort((left, right) => left - right),
+      replies.map((reply) => reply.status).toSorted((left, right) => left - right),
       [201, ...Array(7).fill(409)],
     );
   });

@@ -196,7 +196,7 @@ describe('the list of events', () => {
     };
     const idsIn = (reply: Reply): string[] => reply.body.data.map(({ id }: Shown) => id);
     const all = idsIn(await list('limit=100'));
-    assert.deepEqual(all, all.toSorted().reverse());
+    assert.deepEqual(all, all.toSorted().toReversed());
     const first = await list('limit=2');
     assert.deepEqual([idsIn(first), first.body.cursors.previous], [all.slice(0, 2), null]);
     assert.equal(first.body.cursors.next, all[1]);

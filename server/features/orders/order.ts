@@ -127,5 +127,5 @@ export function withTransaction(
   changed: TransactionSummary,
 ): TransactionSummary[] {
   const others = transactions.filter(({ id }) => id !== changed.id);
-  return [...others, changed].sort((left, right) => (left.id < right.id ? -1 : 1));
+  return [...others, changed].toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }

@@ -183,7 +183,7 @@ describe('POST /v1/orders', () => {
     const reply = await service.call('POST', '/v1/orders', { body: {}, idempotencyKey: randomUUID() });
     assertRefused(reply, 400, 'validation_error');
     const fields = reply.body.error.field_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
-    assert.deepEqual(fields.sort(), ['customer_id required_field', 'items required_field']);
+    assert.deepEqual(fields.toSorted(), ['customer_id required_field', 'items required_field']);
     assertRefused(await order(service, shop, { items: [] }), 400, 'validation_error', 'items');
     assertRefused(await order(service, shop, { customer_id: 'me' }), 400, 'validation_error', 'customer_id');
     assertRefused(await order(service, shop, { description: 'x'.repeat(5001) }), 400, 'validation_error');
@@ -688,7 +688,7 @@ describe('GET /v1/orders/{id}', () => {
     const few = await service.call('GET', `/v1/orders/${id}?fields[orders]=status,total`);
     assert.deepEqual(few.body, { id, status: 'succeeded', total: 4900 });
     const both = await service.call('GET', `/v1/orders/${id}?fields[orders]=status&expand=customer`);
-    assert.deepEqual(Object.keys(both.body).sort(), ['customer', 'id', 'status']);
+    assert.deepEqual(Object.keys(both.body).toSorted(), ['customer', 'id', 'status']);
     const unknown = await service.call('GET', `/v1/orders/${id}?fields[orders]=price`);
     assertRefused(unknown, 400, 'validation_error', 'fields[orders]');
   });
@@ -717,7 +717,7 @@ describe('GET /v1/orders', () => {
     made
       .filter(keep)
       .map(({ id }) => id)
-      .reverse();
+      .toReversed();
 
   before(async () => {
     merchant = await service.createMerchant();
@@ -869,7 +869,8 @@ describe('GET /v1/orders', () => {
     const reply = await call('expand=customer&limit=3');
     for (const row of reply.body.data) assert.equal(row.customer.id, row.customer_id);
     const few = await call('fields[orders]=order_number,customer_id&limit=2');
-    for (const row of few.body.data) assert.deepEqual(Object.keys(row).sort(), ['customer_id', 'id', 'order_number']);
+    for (const row of few.body.data)
+      assert.deepEqual(Object.keys(row).toSorted(), ['customer_id', 'id', 'order_number']);
     assertRefused(await call('expand=order'), 400, 'validation_error', 'expand');
     assertRefused(await call('colour=red'), 400, 'validation_error', 'colour');
     assertRefused(await call('limit=101'), 400, 'validation_error', 'limit');

@@ -37,7 +37,7 @@ export function priceItems(input: OrderCreate, products: readonly ProductFacts[]
   const currencies = new Set(lines.map(({ product }) => product.currency));
   const [currency = ''] = currencies;
   if (currencies.size > 1) {
-    refuse('currency', `must be one: the products have ${[...currencies].sort().join(', ')}`);
+    refuse('currency', `must be one: the products have ${[...currencies].toSorted().join(', ')}`);
   } else if (input.currency && input.currency !== currency) {
     refuse('currency', `must be ${currency}, the currency of the products, or be left out`);
   }

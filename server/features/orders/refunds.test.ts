@@ -104,7 +104,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     assert.equal(refundsOf(rest.body).length, 3);
     await checkAllOpen(service);
     await checkAllOpen(service);
-    assert.deepEqual((await eventTypes(service, id)).slice(2).sort(), [
+    assert.deepEqual((await eventTypes(service, id)).slice(2).toSorted(), [
       'order.partially_refunded',
       'order.partially_refunded',
       'order.refunded',

@@ -149,7 +149,7 @@ describe('the transitions of an order', () => {
     assert.equal(new Set(pairs).size, pairs.length);
     const edges = new Set(orderTransitions.map(([from, , to]) => `${from} → ${to}`));
     assert.deepEqual(
-      [...edges].sort(),
+      [...edges].toSorted(),
       [
         'pending → succeeded',
         'pending → failed',
@@ -170,7 +170,7 @@ describe('the transitions of an order', () => {
         'partially_refunded → chargeback',
         'chargeback → chargeback_accepted',
         'chargeback → chargeback_dismissed',
-      ].sort(),
+      ].toSorted(),
     );
     assert.deepEqual(refundable, ['succeeded', 'partially_refunded']);
     assert.deepEqual(retryable, ['failed', 'refund_failed']);

@@ -131,7 +131,7 @@ describe('while the vault', { concurrency: false }, () => {
       });
       const waiting = await newestOrder();
       const [first, second] = await Promise.all([placeOrder(key), placeOrder(key)]);
-      const statuses = [first.status, second.status].sort((left, right) => left - right);
+      const statuses = [first.status, second.status].toSorted((left, right) => left - right);
       assert.ok(statuses[0] === 201 && [201, 409].includes(statuses[1] ?? 0), String(statuses));
       const repeated = await placeOrder(key);
       assert.deepEqual([repeated.status, repeated.body.status, repeated.body.id], [201, 'succeeded', waiting.id]);

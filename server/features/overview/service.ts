@@ -108,7 +108,7 @@ async function makeStatistics({ db, company, nowMs, caller }: RequestContext, pe
 function byVolume(rows: readonly DayRow[]): string[] {
   const volumes = new Map<string, number>();
   for (const { currency, volume } of rows) volumes.set(currency, (volumes.get(currency) ?? 0) + volume);
-  return [...volumes].sort(([, left], [, right]) => right - left).map(([currency]) => currency);
+  return [...volumes].toSorted(([, left], [, right]) => right - left).map(([currency]) => currency);
 }
 
 export async function getInDoubt({ db, company }: RequestContext, realMs: number): Promise<InDoubt> {

@@ -101,7 +101,7 @@ describe('GET /v1/plans', () => {
         }
       };
       const [up, down] = [await walk(field), await walk(`-${field}`)];
-      assert.deepEqual(up, down.reverse());
+      assert.deepEqual(up, down.toReversed());
       assert.equal(new Set(up).size, up.length);
     });
   }

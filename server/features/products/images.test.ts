@@ -870,7 +870,7 @@ describe('with S3', () => {
   test('nothing of it stays on the local disk or in unreferenced_files', async () => {
     await uploadTo(onS3, await picture());
     const entries = await readdir(onS3.config.dataDir, { recursive: true });
-    assert.deepEqual(entries.sort(), ['uploads', 'vault.keys']);
+    assert.deepEqual(entries.toSorted(), ['uploads', 'vault.keys']);
     assert.deepEqual(await onS3.db.query('SELECT 1 FROM unreferenced_files'), []);
   });
 

@@ -77,7 +77,7 @@ describe('GET /v1/subscriptions/{id}', () => {
     assert.deepEqual(body.plan, (await get(at, `/v1/plans/${at.plan_id}`)).body);
     assert.deepEqual([body.customer_id, body.plan_id], [at.customer_id, at.plan_id]);
     const some = await get(at, `/v1/subscriptions/${id}?fields[subscriptions]=status,plan_id`);
-    assert.deepEqual(Object.keys(some.body).sort(), ['id', 'plan_id', 'status']);
+    assert.deepEqual(Object.keys(some.body).toSorted(), ['id', 'plan_id', 'status']);
     assertRefused(await get(at, `/v1/subscriptions/${id}?expand=orders`), 400, 'validation_error', 'expand');
     const unknown = await get(at, `/v1/subscriptions/${id}?fields[subscriptions]=nope`);
     assertRefused(unknown, 400, 'validation_error');
@@ -370,7 +370,7 @@ describe('DELETE /v1/subscriptions/{id}', () => {
     const { id } = await created(service, at);
     const reply = await cancel(at, id, 'my-key');
     assert.equal(reply.status, 200, reply.text);
-    assert.deepEqual(Object.keys(reply.body).sort(), ['canceled_at', 'id', 'status']);
+    assert.deepEqual(Object.keys(reply.body).toSorted(), ['canceled_at', 'id', 'status']);
     const body = await readSubscription(service, id, at);
     assert.partialDeepStrictEqual(body, { ...reply.body, next_billing_at: null, next_retry_at: null });
     assert.deepEqual((await told(id)).at(-1)?.object, body);

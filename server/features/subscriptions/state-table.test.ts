@@ -275,7 +275,7 @@ const lastEvents: Record<string, string> = {
 describe('the transitions of the program', () => {
   it('all have a scenario here', () => {
     const rows = subscriptionTransitions.map(([from, because, to]) => `${from}, ${because}: ${to}`);
-    assert.deepEqual(Object.keys(scenarios).sort(), rows.sort());
+    assert.deepEqual(Object.keys(scenarios).toSorted(), rows.toSorted());
   });
 
   for (const [row, go] of Object.entries(scenarios)) {
@@ -301,7 +301,7 @@ describe('the transitions of the program', () => {
       assert.ok([undefined, 'canceled'].includes(nextSubscriptionStatus('canceled', trigger)));
     }
     const reachable = new Set(subscriptionTransitions.map(([, , to]) => to));
-    assert.deepEqual([...reachable].sort(), [...subscriptionStatuses].sort());
+    assert.deepEqual([...reachable].toSorted(), [...subscriptionStatuses].toSorted());
   });
 
   it('a charge in flight when it is canceled stands, and is told as paid', async () => {

@@ -66,7 +66,7 @@ describe('POST /v1/subscriptions', () => {
       livemode: false,
       metadata: { a: 1 },
     });
-    assert.deepEqual(Object.keys(body.plan).sort(), ['amount', 'currency', 'id', 'name']);
+    assert.deepEqual(Object.keys(body.plan).toSorted(), ['amount', 'currency', 'id', 'name']);
     assert.partialDeepStrictEqual(body.plan, { id: at.plan_id, amount: 1900, currency: 'usd' });
     assert.deepEqual(body.payment_method, {
       id: customer.default_payment_method_id,
@@ -215,7 +215,7 @@ describe('POST /v1/subscriptions', () => {
     assertInvalid(await create(service, at, { coupon_code: 'NOSUCHCODE' }), 'coupon_code');
     const reply = await subscribe(service, {}, at);
     const named = reply.body.error.field_errors.map(({ field, code }: Record<string, string>) => `${field} ${code}`);
-    assert.deepEqual(named.sort(), ['customer_id required_field', 'plan_id required_field']);
+    assert.deepEqual(named.toSorted(), ['customer_id required_field', 'plan_id required_field']);
     for (const bad of [{ start_date: '2030-02-30' }, { end_date: 'soon' }, { customer_id: 'x' }]) {
       assertRefused(await create(service, at, bad), 400, 'validation_error', Object.keys(bad)[0]);
     }

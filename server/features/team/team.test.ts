@@ -56,7 +56,7 @@ describe('roles', () => {
     const names = reply.body.data.map(({ name }: { name: string }) => name);
     assert.deepEqual(names, ['Admin', 'Developer', 'Finance', 'Owner', 'Support', 'Viewer']);
     for (const role of reply.body.data) {
-      assert.deepEqual(Object.keys(role).sort(), ['custom', 'default_page', 'description', 'id', 'name']);
+      assert.deepEqual(Object.keys(role).toSorted(), ['custom', 'default_page', 'description', 'id', 'name']);
     }
     assert.deepEqual(Object.keys(reply.body), ['data']);
   });

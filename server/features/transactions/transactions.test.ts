@@ -73,7 +73,7 @@ const ids = (keep: (transaction: Record<string, any>) => boolean): string[] =>
   all
     .filter(keep)
     .map(({ id }) => id)
-    .reverse();
+    .toReversed();
 
 const at = (index: number): Record<string, any> => {
   const found = all[index];
@@ -102,7 +102,7 @@ describe('GET /v1/transactions/{id}', () => {
       metadata: { cart: 7 },
     });
     assert.ok(updated_at >= created_at);
-    assert.deepEqual(Object.keys(processor_response).sort(), [
+    assert.deepEqual(Object.keys(processor_response).toSorted(), [
       'authorization_code',
       'avs_result',
       'cvv_result',
@@ -284,7 +284,7 @@ describe('GET /v1/transactions', () => {
   it('sorts by amount both ways', async () => {
     const amounts = async (sort: string) =>
       (await call(`sort=${sort}`)).body.data.map(({ amount }: { amount: number }) => amount);
-    const sorted = all.map(({ amount }) => amount).sort((left, right) => left - right);
+    const sorted = all.map(({ amount }) => amount).toSorted((left, right) => left - right);
     assert.deepEqual(await amounts('amount[asc]'), sorted);
     assert.deepEqual(await amounts('amount[desc]'), sorted.toReversed());
     assertRefused(await call('sort=status'), 400, 'validation_error', 'sort');
@@ -296,7 +296,7 @@ describe('GET /v1/transactions', () => {
       assert.deepEqual([row.customer.id, row.order.id], [row.customer_id, row.order_id]);
     }
     const few = await call('fields[transactions]=status&expand=order');
-    for (const row of few.body.data) assert.deepEqual(Object.keys(row).sort(), ['id', 'order', 'status']);
+    for (const row of few.body.data) assert.deepEqual(Object.keys(row).toSorted(), ['id', 'order', 'status']);
     assertRefused(await call('expand=plan'), 400, 'validation_error', 'expand');
     assertRefused(await call('colour=red'), 400, 'validation_error', 'colour');
   });

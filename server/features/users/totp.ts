@@ -19,7 +19,7 @@ export function toBase32(bytes: Buffer): string {
 
 export function otpauthUrl(secret: Buffer, email: string): string {
   const query = new URLSearchParams({ secret: toBase32(secret), issuer: 'svc' });
-  return `otpauth://totp/svc:${encodeURIComponent(email)}?${query}`;
+  return `otpauth://totp/svc:${encodeURIComponent(email)}?${query.toString()}`;
 }
 
 export function codeAt(secret: Buffer, step: number): string {

@@ -75,7 +75,7 @@ describe('a worker that holds deliveries for a slow receiver', () => {
     const arrived = (): Set<string> =>
       new Set([...before.received, ...now.received].map(({ event }) => String(event.id)));
     await eventually('all have arrived', async () => arrived().size === count);
-    assert.deepEqual([...arrived()].sort(), [...events].sort());
+    assert.deepEqual([...arrived()].toSorted(), [...events].toSorted());
     assert.ok(before.received.length <= 20 + underWay, `${before.received.length} went to where it was`);
     assert.ok(now.received.every(({ headers }) => headers['svc-delivery-attempt'] === '1'));
   });

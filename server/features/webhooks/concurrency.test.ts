@@ -198,7 +198,7 @@ describe('several workers', () => {
         count: 100,
       });
       assert.equal(due.length, 96);
-      const shuffled = due.map((one) => attemptOf(one, succeeded)).sort(() => Math.random() - 0.5);
+      const shuffled = due.map((one) => attemptOf(one, succeeded)).toSorted(() => Math.random() - 0.5);
       const batches = Array.from({ length: 4 }, (_, index) => shuffled.slice(index * 24, index * 24 + 24));
       await Promise.all(batches.map((batch) => recordAttempts(service.db, workerId, batch)));
     }

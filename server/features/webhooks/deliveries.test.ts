@@ -185,7 +185,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     await subscriber.subscribe(`${receiver.url}/old`, { api_version: '2025-11-04' });
     await subscriber.happen();
     await receiver.count(2);
-    const versions = receiver.received.map(({ path, event }) => `${path} ${event.api_version}`).sort();
+    const versions = receiver.received.map(({ path, event }) => `${path} ${event.api_version}`).toSorted();
     assert.deepEqual(versions, ['/hook 2026-02-11', '/hook/old 2025-11-04']);
   });
 
@@ -205,7 +205,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     await stranger.happen();
     await receiver.count(6);
     assert.deepEqual(
-      receiver.received.map(({ path }) => path).sort(),
+      receiver.received.map(({ path }) => path).toSorted(),
       ['/all', '/both', '/exact', '/group', '/hook', '/stranger'],
       'once each, whatever number of its patterns match',
     );

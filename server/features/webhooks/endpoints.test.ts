@@ -138,11 +138,11 @@ describe('an endpoint', () => {
       color: 'red',
     });
     assertRefused(reply, 400, 'validation_error');
-    const named = reply.body.error.field_errors.map(({ field }: { field: string }) => field).sort();
+    const named = reply.body.error.field_errors.map(({ field }: { field: string }) => field).toSorted();
     assert.deepEqual(named, ['api_version', 'color', 'description', 'enabled_events', 'status']);
     const empty = await subscriber.call('POST', path, { body: {} });
     assert.deepEqual(
-      empty.body.error.field_errors.map(({ field, code }: Record<string, string>) => [field, code]).sort(),
+      empty.body.error.field_errors.map(({ field, code }: Record<string, string>) => [field, code]).toSorted(),
       [
         ['enabled_events', 'required_field'],
         ['url', 'required_field'],
@@ -509,7 +509,7 @@ describe('the version of an endpoint', () => {
         later.api_version,
       ]),
       ids
-        .reverse()
+        .toReversed()
         .slice(0, 3)
         .map((event) => [event, '2026-02-11', '2025-11-04']),
     );
@@ -544,7 +544,7 @@ describe('what an endpoint received', () => {
     subscriber = await newSubscriber(service);
     const mixed = await startReceiver();
     const endpoint = await subscriber.subscribe(mixed.url);
-    const ids = (await insertSomeEvents(service, subscriber.company.id, 6)).sort().reverse();
+    const ids = (await insertSomeEvents(service, subscriber.company.id, 6)).toSorted().toReversed();
     mixed.behave((request, response) =>
       response.writeHead(ids.indexOf(request.event.id) < 2 ? 500 : 200).end('answer'),
     );
@@ -566,7 +566,7 @@ describe('what an endpoint received', () => {
     assert.deepEqual(idsIn(second), ids.slice(4));
     const back = await events(`?limit=4&ending_before=${second.body.cursors.previous}`);
     assert.deepEqual(idsIn(back), ids.slice(0, 4));
-    assert.deepEqual(Object.keys(second.body.data[0]).sort(), [
+    assert.deepEqual(Object.keys(second.body.data[0]).toSorted(), [
       'attempts',
       'created_at',
       'data',
@@ -583,7 +583,7 @@ describe('what an endpoint received', () => {
       walked.push(...page.body.data.map((log: Record<string, string>) => log.event_id));
       next = page.body.cursors.next;
     }
-    assert.deepEqual(walked.sort().reverse(), ids);
+    assert.deepEqual(walked.toSorted().toReversed(), ids);
   });
 });
 

@@ -19,7 +19,7 @@ export function refusalsOf(route: RouteBase, version: string): Refusal[] {
     status: errorStatusIn(version, route, { code, status }),
   }));
   const known = new Map(rendered.map((refusal) => [`${refusal.status} ${refusal.code}`, refusal]));
-  return [...known.values()].sort((left, right) => left.status - right.status);
+  return [...known.values()].toSorted((left, right) => left.status - right.status);
 }
 
 const usual = (...codes: ApiErrorCode[]): Refusal[] =>

@@ -56,7 +56,10 @@ async function adopt(cluster: Cluster): Promise<Postmaster | null> {
     }
     const waitedMs = Date.now() - startedAtMs;
     if (errorCode(problem) === sqlState.wrongPassword || waitedMs > patienceMs(problem)) {
-      throw await startError(cluster, `PostgreSQL already runs as process ${server?.pid} but is no use: ${problem}`);
+      throw await startError(
+        cluster,
+        `PostgreSQL already runs as process ${server?.pid} but is no use: ${String(problem)}`,
+      );
     }
     await sleep(pollIntervalMs);
   }
@@ -88,7 +91,7 @@ async function launch(cluster: Cluster): Promise<Postmaster | null> {
     if (!problem && child.pid) return { pid: child.pid, port, connectionString, child };
     if (Date.now() - startedAtMs > patienceMs(problem)) {
       child.kill('SIGINT');
-      throw await startError(cluster, `PostgreSQL did not become ready: ${problem}`);
+      throw await startError(cluster, `PostgreSQL did not become ready: ${String(problem)}`);
     }
     await sleep(pollIntervalMs);
   }

@@ -233,7 +233,14 @@ function signatureProblem(request: SignedRequest, secret: string): string | null
   const signedHeaders = claim['X-Amz-SignedHeaders'] ?? '';
   const payload = inQuery ? 'UNSIGNED-PAYLOAD' : header('x-amz-content-sha256');
   const canonicalHeaders = signedHeaders.split(';').map((name) => `${name}:${header(name)}\n`);
-  const canonical = [request.method, path, pairs.sort().join('&'), canonicalHeaders.join(''), signedHeaders, payload];
+  const canonical = [
+    request.method,
+    path,
+    pairs.toSorted().join('&'),
+    canonicalHeaders.join(''),
+    signedHeaders,
+    payload,
+  ];
   const text = ['AWS4-HMAC-SHA256', date, scope.join('/'), sha256(canonical.join('\n'))].join('\n');
   const signature = hmac(scope.reduce<string | Buffer>(hmac, `AWS4${secret}`), text).toString('hex');
   if (signature !== claim['X-Amz-Signature']) return 'SignatureDoesNotMatch';

@@ -2,7 +2,7 @@ import { accessSync, constants, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Debian keeps the programs of the PostgreSQL server off the PATH. The newest version comes first. */
-const serverFolders = globSync('/usr/lib/postgresql/*/bin').sort((one, other) =>
+const serverFolders = globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) =>
   other.localeCompare(one, 'en', { numeric: true }),
 );
 

@@ -26,7 +26,7 @@ export function Images({ product, reason }: { product: Product; reason: string |
   const [dragged, setDragged] = useState<string>();
   const [removing, setRemoving] = useState<ProductImage>();
   const path = `/v1/products/${product.id}/images`;
-  const images = [...(product.images ?? [])].sort((left, right) => left.order - right.order);
+  const images = [...(product.images ?? [])].toSorted((left, right) => left.order - right.order);
 
   async function add(files: readonly File[]): Promise<void> {
     setProblem(undefined);

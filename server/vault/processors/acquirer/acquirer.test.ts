@@ -341,7 +341,7 @@ describe('the list of operations', () => {
     assert.ok(first?.next && first.operations.length < 520, 'in parts');
     const second = await processor.list?.({ ...about, after: first.next });
     const references = [...first.operations, ...(second?.operations ?? [])].map(({ reference }) => reference);
-    assert.deepEqual(references.sort(), requests.map(({ reference }) => reference).sort());
+    assert.deepEqual(references.toSorted(), requests.map(({ reference }) => reference).toSorted());
     assert.equal(second?.next, null);
     await acquirer.control({ next: ['lookup_error'] });
     await assert.rejects(async () => processor.list?.(about), /answered 50[03]/);

@@ -271,7 +271,7 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
     const startedAtMs = performance.now();
     const text = sent && JSON.stringify(sent.body);
     const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
-    const request = client.request(new URL(query ? `${pathname}?${query}` : pathname, base), {
+    const request = client.request(new URL(query ? `${pathname}?${query.toString()}` : pathname, base), {
       method,
       agent,
       headers: {
