@@ -31,7 +31,13 @@ export interface AcquirerTiming {
 const program = fileURLToPath(new URL('./acquirer-main.ts', import.meta.url));
 const startTimeoutMs = 30_000;
 
-export function openChaosAcquirer(folder: string, port: number, timing: AcquirerTiming, seed: number): ChaosAcquirer {
+export function openChaosAcquirer(
+  folder: string,
+  port: number,
+  timing: AcquirerTiming,
+  seed: number,
+  environment: Readonly<Record<string, string>> = {},
+): ChaosAcquirer {
   const url = `http://127.0.0.1:${port}`;
   const secret = 'secret of the acquirer';
   const notes = join(folder, 'faults.txt');
@@ -75,7 +81,10 @@ export function openChaosAcquirer(folder: string, port: number, timing: Acquirer
       const deadlineMs = Date.now() + startTimeoutMs;
       starts += 1;
       for (;;) {
-        if (!isAlive()) child = spawn(process.execPath, [program, ...parameters], { stdio: 'ignore' });
+        if (!isAlive()) {
+          const env = { ...process.env, ...environment };
+          child = spawn(process.execPath, [program, ...parameters], { env, stdio: 'ignore' });
+        }
         try {
           await call('POST', '/control', { faults, seed: seed + starts });
           return;

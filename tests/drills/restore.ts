@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Queryable } from '../../server/platform/database.ts';
+import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import { freePorts } from '../chaos/chaos.ts';
+import { openShops } from '../chaos/shops.ts';
+import { svc } from '../support/command.ts';
+import { compareLedger } from '../support/ledger.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { type Drill, exactly, shown } from './drill.ts';
+import { startBackends } from './support/backends.ts';
+import { statusOf, until } from './support/probes.ts';
+
+/**
+ * A database is restored from a backup while the processor has 20 renewals, 100 orders and a refund that it lost. The
+ * steps of docs/self-hosting.md follow, but for `svc restored`: the service has to notice the restore itself.
+ */
+
+const renewals = 20;
+const keys = 100;
+const patienceMs = 60_000;
+/** Longer than the worker waits between two looks for due subscriptions. */
+const pauseMs = 5_000;
+
+interface Request {
+  readonly path: string;
+  readonly body: object;
+  readonly key: string;
+}
+
+/** Of an order, a plan or a subscription. */
+interface Reply {
+  readonly id: string;
+  readonly status?: string;
+  readonly total?: number;
+}
+
+interface Listed {
+  readonly finished: boolean;
+  readonly companies: readonly {
+    readonly missing: readonly { readonly reference: string; readonly state: string }[];
+  }[];
+}
+
+export const drill: Drill = {
+  summary: 'The database is restored from a backup and misses 20 renewals, 100 orders and a refund.',
+  programs: [],
+  async run(stage) {
+    const { note } = stage;
+    const [database = 0, acquirerPort = 0, port = 0] = await freePorts(seededRandom(Date.now() % 1_000_000), 3);
+    const backends = await startBackends(stage, { database, acquirer: acquirerPort }, 1);
+    const { acquirer, apiKey, environment, startProcess } = backends;
+    const url = `http://127.0.0.1:${port}`;
+    const api = { SVC_ROLES: 'api,vault', PORT: String(port) };
+    const everything = { SVC_ROLES: 'api,worker,vault', PORT: String(port) };
+
+    async function post({ path, body, key }: Request): Promise<Reply> {
+      const headers = {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'x-svc-idempotency-key': key,
+      };
+      const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`);
+      return JSON.parse(text) as Reply;
+    }
+    const command = async (...parameters: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await svc(environment, ...parameters);
+      if (code !== 0) throw new Error(`svc ${parameters.join(' ')}: ${stderr}`);
+      return stdout;
+    };
+    const reconcile = async (...parameters: string[]): Promise<Listed> =>
+      JSON.parse(await command('reconcile', '--json', ...parameters)) as Listed;
+
+    note(`${renewals} subscriptions begin; a backup is made`);
+    const first = await startProcess('before', api);
+    const shops = await openShops(url, apiKey, renewals);
+    const everyDay = { interval: 'day', interval_count: 1, anchor_day: 'signup_date' };
+    const terms = { name: 'Tea of the day', amount: 1900, currency: 'usd', billing_cycle: everyDay };
+    const created = await command('plans', 'create', JSON.stringify(terms), '--company', 'live', '--json');
+    const { id: plan_id } = JSON.parse(created) as Reply;
+    for (const customer_id of shops.customerIds) {
+      await post({ path: '/v1/subscriptions', key: randomUUID(), body: { customer_id, plan_id } });
+    }
+    const anOrder = (quantity: number): Request => ({
+      path: '/v1/orders',
+      key: randomUUID(),
+      body: { customer_id: shops.customerIds[0], items: [{ product_id: shops.goods[0]?.productId, quantity }] },
+    });
+    const known = await post(anOrder(1));
+    await first.stop();
+    const ofDatabase = backends.openDatabase();
+    await makeDue(ofDatabase);
+    await ofDatabase.close();
+    await onServer(backends.postgres.connectionString, (name) => `CREATE DATABASE backup TEMPLATE ${name}`);
+
+    note('renewals, orders and a refund that the backup does not have');
+    const atBackup = (await acquirer.journal()).length;
+    const second = await startProcess('lost', everything);
+    const requests = Array.from({ length: keys }, (_, index) => anOrder(1 + (index % 3)));
+    const replies = await Promise.all(requests.map(post));
+    await post({ path: `/v1/orders/${known.id}/refund`, key: randomUUID(), body: { amount: 700 } });
+    const lostDb = backends.openDatabase();
+    await within(patienceMs, async () => (await renewed(lostDb)) === renewals);
+    await lostDb.close();
+    await second.stop();
+    const journal = await acquirer.journal();
+    const lost = journal.slice(atBackup);
+
+    note('the database is restored');
+    await onServer(
+      backends.postgres.connectionString,
+      (name) => `DROP DATABASE ${name}`,
+      (name) => `ALTER DATABASE backup RENAME TO ${name}`,
+    );
+    const db = backends.openDatabase();
+    await startProcess('restored', everything);
+    const readiness = (await (await fetch(`${url}/readyz`)).json()) as Record<string, unknown>;
+    await sleep(pauseMs);
+    const billed = await renewed(db);
+    const readyStatus = await statusOf(`${url}/readyz`);
+
+    note('svc reconcile');
+    const { finished, companies } = await reconcile();
+    const missing = companies.flatMap((company) => company.missing);
+    const unlisted = lost.filter(({ reference }) => !missing.some((one) => one.reference === reference));
+    await within(patienceMs, async () => (await renewed(db)) === renewals);
+    const afterRenewals = repeated(journal, await acquirer.journal());
+    note('every key is repeated, and the refund adopted');
+    const again = await Promise.all(requests.map(post));
+    const afterKeys = repeated(journal, await acquirer.journal());
+    await reconcile('--adopt');
+    await within(patienceMs, async () => (await compareLedger(db, await acquirer.journal())).length === 0);
+    const differences = await compareLedger(db, await acquirer.journal());
+    for (const difference of differences) note(difference);
+    const left = (await reconcile()).companies.flatMap((company) => company.missing);
+
+    return [
+      shown('operations that the backup misses', lost.length),
+      exactly('the service notices the restore', typeof readiness.restored === 'string', true),
+      exactly('/readyz meanwhile', readyStatus, 200),
+      exactly('renewals before svc reconcile', billed, 0),
+      exactly('missing operations that svc reconcile does not list', unlisted.length, 0),
+      exactly('listed operations that are not missing', missing.length - lost.length, 0),
+      exactly('the restored state ends', finished, true),
+      exactly(`charges repeated over ${renewals} renewals`, afterRenewals, 0),
+      exactly(`charges repeated over ${keys} repeated keys`, afterKeys, 0),
+      exactly(
+        'repeated keys with another result',
+        again.filter(({ status, total }, index) => status !== replies[index]?.status || total !== replies[index]?.total)
+          .length,
+        0,
+      ),
+      exactly('missing operations in the end', left.length, 0),
+      exactly('differences between the books', differences.length, 0),
+      exactly('svc doctor finds no problem', (await command('doctor')).startsWith('No problems'), true),
+    ];
+  },
+};
+
+/** Operations that the acquirer executed since. */
+const repeated = (before: readonly Operation[], now: readonly Operation[]): number => now.length - before.length;
+
+/** As if every subscription had begun a day earlier. */
+async function makeDue(db: Queryable): Promise<void> {
+  await db.query(
+    `UPDATE subscriptions SET start_at = start_at - interval '25 hours', base_at = base_at - interval '25 hours',
+       current_period_start = current_period_start - interval '25 hours',
+       current_period_end = current_period_end - interval '25 hours', due_at = now()`,
+  );
+}
+
+async function renewed(db: Queryable): Promise<number> {
+  const rows = await db.query(`SELECT 1 FROM orders WHERE subscription_cycle = 2 AND status = 'succeeded'`);
+  return rows.length;
+}
+
+/** Leaves it to the figures to say what did not happen in time. */
+async function within(ms: number, condition: () => Promise<boolean>): Promise<void> {
+  const patience = AbortSignal.timeout(ms);
+  await until(async () => patience.aborted || (await condition()));
+}
+
+/** Statements that need a database without connections, from another one on the same server. */
+async function onServer(connectionString: string, ...statements: readonly ((name: string) => string)[]): Promise<void> {
+  const address = new URL(connectionString);
+  const name = address.pathname.slice(1);
+  address.pathname = '/template1';
+  const client = new pg.Client({ connectionString: address.href });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    for (const statement of statements) await client.query(statement(name));
+  } finally {
+    await client.end();
+  }
+}
