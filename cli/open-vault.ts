@@ -1,6 +1,7 @@
-import { type Config, ConfigurationError } from '../server/config.ts';
+import type { Config } from '../server/config.ts';
 import { ApiError } from '../server/errors.ts';
 import { systemClock } from '../server/platform/clock.ts';
+import { ConfigurationError } from '../server/platform/configuration-error.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { remoteVault } from '../server/vault/client.ts';

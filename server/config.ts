@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { limits } from './limits.ts';
+import { ConfigurationError } from './platform/configuration-error.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
 
@@ -11,8 +12,6 @@ interface Setting<Value> {
   readonly parse: (text: string) => Value;
   readonly describe: string;
 }
-
-export class ConfigurationError extends Error {}
 
 const text = (fallback: string, describe: string): Setting<string> => ({ fallback, describe, parse: (value) => value });
 

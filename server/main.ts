@@ -1,4 +1,5 @@
-import { ConfigurationError, loadConfig } from './config.ts';
+import { loadConfig } from './config.ts';
+import { ConfigurationError } from './platform/configuration-error.ts';
 import { UnusableDatabaseError } from './platform/database-error.ts';
 import { createLog } from './platform/log.ts';
 import { MigrationError } from './platform/migrations.ts';

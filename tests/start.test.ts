@@ -12,7 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { ConfigurationError, loadConfig } from '../server/config.ts';
+import { loadConfig } from '../server/config.ts';
+import { ConfigurationError } from '../server/platform/configuration-error.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { cloneDatabase } from './support/database.ts';
 

@@ -6,13 +6,14 @@ import { stripTypeScriptTypes } from 'node:module';
 const source = (name: string): URL => new URL(name, import.meta.url);
 
 export const sources = {
-  svc: ['src/svc.ts'],
+  svc: ['src/frame.ts', 'src/svc.ts'],
   cardFields: [
     'src/cards.ts',
     'src/texts.ts',
     'src/theme.ts',
     'src/field.ts',
     'src/token-request.ts',
+    'src/card-form.ts',
     'src/card-fields.ts',
   ],
   demoCheckout: ['demo/checkout.ts'],
@@ -22,24 +23,28 @@ export function readSource(name: string): string {
   return readFileSync(source(name), 'utf8');
 }
 
-/** An ES module. Where types were, blanks are left, which no file here has inside a string. */
-export function moduleScript(name: string): string {
+/** A file without its types and imports. Where types were, blanks are left, which no file here has inside a string. */
+function plainScript(name: string): string {
   return stripTypes(readSource(name))
     .replace(/[^\S\n]+$/gm, '')
     .replace(/(?<=\S)[^\S\n]{2,}/g, ' ')
-    .replace(/\n{2,}/g, '\n');
+    .replace(/\n{2,}/g, '\n')
+    .replace(/^import [^;]*;\n/gm, '');
+}
+
+const withoutExports = (script: string): string => script.replace(/^export /gm, '');
+
+/** An ES module: its files, in the order of their imports. What the last one exports, the module does. */
+export function moduleScript(names: readonly string[]): string {
+  const scripts = names.map(plainScript);
+  return [...scripts.slice(0, -1).map(withoutExports), ...scripts.slice(-1)].join('');
 }
 
 /** A classic script: its files, in the order of their imports, in one scope that only `globals` leave. */
 export function classicScript(names: readonly string[], globals: readonly string[] = []): string {
-  const parts = names.map((name) =>
-    moduleScript(name)
-      .replace(/^import [^;]*;\n/gm, '')
-      .replace(/^export /gm, '')
-      .replaceAll('import.meta.url', 'document.currentScript.src'),
-  );
+  const script = withoutExports(moduleScript(names)).replaceAll('import.meta.url', 'document.currentScript.src');
   const handOver = globals.map((name) => `window.${name} = ${name};\n`);
-  return `(() => {\n'use strict';\n${[...parts, ...handOver].join('')}})();\n`;
+  return `(() => {\n'use strict';\n${script}${handOver.join('')}})();\n`;
 }
 
 function stripTypes(text: string): string {

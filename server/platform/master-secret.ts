@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Config, ConfigurationError } from '../config.ts';
+import { ConfigurationError } from './configuration-error.ts';
 import type { Queryable } from './database.ts';
 import { deriveKey, Secret } from './secret.ts';
 import { compareSecrets, type Keys, rememberSecrets } from './secret-checks.ts';
@@ -10,8 +10,14 @@ import { writeOnce } from './write-once.ts';
 
 const lengthMin = 32;
 
+interface SecretSettings {
+  readonly SVC_MASTER_SECRET: Secret<string> | undefined;
+  readonly DATABASE_URL: Secret<string> | undefined;
+  readonly dataDir: string;
+}
+
 /** From the environment, or from the data folder. Only a first embedded start makes one up. */
-export async function loadMasterSecret(config: Config): Promise<Secret<Buffer>> {
+export async function loadMasterSecret(config: SecretSettings): Promise<Secret<Buffer>> {
   if (config.SVC_MASTER_SECRET) return new Secret(Buffer.from(config.SVC_MASTER_SECRET.reveal()));
   const file = join(config.dataDir, 'master.secret');
   const hasData = existsSync(join(config.dataDir, 'postgres'));

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { ConfigurationError } from '../config.ts';
+import { ConfigurationError } from '../platform/configuration-error.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { Secret } from '../platform/secret.ts';
 import { writeOnce } from '../platform/write-once.ts';

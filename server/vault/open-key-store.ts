@@ -1,7 +1,8 @@
 import type { Mode } from '../company.ts';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, ConfigurationError } from '../config.ts';
+import type { Config } from '../config.ts';
+import { ConfigurationError } from '../platform/configuration-error.ts';
 import type { Queryable } from '../platform/database.ts';
 import { compareSecrets, forgetSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
 import { fileKeyStore, fixedKeyStore, type KeyStore } from './key-store.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { AddCard, cardText } from '../pages/customers/cards.tsx';
+import { AddCard, cardText } from './add-card.tsx';
 import { useFilters, useGet, useList } from '../data.ts';
 import { personName } from '../format.ts';
 import { orders } from '../texts/orders.ts';

@@ -1,3 +1,14 @@
+import {
+  type Conversation,
+  converse,
+  createFrame,
+  followHeight,
+  type Height,
+  type Listener,
+  submitFormAround,
+} from './frame.ts';
+import type { ToFrame, ToPage } from './messages.ts';
+
 /** What a merchant's page loads. The card itself is typed into a frame of the service and never reaches this page. */
 
 export interface SvcOptions {
@@ -160,38 +171,7 @@ export interface SvcClient {
   cardFields(options?: CardFieldsOptions): CardFields;
 }
 
-/** @internal What the page tells the frame. The first travels by `postMessage`, the others by the port sent with it. */
-export type ToFrame =
-  | {
-      readonly type: 'svc:start';
-      readonly publishableKey: string;
-      readonly dashboard?: DashboardSession;
-      readonly theme: Theme;
-      readonly texts: Partial<CardTexts>;
-      readonly language: string;
-      readonly direction: string;
-    }
-  | { readonly type: 'tokenize'; readonly call: number; readonly options: TokenOptions }
-  | { readonly type: 'focus'; readonly field: FieldName }
-  | { readonly type: 'clear' };
-
-/** @internal What the frame tells the page. */
-export type ToPage =
-  | { readonly type: 'svc:loaded' }
-  | { readonly type: 'ready' }
-  | { readonly type: 'height'; readonly heightPx: number }
-  | { readonly type: 'change'; readonly state: CardState }
-  | { readonly type: 'enter' }
-  | { readonly type: 'token'; readonly call: number; readonly token: CardToken }
-  | { readonly type: 'error'; readonly call: number; readonly error: ErrorDetails };
-
 const loadTimeoutMs = 20_000;
-const firstHeightPx = 94;
-const heightPxMax = 1_000;
-const pressEvents = ['pointerdown', 'pointerup', 'pointercancel'];
-/** The frame is larger than it looks by this much on each side, so that a focus ring is not cut off. */
-const ringPx = 4;
-
 const scriptUrl = import.meta.url;
 
 /** Starts the SDK with a publishable key. */
@@ -217,168 +197,121 @@ function failure(code: string, message: string): SvcError {
   return new SvcError({ code, message, param: null, field_errors: [], request_id: null, retry_after: null });
 }
 
+/** The token that the page waits for: one at a time, and what comes for an earlier one is ignored. */
+interface PendingToken {
+  current(): Call | undefined;
+  start(): Call;
+  end(outcome: CardToken | SvcError, call?: number): void;
+}
+
 interface Call {
+  readonly call: number;
   readonly promise: Promise<CardToken>;
-  readonly resolve: (token: CardToken) => void;
-  readonly reject: (error: SvcError) => void;
+  readonly end: (outcome: CardToken | SvcError) => void;
+}
+
+function createPendingToken(): PendingToken {
+  let calls = 0;
+  let running: Call | undefined;
+  return {
+    current: () => running,
+    start() {
+      calls += 1;
+      let end: Call['end'] = () => undefined;
+      const promise = new Promise<CardToken>((resolve, reject) => {
+        end = (outcome) => (outcome instanceof SvcError ? reject(outcome) : resolve(outcome));
+      });
+      running = { call: calls, promise, end };
+      return running;
+    },
+    end(outcome, call = calls) {
+      if (call !== calls) return;
+      const ended = running;
+      running = undefined;
+      ended?.end(outcome);
+    },
+  };
+}
+
+interface Mounted {
+  readonly frame: HTMLIFrameElement;
+  readonly height: Height;
+  readonly conversation: Conversation;
 }
 
 function createCardFields(credential: Credential, serviceUrl: URL, options: CardFieldsOptions): CardFields {
-  let frame: HTMLIFrameElement | undefined;
-  let port: MessagePort | undefined;
-  let call: Call | undefined;
-  let callNumber = 0;
+  const token = createPendingToken();
+  let mounted: Mounted | undefined;
   let loadTimer: ReturnType<typeof setTimeout> | undefined;
-  let heightPx = firstHeightPx;
-  let pressed = false;
-  /** What was asked before the frame could hear it. */
-  let waiting: ToFrame[] = [];
 
-  function send(message: ToFrame): void {
-    if (port) port.postMessage(message);
-    else if (frame) waiting.push(message);
+  function onMessage(message: ToPage): void {
+    if (message.type === 'ready') {
+      clearTimeout(loadTimer);
+      options.onReady?.();
+    } else if (message.type === 'height') mounted?.height.set(message.heightPx);
+    else if (message.type === 'change') options.onChange?.(message.state);
+    else if (message.type === 'enter') submitFormAround(mounted?.frame);
+    else if (message.type === 'token') token.end(message.token, message.call);
+    else if (message.type === 'error') token.end(new SvcError(message.error), message.call);
   }
 
-  function settle(outcome: CardToken | SvcError): void {
-    const settled = call;
-    call = undefined;
-    if (outcome instanceof SvcError) settled?.reject(outcome);
-    else settled?.resolve(outcome);
-  }
-
-  /** Only our own frame, showing a page of the service, may start a conversation. */
-  function onWindowMessage(event: MessageEvent<ToPage | null>): void {
-    if (!frame || event.source !== frame.contentWindow || event.origin !== serviceUrl.origin) return;
-    if (event.data?.type === 'svc:loaded') startFrame(frame);
-  }
-
-  /** Runs again when the frame was loaded anew, as it is when the page moves it. */
-  function startFrame(target: HTMLIFrameElement): void {
-    if (port) settle(failure('fields_reloaded', 'The card fields were loaded anew; the card has to be typed again.'));
-    port?.close();
-    const channel = new MessageChannel();
-    port = channel.port1;
-    port.addEventListener('message', ({ data }: MessageEvent<ToPage>) => onFrameMessage(data));
-    port.start();
-    const { theme = {}, texts = {}, language = 'en' } = options;
-    const { direction } = getComputedStyle(target);
-    const identity =
-      typeof credential === 'string' ? { publishableKey: credential } : { publishableKey: '', dashboard: credential };
-    const start: ToFrame = { type: 'svc:start', ...identity, theme, texts, language, direction };
-    target.contentWindow?.postMessage(start, serviceUrl.origin, [channel.port2]);
-    for (const message of waiting.splice(0)) send(message);
-  }
-
-  function onFrameMessage(message: ToPage): void {
-    if (message.type === 'ready') onReady();
-    else if (message.type === 'height') {
-      heightPx = Math.min(Math.max(message.heightPx, 0), heightPxMax);
-      setHeight();
-    } else if (message.type === 'change') options.onChange?.(message.state);
-    else if (message.type === 'enter') submitFormAround(frame);
-    else if (message.type === 'token' && message.call === callNumber) settle(message.token);
-    else if (message.type === 'error' && message.call === callNumber) settle(new SvcError(message.error));
-  }
-
-  function onReady(): void {
-    clearTimeout(loadTimer);
-    options.onReady?.();
-  }
-
-  function startCall(): Call {
-    clearTimeout(loadTimer);
-    const notLoaded = failure('fields_not_loaded', `The card fields did not load from ${serviceUrl.origin}.`);
-    if (!port) loadTimer = setTimeout(() => settle(notLoaded), loadTimeoutMs);
-    callNumber += 1;
-    let resolve: Call['resolve'] = () => undefined;
-    let reject: Call['reject'] = () => undefined;
-    const promise = new Promise<CardToken>((onToken, onError) => {
-      resolve = onToken;
-      reject = onError;
-    });
-    return { promise, resolve, reject };
-  }
-
-  /** Leaving a field by pressing a button must not move that button away before it is let go, or it gets no click. */
-  function setHeight(): void {
-    if (!pressed) frame?.style.setProperty('height', `${heightPx}px`, 'important');
-  }
-
-  function onPress({ type }: Event): void {
-    pressed = type === 'pointerdown';
-    // After the click.
-    if (!pressed) setTimeout(setHeight);
-  }
+  const listener: Listener = {
+    onMessage,
+    onReload: () =>
+      token.end(failure('fields_reloaded', 'The card fields were loaded anew; the card has to be typed again.')),
+  };
 
   const fields: CardFields = {
     mount(target) {
-      if (frame) throw new Error('These fields are mounted already; unmount them first.');
-      const container = typeof target === 'string' ? document.querySelector(target) : target;
-      if (!container) throw new Error(`There is no element to mount the fields in: ${JSON.stringify(target)}.`);
-      // The frame talks to this origin and to no other, so there has to be one.
-      if (location.origin === 'null') throw new Error('The fields need a page that is served over http or https.');
-      frame = createFrame(serviceUrl, options);
-      heightPx = firstHeightPx;
-      pressed = false;
-      addEventListener('message', onWindowMessage);
-      for (const type of pressEvents) addEventListener(type, onPress, true);
+      if (mounted) throw new Error('These fields are mounted already; unmount them first.');
+      const container = containerOf(target);
+      const frame = createFrame(serviceUrl, options);
+      const start = (): ToFrame => startMessage(credential, options, frame);
+      const conversation = converse(frame, serviceUrl.origin, start, listener);
+      mounted = { frame, height: followHeight(frame), conversation };
       container.append(frame);
       return fields;
     },
     createToken(tokenOptions = {}) {
-      if (!frame) return Promise.reject(failure('not_mounted', 'Mount the fields before asking for a token.'));
-      if (call) return call.promise;
-      call = startCall();
-      send({ type: 'tokenize', call: callNumber, options: tokenOptions });
-      return call.promise;
+      if (!mounted) return Promise.reject(failure('not_mounted', 'Mount the fields before asking for a token.'));
+      const running = token.current();
+      if (running) return running.promise;
+      clearTimeout(loadTimer);
+      const notLoaded = failure('fields_not_loaded', `The card fields did not load from ${serviceUrl.origin}.`);
+      if (!mounted.conversation.isOpen()) loadTimer = setTimeout(() => token.end(notLoaded), loadTimeoutMs);
+      const { call, promise } = token.start();
+      mounted.conversation.send({ type: 'tokenize', call, options: tokenOptions });
+      return promise;
     },
     focus(field = 'number') {
-      frame?.focus();
-      send({ type: 'focus', field });
+      mounted?.frame.focus();
+      mounted?.conversation.send({ type: 'focus', field });
     },
-    clear() {
-      send({ type: 'clear' });
-    },
+    clear: () => mounted?.conversation.send({ type: 'clear' }),
     unmount() {
-      removeEventListener('message', onWindowMessage);
-      for (const type of pressEvents) removeEventListener(type, onPress, true);
       clearTimeout(loadTimer);
-      port?.close();
-      frame?.remove();
-      frame = undefined;
-      port = undefined;
-      waiting = [];
-      settle(failure('unmounted', 'The card fields were removed from the page.'));
+      mounted?.conversation.close();
+      mounted?.height.stop();
+      mounted?.frame.remove();
+      mounted = undefined;
+      token.end(failure('unmounted', 'The card fields were removed from the page.'));
     },
   };
   return fields;
 }
 
-function createFrame(serviceUrl: URL, { theme, texts }: CardFieldsOptions): HTMLIFrameElement {
-  const frame = document.createElement('iframe');
-  frame.title = texts?.title ?? 'Card details';
-  frame.referrerPolicy = 'no-referrer';
-  frame.src = `${new URL('card-fields', serviceUrl).href}#origin=${encodeURIComponent(location.origin)}`;
-  const mode = theme?.mode ?? 'light';
-  const style = {
-    display: 'block',
-    border: '0',
-    width: `calc(100% + ${2 * ringPx}px)`,
-    'max-width': 'none',
-    height: `${firstHeightPx}px`,
-    margin: `-${ringPx}px`,
-    background: 'transparent',
-    // A frame whose scheme differs from that of its document is given an opaque background.
-    'color-scheme': mode === 'auto' ? 'light dark' : mode,
-  };
-  for (const [name, value] of Object.entries(style)) frame.style.setProperty(name, value, 'important');
-  return frame;
+function containerOf(target: string | Element): Element {
+  const container = typeof target === 'string' ? document.querySelector(target) : target;
+  if (!container) throw new Error(`There is no element to mount the fields in: ${JSON.stringify(target)}.`);
+  // The frame talks to this origin and to no other, so there has to be one.
+  if (location.origin === 'null') throw new Error('The fields need a page that is served over http or https.');
+  return container;
 }
 
-/** What Enter does in any other input: it presses the form's button. */
-function submitFormAround(frame: HTMLIFrameElement | undefined): void {
-  const form = frame?.closest('form');
-  const button = form?.querySelector<HTMLElement>('button:not([type=button], [type=reset]), input[type=submit]');
-  if (button) button.click();
-  else form?.requestSubmit();
+function startMessage(credential: Credential, options: CardFieldsOptions, frame: HTMLIFrameElement): ToFrame {
+  const { theme = {}, texts = {}, language = 'en' } = options;
+  const { direction } = getComputedStyle(frame);
+  const identity =
+    typeof credential === 'string' ? { publishableKey: credential } : { publishableKey: '', dashboard: credential };
+  return { type: 'svc:start', ...identity, theme, texts, language, direction };
 }

@@ -1,8 +1,8 @@
-import { useRef, useState } from 'react';
-import { ApiError, call } from '../../api.ts';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { AddCard, cardText } from '../../components/add-card.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { CardFields, type MountedFields } from '../../components/card-fields.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { CheckField, SelectField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
@@ -10,13 +10,10 @@ import { Icon } from '../../components/icons.tsx';
 import { Load, Panel } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { useList } from '../../data.ts';
-import { words } from '../../format.ts';
-import { useCan, useSignedIn } from '../../session.ts';
+import { useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import type { PaymentMethod } from '../../types.ts';
-
-export const cardText = ({ card }: PaymentMethod): string => `${words(card.brand)} •••• ${card.last4}`;
 
 export function Cards({ customerId, deleted }: { customerId: string; deleted: boolean }) {
   const path = `/v1/customers/${customerId}/payment_methods`;
@@ -88,49 +85,6 @@ export function Cards({ customerId, deleted }: { customerId: string; deleted: bo
         />
       )}
     </Panel>
-  );
-}
-
-interface AddCardProps {
-  readonly path: string;
-  readonly onClose: () => void;
-  readonly onDone?: (method: PaymentMethod) => void;
-}
-
-export function AddCard({ path, onClose, onDone }: AddCardProps) {
-  const { company } = useSignedIn();
-  const fields = useRef<MountedFields>(null);
-  const form = useForm({
-    initial: { set_as_default: true, update_subscriptions: false },
-    send: async (options, key) => {
-      const token = await fields.current?.createToken().catch((error: Error) => {
-        throw new ApiError(400, { message: error.message, code: 'card_fields' }, '');
-      });
-      if (!token) throw new ApiError(400, { message: customers.fieldsNotLoaded, code: 'card_fields' }, '');
-      return call<PaymentMethod>('POST', path, { body: { card_token: token.id, ...options }, key });
-    },
-    onDone: (method) => {
-      toast(customers.cardAdded);
-      onClose();
-      onDone?.(method);
-    },
-  });
-  return (
-    <Dialog title={customers.addCard} onClose={onClose}>
-      <Form form={form} submit={customers.saveCard} onCancel={onClose}>
-        <p className="text-sm text-muted">
-          {customers.cardLead} {company.mode === 'sandbox' && customers.cardTest}
-        </p>
-        <CardFields fields={fields} />
-        <CheckField form={form} name="set_as_default" label={customers.setDefault} />
-        <CheckField
-          form={form}
-          name="update_subscriptions"
-          label={customers.moveSubscriptions}
-          hint={customers.moveSubscriptionsHint}
-        />
-      </Form>
-    </Dialog>
   );
 }
 

@@ -15,7 +15,7 @@ import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
-import { cardText } from '../customers/cards.tsx';
+import { cardText } from '../../components/add-card.tsx';
 
 const initial = {
   payer: nobody,

@@ -11,7 +11,7 @@ import { money } from '../../format.ts';
 import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Order, PaymentMethod, Subscription } from '../../types.ts';
-import { AddCard, cardText } from '../customers/cards.tsx';
+import { AddCard, cardText } from '../../components/add-card.tsx';
 
 /** Another card of the customer for a subscription that is past due: what is owed is charged to it at once. */
 export function ChangeCard({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {

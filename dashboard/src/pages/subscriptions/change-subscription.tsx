@@ -10,7 +10,7 @@ import { common } from '../../texts/common.ts';
 import { customers } from '../../texts/customers.ts';
 import { subscriptions } from '../../texts/subscriptions.ts';
 import type { PaymentMethod, Subscription } from '../../types.ts';
-import { cardText } from '../customers/cards.tsx';
+import { cardText } from '../../components/add-card.tsx';
 
 export function ChangeSubscription({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const cards = useList<PaymentMethod>(`/v1/customers/${subscription.customer_id}/payment_methods`, { limit: 100 });

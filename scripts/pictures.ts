@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import type { BrowserContext, FrameLocator, Page } from 'playwright-core';
-import { mountCardFields } from '../../server/http/card-fields.ts';
-import { launchBrowser } from '../../tests/support/browser.ts';
+import { mountCardFields } from '../server/http/card-fields.ts';
+import { launchBrowser } from '../tests/support/browser.ts';
 
-/** `node sdk/browser/pictures.ts`: takes the pictures of the card fields in docs/pictures. */
+/** `node scripts/pictures.ts`: takes the pictures of the card fields in docs/pictures. */
 
-const folder = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
+const folder = fileURLToPath(new URL('../docs/pictures/', import.meta.url));
 const marginPx = 24;
 const publishableKey = 'svc_test_pk_pictures';
 const token = {
