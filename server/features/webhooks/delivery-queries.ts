@@ -181,7 +181,7 @@ export async function recordAttempts(db: Queryable, workerId: string, attempts: 
 }
 
 /** Some of one endpoint that were not worked on: given back as they were. */
-export async function giveBack(db: Queryable, workerId: string, deliveries: readonly Claimed[]): Promise<void> {
+export async function returnDeliveries(db: Queryable, workerId: string, deliveries: readonly Claimed[]): Promise<void> {
   const [first] = deliveries;
   if (!first) return;
   await db.query(
@@ -222,7 +222,7 @@ export async function releaseClaims(db: Queryable, workerId: string): Promise<vo
  * Shows that this worker lives, and takes over what those that are not seen any more have claimed. `orphansToo` also looks
  * for claims of workers that nobody knows, which reads everything that is pending.
  */
-export async function keepWatch(
+export async function keepAlive(
   db: Queryable,
   workerId: string,
   silenceMs: number,
@@ -236,7 +236,7 @@ export async function keepWatch(
     silenceMs,
   ]);
   if (dead.length === 0 && !orphansToo) return 0;
-  // The dead are forgotten only together with their claims: whoever dies here leaves both to the next.
+  // A dead worker is deleted together with its claims, so that a crash here leaves both to the next worker.
   const rows = await db.query(
     `WITH forgotten AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
      UPDATE webhook_deliveries SET claimed_by = NULL

@@ -1,0 +1,95 @@
+import type { Queryable } from '../../platform/database.ts';
+import { claimDeliveries, type ClaimRequest, type Delivery } from './delivery-queries.ts';
+import type { Sender } from './sender.ts';
+
+/** Claims deliveries that are due, for endpoints that have room, and hands them to the sender. */
+
+/** A worker holds up to twice as many deliveries of one endpoint, so that it need not ask the database for each. */
+const refillAt = 200;
+const heldMax = 20_000;
+const claimMax = 1_000;
+/** How often companies whose clock is ahead are looked at while others have deliveries due. */
+const aheadEveryMs = 1_000;
+
+export interface Claimer {
+  /** Claims for all endpoints that have room. Returns how many deliveries there were. */
+  claimAll(): Promise<number>;
+  /** Claims for the endpoints that ran low since the last claim. */
+  claimForLow(): Promise<number>;
+  /** Whether an endpoint ran low, of which the last claim left deliveries behind. */
+  hasLow(): boolean;
+  /** Marks an endpoint low when it needs more. Returns whether it does. */
+  noteLeft(endpointId: string, left: number): boolean;
+  /** An endpoint changed: what is being claimed for it may have been read before the change. */
+  noteChanged(endpointId: string): void;
+}
+
+export function createClaimer(batchDb: Queryable, workerId: string, sender: Sender): Claimer {
+  /** Endpoints that had enough when all were claimed for. For the others, nothing that was due is left. */
+  let leftOut = new Set<string>();
+  const low = new Set<string>();
+  const changed = new Set<string>();
+  let nextAheadMs = 0;
+
+  const room = (): number => Math.min(heldMax - sender.size(), claimMax);
+
+  function leaveOutFull(isFull: (size: number) => boolean): void {
+    leftOut = new Set(
+      sender
+        .endpoints()
+        .filter(({ size }) => isFull(size))
+        .map(({ id }) => id),
+    );
+  }
+
+  async function take(of: ClaimRequest['of'], count: number): Promise<readonly Delivery[]> {
+    changed.clear();
+    const due = await claimDeliveries(batchDb, { workerId, of, perEndpoint: refillAt, count });
+    for (const [endpointId, deliveries] of Map.groupBy(due, ({ endpoint_id }) => endpoint_id)) {
+      if (changed.has(endpointId)) sender.release(deliveries);
+      else sender.hold(endpointId, deliveries);
+    }
+    return due;
+  }
+
+  return {
+    async claimAll() {
+      low.clear();
+      const count = room();
+      leaveOutFull((size) => count <= 0 || size > refillAt);
+      if (count <= 0) return 0;
+      const allBut = [...leftOut];
+      const due = await take({ allBut, by: 'real time' }, count);
+      if (due.length > 0 && performance.now() < nextAheadMs) return due.length;
+      const dueAhead = await take({ allBut, by: 'their clock' }, count);
+      nextAheadMs = performance.now() + aheadEveryMs;
+      return due.length + dueAhead.length;
+    },
+    async claimForLow() {
+      const only = [...low];
+      low.clear();
+      const count = room();
+      if (count <= 0) {
+        leaveOutFull(() => true);
+        return 0;
+      }
+      const due = await take({ only }, count);
+      const found = new Set(due.map(({ endpoint_id }) => endpoint_id));
+      for (const id of only.filter((one) => !found.has(one))) {
+        // Nothing is due for it any more, or the queue of another endpoint came first.
+        if (due.length === 0) leftOut.delete(id);
+        else low.add(id);
+      }
+      return due.length;
+    },
+    hasLow: () => low.size > 0,
+    noteLeft(endpointId, left) {
+      if (left > refillAt || !leftOut.has(endpointId)) return false;
+      low.add(endpointId);
+      return true;
+    },
+    noteChanged(endpointId) {
+      changed.add(endpointId);
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBatcher } from '../../platform/batcher.ts';
+import { isUnavailable } from '../../platform/database.ts';
+import { createAttempts } from './attempts.ts';
+import { type Attempt, type Delivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
+import type { DispatcherDependencies } from './dispatcher.ts';
+import { disableEndpoint } from './service.ts';
+
+/**
+ * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, so that one
+ * that does not answer uses up its own share and no more.
+ */
+
+const requestsPerEndpointMax = 20;
+const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
+const retryMs = 1_000;
+
+/** What a worker has claimed for one endpoint. */
+interface EndpointQueue {
+  readonly waiting: Delivery[];
+  /** Sent and not answered. */
+  requests: number;
+  /** Sent, and the attempt is not recorded: these would be sent again after a crash. */
+  readonly inFlight: Set<Delivery>;
+}
+
+const sizeOf = ({ waiting, inFlight }: EndpointQueue): number => waiting.length + inFlight.size;
+
+export interface Sender {
+  /** Takes over claimed deliveries of one endpoint, and sends them. */
+  hold(endpointId: string, deliveries: readonly Delivery[]): void;
+  /** Returns claimed deliveries to the queue without sending them. */
+  release(deliveries: readonly Delivery[]): void;
+  /** Returns what waits for an endpoint that has changed: its address may be another, or it may be disabled. */
+  releaseEndpoint(endpointId: string): void;
+  /** How many claimed deliveries there are. */
+  size(): number;
+  inFlight(): number;
+  /** The endpoints that have deliveries here, with their number. */
+  endpoints(): readonly { readonly id: string; readonly size: number }[];
+  /** Everything that this worker has claimed, also what is on its way back to the queue. */
+  claimed(): readonly Delivery[];
+  /** Starts no further request. */
+  stop(): void;
+}
+
+interface SenderEvents {
+  /** A delivery of the endpoint is done, and this many are left. */
+  readonly onDone: (endpointId: string, left: number) => void;
+  readonly onReturned: () => void;
+}
+
+export function createSender(
+  dependencies: DispatcherDependencies,
+  { workerId, answerMs }: { readonly workerId: string; readonly answerMs: number },
+  { onDone, onReturned }: SenderEvents,
+): Sender {
+  const { db, batchDb, log } = dependencies;
+  const queues = new Map<string, EndpointQueue>();
+  const returning = new Set<readonly Delivery[]>();
+  const count = { held: 0, inFlight: 0 };
+  let stopping = false;
+  const attempt = createAttempts(dependencies, answerMs);
+  const record = createBatcher(
+    async (attempts: readonly Attempt[]) => {
+      await recordAttempts(batchDb, workerId, attempts);
+      return attempts;
+    },
+    { batchMax: 256, width: 1 },
+  );
+
+  async function deliver(queue: EndpointQueue, delivery: Delivery): Promise<void> {
+    try {
+      queue.requests += 1;
+      const made = await attempt(delivery).finally(() => {
+        queue.requests -= 1;
+      });
+      sendNext(delivery.endpoint_id);
+      await untilRecorded(() => record(made.record));
+      if (!made.gone) return;
+      await untilRecorded(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
+    } catch (error) {
+      // It stays claimed by this worker, which later finds that it does not hold it any more.
+      log.error({ err: error, event_id: delivery.event_id }, 'a delivery attempt could not be recorded');
+    }
+  }
+
+  function sendNext(endpointId: string): void {
+    const queue = queues.get(endpointId);
+    if (!queue) return;
+    while (!stopping && queue.requests < requestsPerEndpointMax && queue.inFlight.size < inFlightPerEndpointMax) {
+      const delivery = queue.waiting.shift();
+      if (!delivery) break;
+      queue.inFlight.add(delivery);
+      count.inFlight += 1;
+      void deliver(queue, delivery).then(() => {
+        queue.inFlight.delete(delivery);
+        count.inFlight -= 1;
+        count.held -= 1;
+        sendNext(endpointId);
+        dropIfEmpty(endpointId, queue);
+        onDone(endpointId, sizeOf(queue));
+      });
+    }
+  }
+
+  /** Waits for a database that is away for a moment. */
+  async function untilRecorded(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (stopping || !isUnavailable(error)) throw error;
+        log.warn({ err: error }, 'a delivery attempt could not be recorded; retrying');
+        await sleep(retryMs);
+      }
+    }
+  }
+
+  function dropIfEmpty(endpointId: string, queue: EndpointQueue): void {
+    if (sizeOf(queue) === 0) queues.delete(endpointId);
+  }
+
+  function giveBack(deliveries: readonly Delivery[]): void {
+    if (deliveries.length === 0) return;
+    returning.add(deliveries);
+    untilRecorded(() => returnDeliveries(db, workerId, deliveries))
+      .finally(() => returning.delete(deliveries))
+      .then(onReturned, (error: unknown) => log.error({ err: error }, 'deliveries could not be returned to the queue'));
+  }
+
+  return {
+    hold(endpointId, deliveries) {
+      const queue = queues.get(endpointId) ?? { waiting: [], requests: 0, inFlight: new Set() };
+      queues.set(endpointId, queue);
+      count.held += deliveries.length;
+      queue.waiting.push(...deliveries);
+      sendNext(endpointId);
+    },
+    release: giveBack,
+    releaseEndpoint(endpointId) {
+      const queue = queues.get(endpointId);
+      if (!queue) return;
+      const waiting = queue.waiting.splice(0);
+      count.held -= waiting.length;
+      giveBack(waiting);
+      dropIfEmpty(endpointId, queue);
+    },
+    size: () => count.held,
+    inFlight: () => count.inFlight,
+    endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue) })),
+    claimed: () => [
+      ...[...queues.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
+      ...[...returning].flat(),
+    ],
+    stop() {
+      stopping = true;
+    },
+  };
+}

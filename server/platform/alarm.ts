@@ -1,0 +1,41 @@
+import { EventEmitter } from 'node:events';
+
+/** Ends the pause of a loop early. */
+export interface Alarm {
+  /** Ends the pause, and is remembered until the loop asks. */
+  ring(): void;
+  /** Ends the pause without being remembered. */
+  wake(): void;
+  /** Whether it rang since this was last asked. */
+  rang(): boolean;
+  pause(ms: number): Promise<void>;
+}
+
+export function createAlarm(): Alarm {
+  const emitter = new EventEmitter();
+  let hasRung = false;
+  const wake = (): void => {
+    emitter.emit('wake');
+  };
+  return {
+    ring() {
+      hasRung = true;
+      wake();
+    },
+    wake,
+    rang() {
+      const rang = hasRung;
+      hasRung = false;
+      return rang;
+    },
+    pause(ms) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = setTimeout(resolve, ms);
+      emitter.once('wake', resolve);
+      return promise.finally(() => {
+        clearTimeout(timer);
+        emitter.off('wake', resolve);
+      });
+    },
+  };
+}
