@@ -1,11 +1,11 @@
-import { findCompanies } from '../server/features/companies/service.ts';
+import { allCompanies } from '../server/features/companies/service.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
 import { CommandError } from './command-error.ts';
 import type { Company } from '../server/company.ts';
 
 /** `demo` and `live` work if there is one merchant. With several merchants, the ID of the company is required. */
 export async function chosenCompany(db: DatabasePool, wanted: string | undefined): Promise<Company> {
-  const companies = await findCompanies(db);
+  const companies = await allCompanies(db);
   const mode = { demo: 'sandbox', sandbox: 'sandbox', live: 'live' }[wanted ?? ''];
   const matching = companies.filter((company) => company.id === wanted || company.mode === mode);
   const [company] = matching;

@@ -4,7 +4,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 
 /** `companies dunning`: sets the retry schedule for declined renewals and the status after the last retry. */
 export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {
@@ -19,7 +19,7 @@ export async function companiesCommand([action]: readonly string[], flags: Flags
       await db.transaction(async (transaction) => {
         await setDunning(transaction, company.id, days, afterwards);
         const fields = ['dunning_days', 'after_dunning'];
-        await tell(transaction, company, { action: 'updateCompany', objectId: company.id, fields });
+        await auditOperator(transaction, company, { action: 'updateCompany', objectId: company.id, fields });
       });
     } catch (error) {
       throw error instanceof ApiError ? new CommandError(`--days ${error.fieldErrors[0]?.message}.`) : error;

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ApiError } from '../server/errors.ts';
-import { createApiKey, InvalidKeyOption, listApiKeys, revokeApiKey } from '../server/features/api-keys/service.ts';
+import { createApiKey, InvalidKeyOption, apiKeysOf, revokeApiKey } from '../server/features/api-keys/service.ts';
 import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
 import { name } from '../server/http/schemas.ts';
 import { validator } from '../server/http/validate.ts';
@@ -11,7 +11,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 import type { Company } from '../server/company.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
@@ -76,7 +76,7 @@ async function createKey(db: DatabasePool, pepper: Buffer, company: Company, fla
   try {
     const { key, text } = await db.transaction(async (transaction) => {
       const made = await createApiKey(transaction, pepper, company, nowMs, options);
-      await tell(transaction, company, {
+      await auditOperator(transaction, company, {
         action: 'createApiKey',
         objectId: made.key.id,
         fields: ['kind', 'name', 'permissions', 'allowed_addresses', 'expires_at'],
@@ -90,7 +90,7 @@ async function createKey(db: DatabasePool, pepper: Buffer, company: Company, fla
   }
 }
 
-function describe(key: Awaited<ReturnType<typeof listApiKeys>>[number]): Record<string, unknown> {
+function describe(key: Awaited<ReturnType<typeof apiKeysOf>>[number]): Record<string, unknown> {
   return {
     id: key.id,
     kind: key.kind,
@@ -105,7 +105,7 @@ function describe(key: Awaited<ReturnType<typeof listApiKeys>>[number]): Record<
 }
 
 async function listKeys(db: DatabasePool, company: Company, flags: Flags): Promise<string> {
-  const keys = await listApiKeys(db, company.id);
+  const keys = await apiKeysOf(db, company.id);
   if (flags.json) return `${JSON.stringify(keys.map(describe))}\n`;
   const lines = keys.map((key) => {
     const state = key.revokedAt
@@ -124,7 +124,8 @@ async function revokeKey(db: DatabasePool, company: Company, id: string | undefi
     throw new CommandError('The ID of the key is required: keys revoke ID. `keys list` shows the IDs.');
   const revoked = await db.transaction(async (transaction) => {
     const done = await revokeApiKey(transaction, company.id, id, systemClock.nowMs());
-    if (done) await tell(transaction, company, { action: 'revokeApiKey', objectId: id.toLowerCase(), fields: [] });
+    if (done)
+      await auditOperator(transaction, company, { action: 'revokeApiKey', objectId: id.toLowerCase(), fields: [] });
     return done;
   });
   if (!revoked) throw new CommandError(`${company.name} has no key with the ID ${id}.`);

@@ -11,7 +11,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 
 /** `orders void ID`: voids a charge that has not settled. */
 export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
@@ -25,9 +25,9 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
       const orders = openOrders({ db, batchDb: db, vault, clock, log, billing: subscriptionBilling });
       try {
         const requestId = newRequestId();
-        const told = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };
-        const tellFirst = (inner: Queryable): Promise<void> => tell(inner, company, told);
-        const context = { db, company, nowMs, requestId, tellFirst };
+        const entry = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };
+        const auditFirst = (inner: Queryable): Promise<void> => auditOperator(inner, company, entry);
+        const context = { db, company, nowMs, requestId, auditFirst };
         const { body } = await orders.void(context, id.toLowerCase(), withoutKey);
         const order = JSON.parse(body) as Order;
         return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} was voided.\n`;

@@ -7,7 +7,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 import type { RequestContext } from '../server/request-context.ts';
 
 const checkPlan = validator(planCreate);
@@ -19,13 +19,13 @@ export async function plansCommand([action, argument]: readonly string[], flags:
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     const context: RequestContext = { db, company, nowMs, requestId: newRequestId() };
     const telling = (
-      told: string,
+      auditAction: string,
       fields: readonly string[],
       work: (inner: typeof context) => Promise<Plan>,
     ): Promise<Plan> =>
       db.transaction(async (transaction) => {
         const plan = await work({ ...context, db: transaction });
-        await tell(transaction, company, { action: told, objectId: plan.id, fields });
+        await auditOperator(transaction, company, { action: auditAction, objectId: plan.id, fields });
         return plan;
       });
     const shown = (value: object): string => `${JSON.stringify(value, null, flags.json ? 0 : 2)}\n`;

@@ -1,5 +1,5 @@
 import { ApiError } from '../server/errors.ts';
-import { connectAcquirer, stopCharging, updateProcessor } from '../server/features/companies/service.ts';
+import { connectAcquirer, stopCharging, setProcessor } from '../server/features/companies/service.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { Secret } from '../server/platform/secret.ts';
 import { chosenCompany } from './chosen-company.ts';
@@ -7,7 +7,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 
 const defaults = { timeoutMs: 10_000, requestLifeMs: 60_000 };
 
@@ -20,7 +20,7 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
       throw new CommandError('Sandbox companies cannot connect a processor. Use --company live.');
     if (action === 'disconnect') {
       await refusing(() => stopCharging(db, company));
-      await tell(db, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
+      await auditOperator(db, company, { action: 'disconnectProcessor', objectId: company.id, fields: [] });
       await withVault(connected, (vault) => vault.connect(company.id, null));
       if (flags.json) return `${JSON.stringify({ company_id: company.id, processor: null })}\n`;
       return 'Disconnected. New orders of this company are rejected.\n';
@@ -39,10 +39,10 @@ export async function processorsCommand([action]: readonly string[], flags: Flag
       throw new CommandError('--request-life-ms must be longer than --timeout-ms.');
     }
     const fields = ['url', 'secret', 'timeout_ms', 'request_life_ms'];
-    const tellFirst = (inner: Queryable): Promise<void> =>
-      tell(inner, company, { action: 'connectProcessor', objectId: company.id, fields });
-    await refusing(() => withVault(connected, (vault) => connectAcquirer(db, vault, company, connection, tellFirst)));
-    await updateProcessor(db, company.id, 'acquirer', connection.requestLifeMs);
+    const auditFirst = (inner: Queryable): Promise<void> =>
+      auditOperator(inner, company, { action: 'connectProcessor', objectId: company.id, fields });
+    await refusing(() => withVault(connected, (vault) => connectAcquirer(db, vault, company, connection, auditFirst)));
+    await setProcessor(db, company.id, 'acquirer', connection.requestLifeMs);
     if (flags.json) {
       return `${JSON.stringify({ company_id: company.id, processor: 'acquirer', url: connection.url })}\n`;
     }

@@ -6,7 +6,7 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault, withVaultTables } from './open-vault.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 
 const isFailureCode = (text: string): text is FailureCode => Object.hasOwn(failureReasons, text);
 
@@ -29,7 +29,7 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     );
     const declines = code === 'none' ? null : code;
     await withVaultTables(connected, (vaultDb) => setDecline(vaultDb, company.id, fingerprint, declines));
-    await tell(db, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
+    await auditOperator(db, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none' ? 'The number no longer declines.\n' : `The number now declines with ${code}.\n`;
   });

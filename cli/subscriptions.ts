@@ -5,7 +5,7 @@ import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
-import { tell } from './told.ts';
+import { auditOperator } from './audit.ts';
 
 const actions = { pause: pauseSubscription, resume: resumeSubscription };
 
@@ -20,7 +20,7 @@ export async function subscriptionsCommand([action, id]: readonly string[], flag
       const requestId = newRequestId();
       const subscription = await db.transaction(async (transaction) => {
         const changed = await act({ db: transaction, company, nowMs, requestId }, id.toLowerCase());
-        await tell(transaction, company, {
+        await auditOperator(transaction, company, {
           action: `${action}Subscription`,
           objectId: changed.id,
           fields: [],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import type { BrowserContext, FrameLocator, Page } from 'playwright-core';
-import { mountCardFields } from '../server/http/card-fields.ts';
+import { mountCardFields } from '../server/pages/card-fields.ts';
 import { launchBrowser } from '../tests/support/browser.ts';
 
 /** `node scripts/pictures.ts`: takes the pictures of the card fields in docs/pictures. */

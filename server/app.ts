@@ -46,23 +46,23 @@ import {
   memberDirectory,
   readSession,
   steppedUpUntilMs,
-  tellCompaniesOf,
+  auditUser,
   type UserDependencies,
 } from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
-import { type CardFieldsOptions, mountCardFields } from './http/card-fields.ts';
-import { mountFiles } from './http/files.ts';
-import { mountDashboard } from './http/dashboard.ts';
-import { mountGuides } from './http/guides.ts';
-import { mountMailbox } from './http/mailbox.ts';
+import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts';
+import { mountFiles } from './pages/files.ts';
+import { mountDashboard } from './pages/dashboard.ts';
+import { mountGuides } from './pages/guides.ts';
+import { mountMailbox } from './pages/mailbox.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
-import { mountReference } from './http/reference.ts';
+import { mountReference } from './pages/reference.ts';
 import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
 import { isLocalName, sessionCookie } from './http/session-cookie.ts';
-import { mountUserRoutes } from './http/user-routes.ts';
+import { mountUserRoutes } from './features/users/mount.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
 import type { Clock } from './platform/clock.ts';
@@ -204,7 +204,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     cookie,
     readSession: (token) => readSession(users, token),
     steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
-    audit: (database, userId, told) => tellCompaniesOf(database, clock, userId, told),
+    audit: (database, userId, entry) => auditUser(database, clock, userId, entry),
   });
   mountDashboard(app);
   return app;

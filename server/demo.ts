@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { usualReferences } from './app.ts';
 import { ApiError } from './errors.ts';
 import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
-import { createCompanies, findCompanies } from './features/companies/service.ts';
+import { createCompanies, allCompanies } from './features/companies/service.ts';
 import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
 import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
 import type { PlanCreate } from './features/plans/schemas.ts';
 import { createPlan } from './features/plans/service.ts';
 import { createProduct } from './features/products/service.ts';
 import { ensureOwner, hasAccount } from './features/users/service.ts';
-import type { DemoCheckout } from './http/card-fields.ts';
+import type { DemoCheckout } from './pages/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
@@ -175,7 +175,7 @@ async function ensureLogin(dependencies: DemoDependencies, login: Login): Promis
 }
 
 async function demoCompanies({ db, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
-  const companies = await findCompanies(db);
+  const companies = await allCompanies(db);
   const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
   const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);
   if (live && sandbox) return { live, sandbox };

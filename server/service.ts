@@ -14,7 +14,7 @@ import { openSubscriptions, subscriptionBilling } from './features/subscriptions
 import { watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
-import type { DemoCheckout } from './http/card-fields.ts';
+import type { DemoCheckout } from './pages/card-fields.ts';
 import { clockCheck, healthServer, migrationCheck, poolCheck } from './http/operations.ts';
 import { startWorker } from './jobs/worker.ts';
 import { createBackground } from './platform/background.ts';

@@ -34,11 +34,48 @@ function importsOf(file: string): string[] {
 
 const featureOf = (file: string): string | undefined => /^server\/features\/([^/]+)\//.exec(file)?.[1];
 
-test('a feature uses another feature through its service only', () => {
+const queriesFile = /[/-]queries\.ts$/;
+
+test('a feature uses another through its service and schemas; only SQL may build on the SQL of another', () => {
+  const wrong = production
+    .filter((file) => featureOf(file) !== undefined)
+    .flatMap((file) =>
+      importsOf(file)
+        .filter((target) => featureOf(target) !== undefined && featureOf(target) !== featureOf(file))
+        .filter((target) => !/\/(service|schemas)\.ts$/.test(target))
+        .filter((target) => !(queriesFile.test(file) && queriesFile.test(target)))
+        .map((target) => `${file} imports ${target}`),
+    );
+  assert.deepEqual(wrong, []);
+});
+
+test('no service hands out the SQL of its feature', () => {
+  const services = production.filter((file) => featureOf(file) && /\/(service|jobs)\.ts$/.test(file));
+  const wrong = services.filter((file) => {
+    const text = read(file);
+    const imported = [...text.matchAll(/^import \{([^}]*)\} from '\.\/[\w-]*queries\.ts'/gm)].flatMap(
+      ([, names = '']) => names.split(',').map((name) => name.trim()),
+    );
+    const exported = [...text.matchAll(/^export \{([^}]*)\}( from '\.\/[\w-]*queries\.ts')?/gm)].flatMap(
+      ([, names = '', from]) =>
+        names
+          .split(',')
+          .map((name) => name.trim())
+          .filter((name) => name && !name.startsWith('type ') && (from || imported.includes(name))),
+    );
+    return exported.length > 0;
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test('what handles HTTP knows no feature, and no feature knows a page', () => {
   const wrong = production.flatMap((file) =>
     importsOf(file)
-      .filter((target) => featureOf(target) !== undefined && featureOf(target) !== featureOf(file))
-      .filter((target) => !/\/(service|routes|dashboard-routes|jobs|schemas)\.ts$/.test(target))
+      .filter(
+        (target) =>
+          (file.startsWith('server/http/') && /^server\/(features|pages|jobs)\//.test(target)) ||
+          (file.startsWith('server/features/') && target.startsWith('server/pages/')),
+      )
       .map((target) => `${file} imports ${target}`),
   );
   assert.deepEqual(wrong, []);

@@ -1,9 +1,35 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
-import type { ApiKeyDirectory, Refusal } from '../features/api-keys/service.ts';
+import type { Company } from '../company.ts';
 import { isUuid } from '../platform/ids.ts';
 import type { Admitted } from './caller.ts';
 import type { SessionCookie } from './session-cookie.ts';
+
+export type Refusal =
+  | 'invalid_api_key_format'
+  | 'invalid_api_key'
+  | 'expired_api_key'
+  | 'revoked_api_key'
+  | 'ip_not_allowed';
+
+/** What a valid API key gives access to. */
+export interface Access<Key = PresentedKey> {
+  readonly key: Key;
+  readonly company: Company;
+}
+
+interface PresentedKey {
+  readonly id: string;
+  readonly kind: 'secret' | 'publishable';
+  readonly name: string;
+  readonly permissions: readonly string[];
+}
+
+export interface ApiKeyDirectory {
+  find(text: string, address: string): Promise<Access | Refusal>;
+  /** Empties the cache. Called by a process that changed a key or company, before it answers. */
+  forget(): void;
+}
 
 const messages: Readonly<Record<Refusal, string>> = {
   invalid_api_key_format: 'The API key is malformed. Keys look like svc_test_sk_… and are copied whole.',
@@ -13,7 +39,7 @@ const messages: Readonly<Record<Refusal, string>> = {
   ip_not_allowed: 'This API key may not be used from your address.',
 };
 
-/** Who a session is in a company; nobody, when its person is no active member there. */
+/** Finds the team member that a session belongs to; undefined when its user is not an active member of the company. */
 export interface MemberDirectory {
   find(token: string, companyId: string): Promise<Admitted | undefined>;
 }

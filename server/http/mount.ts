@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
-import { type AuditLog, recordEntries } from '../features/audit/service.ts';
+import type { AuditLog } from './audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool, Queryable } from '../platform/database.ts';
 import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { auditEntry, concerning } from './audit-entry.ts';
+import { auditEntry, concerning } from './audit.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } from './caller.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
@@ -246,17 +246,17 @@ async function execute(
   const entry = auditEntry(route, request, { company, caller }, input, clock.nowMs());
 
   let told = false;
-  const tellFirst = async (database: Queryable): Promise<void> => {
-    if (entry && !told) await recordEntries(database, [entry]);
+  const auditFirst = async (database: Queryable): Promise<void> => {
+    if (entry && !told) await dependencies.audit.record(database, [entry]);
     told = true;
   };
-  const outside = { ...input, context: { ...contextOn(db), tellFirst }, prepared: undefined };
+  const outside = { ...input, context: { ...contextOn(db), auditFirst }, prepared: undefined };
   const atOnce = entry && (caller.kind === 'member' || route.toldAtOnce) ? entry : undefined;
   const prepare = async (): Promise<unknown> => route.prepare?.(outside);
   const work = async (database: Database, prepared: unknown): Promise<Answer> => {
     const result = await route.handle({ ...input, context: contextOn(database), prepared });
     // What people do is told in the transaction in which it is done.
-    if (atOnce && !told) await recordEntries(database, [concerning(atOnce, result)]);
+    if (atOnce && !told) await dependencies.audit.record(database, [concerning(atOnce, result)]);
     return answerWith(result);
   };
   const fieldsToHash = async (): Promise<unknown> => {

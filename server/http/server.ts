@@ -11,8 +11,7 @@ import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { CardWatch, SentRequest } from '../features/card-warnings/service.ts';
-import { type AnsweredRequest, beginningLength, type RequestRecorder } from '../features/requests/service.ts';
+import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
 import { createDiscard } from './discard.ts';
@@ -129,7 +128,7 @@ export async function buildServer(
     },
   });
   await app.register(multipart, { throwFileSizeLimit: false });
-  parseBodiesAsJson(app);
+  parseBodiesAsJson(app, options.recorder?.beginningLength ?? Infinity);
   for (const route of routes) mountRoute(app, route, dependencies);
   // Never reached, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
@@ -140,7 +139,7 @@ function unavailable(message: string): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 
-function parseBodiesAsJson(app: FastifyInstance): void {
+function parseBodiesAsJson(app: FastifyInstance, beginningLength: number): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (bytes.length > beginningLength) request.beginning = bytes.toString('utf8', 0, beginningLength);

@@ -12,7 +12,7 @@ import {
 } from '../../tests/support/service.ts';
 import { ApiError } from '../errors.ts';
 import type { RouteBase } from './route.ts';
-import { renderError, renderResponse } from './versions/versions.ts';
+import { renderError, renderResponse, type VersionStep } from './versions/versions.ts';
 
 const latest = '2026-02-11';
 const older = '2025-11-04';
@@ -212,5 +212,30 @@ describe('2025-11-04', () => {
     const locked = new ApiError('field_locked', 'Locked.');
     assert.equal(renderError(older, route('refundOrder'), locked).status, 422);
     assert.equal(renderError(older, route('updateCoupon'), notRefundable).status, 422);
+  });
+});
+
+describe('with three versions', () => {
+  const [route] = routes;
+  /** Each step adds to the answer, and changes the status only where the step before left off. */
+  const step = (version: string, from: number, to: number): VersionStep => ({
+    version,
+    differences: [],
+    response: (_route, body) => ({ ...(body as object), [version]: true }),
+    schema: (_route, schema) => schema,
+    errorStatus: (_route, { status }) => (status === from ? to : status),
+  });
+  const steps = [step('2025-11-04', 422, 409), step('2025-08-01', 409, 400)];
+
+  test('an answer and an error pass through every step down to their version', () => {
+    assert.ok(route);
+    const error = new ApiError('invalid_state_transition', 'No.', { status: 422 });
+    const shown = (version: string): unknown[] => [
+      renderResponse(version, route, {}, steps),
+      renderError(version, route, error, steps).status,
+    ];
+    assert.deepEqual(shown(latest), [{}, 422]);
+    assert.deepEqual(shown('2025-11-04'), [{ '2025-11-04': true }, 409]);
+    assert.deepEqual(shown('2025-08-01'), [{ '2025-11-04': true, '2025-08-01': true }, 400]);
   });
 });

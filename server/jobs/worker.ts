@@ -1,13 +1,14 @@
 import { EventEmitter } from 'node:events';
-import { deleteOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
-import { dropExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
+import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
 import { reapAttempts, reapResets, reapSessions } from '../features/users/service.ts';
-import { disableFailingEndpoints, startDispatcher } from '../features/webhooks/jobs.ts';
+import { startDispatcher } from '../features/webhooks/jobs.ts';
+import { disableFailingEndpoints } from '../features/webhooks/service.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
@@ -64,14 +65,14 @@ const jobs: readonly Job[] = [
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },
-  { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => deleteOldTokens(db, batch) },
+  { name: 'old card tokens', everyMs: 60_000, run: ({ db }) => removeOldTokens(db, batch) },
   { name: 'failing webhook endpoints', everyMs: 60_000, run: ({ db, clock }) => disableFailingEndpoints(db, clock) },
   {
     name: 'due mails',
     everyMs: 2_000,
     run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, 20),
   },
-  { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => dropExpiredLinks(db) },
+  { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
   { name: 'ended login attempts', everyMs: 60_000, run: ({ db, clock }) => reapAttempts({ db, clock }) },
   { name: 'expired password links', everyMs: 600_000, run: ({ db, clock }) => reapResets({ db, clock }) },
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },

@@ -14,7 +14,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { BrowserContext, BrowserContextOptions, Frame, Page, Route } from 'playwright-core';
 import { formatExpiry } from '../../sdk/browser/src/cards.ts';
 import { ApiError, errorBody } from '../../server/errors.ts';
-import { type CardFieldsOptions, mountCardFields } from '../../server/http/card-fields.ts';
+import { type CardFieldsOptions, mountCardFields } from '../../server/pages/card-fields.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { someCustomer, startTestService, type TestService } from '../support/service.ts';
 

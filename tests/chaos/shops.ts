@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
 import { createApiKey } from '../../server/features/api-keys/service.ts';
-import { createCompanies, updateProcessor } from '../../server/features/companies/service.ts';
+import { createCompanies, setProcessor } from '../../server/features/companies/service.ts';
 import { openDatabase } from '../../server/platform/database.ts';
 import { loadMasterSecret } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
@@ -34,7 +34,7 @@ export async function prepareCompany(
     const { url, secret, timeoutMs, requestLifeMs } = processor;
     const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
     await connectProcessor(db, await openKeyStore(config, db), live.id, connection);
-    await updateProcessor(db, live.id, 'acquirer', requestLifeMs);
+    await setProcessor(db, live.id, 'acquirer', requestLifeMs);
     const pepper = deriveKey(await loadMasterSecret(config), 'api-keys');
     const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
     return text.reveal();

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { updateProcessor } from '../../server/features/companies/service.ts';
+import { setProcessor } from '../../server/features/companies/service.ts';
 import { byKeySettings, type DatabasePool, openDatabase, queueSettings } from '../../server/platform/database.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
@@ -126,7 +126,7 @@ export async function openLaboratory(): Promise<Laboratory> {
     const { live } = await service.createMerchant();
     const connection = { url, secret: new Secret(secret), timeoutMs: 5_000, requestLifeMs };
     await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-    await updateProcessor(service.db, live.id, 'acquirer');
+    await setProcessor(service.db, live.id, 'acquirer');
     const company = { ...live, processor: 'acquirer' } as const;
     const key = await service.createKey(company);
     const ask = async (path: string, body?: object): Promise<{ operations: Operation[] }> => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { updateProcessor } from '../../server/features/companies/service.ts';
+import { setProcessor } from '../../server/features/companies/service.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
@@ -84,7 +84,7 @@ export async function connectMerchant(
   const { live } = await service.createMerchant();
   const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
   await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
+  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
   const company: Company = { ...live, processor: 'acquirer' };
   return { company, key: await service.createKey(company) };
 }

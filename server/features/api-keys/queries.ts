@@ -1,6 +1,6 @@
 import type { Permission } from '../../http/permissions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
-import { type CompanyRow, toCompany } from '../companies/service.ts';
+import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import type { KeyKind } from './key-format.ts';
 import type { Company } from '../../company.ts';
 

@@ -2,10 +2,11 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { ApiError } from '../../errors.ts';
+import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/authenticate.ts';
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database, DatabasePool } from '../../platform/database.ts';
+import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { keyedHash, type Secret } from '../../platform/secret.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
@@ -68,34 +69,20 @@ export async function revokeApiKey(db: Database, companyId: string, id: string, 
   return markRevoked(db, companyId, id, new Date(nowMs));
 }
 
-export { listApiKeys };
-
-export type Refusal =
-  | 'invalid_api_key_format'
-  | 'invalid_api_key'
-  | 'expired_api_key'
-  | 'revoked_api_key'
-  | 'ip_not_allowed';
-
-interface Access {
-  readonly key: ApiKey;
-  readonly company: Company;
+export async function apiKeysOf(db: Queryable, companyId: string): Promise<ApiKey[]> {
+  return listApiKeys(db, companyId);
 }
 
-export interface ApiKeyDirectory {
-  find(text: string, address: string): Promise<Access | Refusal>;
-  /** Nothing is believed any longer: for whoever changed a key or company and answers before the news has come round. */
-  forget(): void;
-}
+type Access = KeyAccess<ApiKey>;
 
 const cacheMs = 5_000;
 const cacheEntriesMax = 10_000;
 const usedIntervalMs = 60_000;
 
 /**
- * Finds who a key belongs to. A key that was verified is believed for some seconds, by a hash of its text (a keyed
- * hash of it costs four times as much, on every request); a change of any key or company empties the cache at once,
- * in every process, through NOTIFY.
+ * Finds the company of an API key. A verified key is cached for some seconds, by a hash of its text (a keyed hash costs
+ * four times as much, on every request). A change of any key or company empties the cache of every process at once,
+ * through NOTIFY.
  */
 export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, clock: Clock): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();

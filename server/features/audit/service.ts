@@ -1,3 +1,4 @@
+import type { AuditLog, NewAuditEntry } from '../../http/audit.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { createBackground } from '../../platform/background.ts';
@@ -10,23 +11,7 @@ import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './
 import type { AuditEntry } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Who did what to what, from where. Times are real ones, also in a sandbox whose clock was moved. */
-
-/** A member or key of the company; or who runs the service and does something from a shell, who is nobody in it. */
-type Actor =
-  | { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string }
-  | { readonly kind: 'operator'; readonly id: null; readonly name: string };
-
-export interface NewAuditEntry {
-  readonly companyId: string;
-  readonly atMs: number;
-  readonly actor: Actor;
-  readonly action: string;
-  readonly objectId: string | null;
-  readonly fields: readonly string[];
-  readonly address: string;
-  readonly requestId: string;
-}
+/** The audit log. Its times are real, also in a sandbox whose clock was moved. */
 
 const toRow = ({ actor, ...entry }: NewAuditEntry): AuditRow & { company_id: string } => ({
   company_id: entry.companyId,
@@ -41,20 +26,13 @@ const toRow = ({ actor, ...entry }: NewAuditEntry): AuditRow & { company_id: str
   request_id: entry.requestId,
 });
 
-/** In the transaction of what it tells. */
+/** Call it in the transaction of the change. */
 export async function recordEntries(db: Queryable, entries: readonly NewAuditEntry[]): Promise<void> {
   if (entries.length > 0) await insertEntries(db, entries.map(toRow));
 }
 
-export interface AuditLog {
-  /** Soon, in one statement with others: the requests of keys do not wait for it. */
-  write(entry: NewAuditEntry): void;
-  /** When everything that was written is kept. */
-  flush(): Promise<void>;
-}
-
 export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
-  const lane = createBatcher<ReturnType<typeof toRow>, void>(
+  const insert = createBatcher<ReturnType<typeof toRow>, void>(
     async (rows) => {
       await insertEntries(db, rows);
       return rows.map(() => undefined);
@@ -63,10 +41,11 @@ export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
   );
   const background = createBackground();
   return {
+    record: recordEntries,
     write(entry) {
       const row = toRow(entry);
       background.run(
-        insist(() => lane(row)),
+        insist(() => insert(row)),
         (error) => log.error({ err: error, entry }, 'audit entry lost'),
       );
     },

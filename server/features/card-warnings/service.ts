@@ -1,3 +1,4 @@
+import type { CardWatch } from '../../http/observers.ts';
 import { limits } from '../../limits.ts';
 import { createBackground } from '../../platform/background.ts';
 import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
@@ -31,19 +32,6 @@ export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
       yield* cardFieldsIn(inner, field);
     }
   }
-}
-
-export interface SentRequest {
-  readonly companyId: string;
-  readonly operation: string;
-  readonly body: unknown;
-  readonly idempotencyKey: string | undefined;
-}
-
-export interface CardWatch {
-  /** Of a request that was accepted and answered. */
-  look(request: SentRequest): void;
-  flush(): Promise<void>;
 }
 
 const rememberedMs = 3_600_000;

@@ -8,7 +8,6 @@ import { createRoles } from '../team/service.ts';
 import { ApiError, invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
-  type CompanyRow,
   findClockOffset,
   findCompanies,
   findOpenOperations,
@@ -16,7 +15,6 @@ import {
   leaveClock,
   moveClock,
   takeClock,
-  toCompany,
   updateDunning,
   updateProcessor,
 } from './queries.ts';
@@ -48,16 +46,29 @@ export async function createCompanies(
   return pair;
 }
 
-export {
-  type Company,
-  type CompanyRow,
-  findClockOffset,
-  findCompanies,
-  leaveClock,
-  moveClock,
-  takeClock,
-  toCompany,
-  updateProcessor,
+export async function allCompanies(db: Queryable): Promise<Company[]> {
+  return findCompanies(db);
+}
+
+export async function setProcessor(
+  db: Queryable,
+  companyId: string,
+  processor: Company['processor'],
+  requestLifeMs?: number,
+): Promise<void> {
+  await updateProcessor(db, companyId, processor, requestLifeMs);
+}
+
+/** The offset of a sandbox company's clock. One request at a time moves it, under a lease. */
+export const companyClock = {
+  offsetMs: (db: Queryable, companyId: string): Promise<number> => findClockOffset(db, companyId),
+  /** The offset; undefined when another request moves the clock. */
+  lease: (db: Queryable, companyId: string, leaseMs: number): Promise<number | undefined> =>
+    takeClock(db, companyId, leaseMs),
+  /** Moves the clock forward and extends the lease. Returns the new offset, which never decreases. */
+  move: (db: Queryable, companyId: string, offsetMs: number, leaseMs: number): Promise<number> =>
+    moveClock(db, companyId, offsetMs, leaseMs),
+  release: (db: Queryable, companyId: string): Promise<void> => leaveClock(db, companyId),
 };
 
 const lookMs = 100;
@@ -93,13 +104,13 @@ export async function connectAcquirer(
   vault: Pick<Vault, 'connect' | 'connectedTo'>,
   company: Pick<Company, 'id' | 'processor'>,
   connection: ProcessorConnection,
-  tellFirst: (db: Queryable) => Promise<void>,
+  auditFirst: (db: Queryable) => Promise<void>,
 ): Promise<void> {
   const present = await vault.connectedTo(company.id);
   const another = present !== null && present !== connection.url;
   if (another) await stopCharging(db, company);
   try {
-    await tellFirst(db);
+    await auditFirst(db);
     await vault.connect(company.id, connection);
   } catch (error) {
     if (another && company.processor) await updateProcessor(db, company.id, company.processor);

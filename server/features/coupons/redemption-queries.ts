@@ -229,11 +229,11 @@ export const redemptionOutcomeParts = (parameter: string, condition: string): st
     WHERE k.company_id = e.company_id AND k.coupon_id = e.coupon_id AND k.id = e.code_id
   )`;
 
-const concludeStatement = `WITH ${redemptionOutcomeParts('$1', 'true')} SELECT 1 FROM ending`;
+const outcomeStatement = `WITH ${redemptionOutcomeParts('$1', 'true')} SELECT 1 FROM ending`;
 
-/** The charges are decided: each redemption counts, or is given back. */
-export async function recordRedemptionOutcomes(db: Queryable, ends: readonly RedemptionOutcome[]): Promise<void> {
-  await db.query(concludeStatement, [JSON.stringify(ends)]);
+/** The outcomes of the charges are known: each redemption is counted or released. */
+export async function recordRedemptionOutcomes(db: Queryable, outcomes: readonly RedemptionOutcome[]): Promise<void> {
+  await db.query(outcomeStatement, [JSON.stringify(outcomes)]);
 }
 
 /** The facts of a code as JSON, for statements that read them along with other things. */

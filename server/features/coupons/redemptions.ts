@@ -13,11 +13,11 @@ import {
   insertRedemptions,
   lockForRedemption,
   type Redemption,
+  type RedemptionOutcome,
+  recordRedemptionOutcomes,
 } from './redemption-queries.ts';
 
-export { recordRedemptionOutcomes, insertRedemptions } from './redemption-queries.ts';
-
-/** The use of a coupon by an order or a subscription: reserved while its charge is under way, then counted or given back. */
+/** The use of a coupon by an order or a subscription: reserved while its charge is in flight, then counted or released. */
 
 export interface CouponUse {
   readonly facts: CouponFacts;
@@ -25,10 +25,10 @@ export interface CouponUse {
   readonly snapshot: CouponSnapshot;
 }
 
-/** The last redemptions are reserved by charges that are under way: nobody knows yet whether one is left. */
+/** Charges in flight hold the last redemptions, so it is not known yet whether one is left. */
 export class RedemptionsReserved extends ApiError {
   constructor() {
-    super('resource_in_use', 'The last redemptions of this coupon are held by charges under way. Retry shortly.', {
+    super('resource_in_use', 'The last redemptions of this coupon are held by charges in progress. Retry shortly.', {
       param: 'coupon_code',
       headers: { 'Retry-After': '1' },
     });
@@ -178,4 +178,13 @@ export async function waitingForReservations<Result>(clock: Clock, work: () => P
       await sleep(lookMs);
     }
   }
+}
+
+export async function reserveRedemptions(transaction: Database, redemptions: readonly Redemption[]): Promise<void> {
+  await insertRedemptions(transaction, redemptions);
+}
+
+/** Counts the redemptions of approved charges, and releases the others. */
+export async function closeRedemptions(transaction: Database, outcomes: readonly RedemptionOutcome[]): Promise<void> {
+  await recordRedemptionOutcomes(transaction, outcomes);
 }

@@ -24,22 +24,14 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { coversCycle, discountOf } from './discount.ts';
 export { codeKeyOf } from './codes.ts';
-export {
-  type CouponFacts,
-  couponFactsJson,
-  factsFromJson,
-  redemptionOutcomeParts,
-  redeemingParts,
-  type Redemption,
-  type RedemptionOutcome,
-} from './redemption-queries.ts';
+export type { Redemption, RedemptionOutcome } from './redemption-queries.ts';
 export {
   admitRedemptions,
   type CouponUse,
-  recordRedemptionOutcomes,
+  closeRedemptions,
   couponFor,
   findCouponFacts,
-  insertRedemptions,
+  reserveRedemptions,
   redemptionOf,
   RedemptionsReserved,
   reserveAgain,

@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import { searchQuery } from './search.ts';
 import type { ShippingAddress } from './schemas.ts';
 

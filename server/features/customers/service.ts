@@ -22,7 +22,7 @@ import {
   updateDefaultPaymentMethod,
   wasDeleted,
 } from './queries.ts';
-import { insertEvents, newEvent, previousOf } from '../events/service.ts';
+import { emitEvents, newEvent, previousOf } from '../events/service.ts';
 import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
 import { searchEntries } from './search.ts';
@@ -223,7 +223,7 @@ export async function changeDefaultPaymentMethod(
   };
   await replaceDefaultPaymentMethod(db, company.id, row);
   const previous = previousOf(toWire(current), toWire(row));
-  await insertEvents(db, [
+  await emitEvents(db, [
     newEvent(company.id, nowMs, 'customer.updated', toWire(row), row.sequence, requestId, previous),
   ]);
 }
@@ -282,7 +282,7 @@ export async function changeCustomer(context: RequestContext, id: string, input:
     const previous = previousOf(toWire(current), customer);
     const sequence = current.sequence + 1;
     const updated = newEvent(company.id, nowMs, 'customer.updated', customer, sequence, requestId, previous);
-    await insertEvents(transaction, [updated]);
+    await emitEvents(transaction, [updated]);
     return customer;
   });
 }
@@ -329,7 +329,7 @@ export async function deleteCustomer(
     }
     const gone = toWire({ ...row, deleted_at: new Date(nowMs), default_payment_method_id: null });
     const event = newEvent(company.id, nowMs, 'customer.deleted', gone, row.sequence + 1, requestId);
-    await insertEvents(transaction, [event]);
+    await emitEvents(transaction, [event]);
     await references.cancelSubscriptions(context, transaction, id);
     const keep = await references.hasHistory(transaction, company.id, id);
     await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);

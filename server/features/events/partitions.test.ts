@@ -5,7 +5,7 @@ import { type DatabasePool, openDatabase } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { cloneDatabase, type TestDatabase } from '../../../tests/support/database.ts';
 import { maintainPartitions } from './jobs.ts';
-import { insertEvents, newEvent } from './service.ts';
+import { emitEvents, newEvent } from './service.ts';
 
 const tables = ['events', 'webhook_deliveries', 'webhook_delivery_logs'];
 const weekMs = 7 * 86_400_000;
@@ -42,7 +42,7 @@ async function happen(db: DatabasePool, count = 1): Promise<void> {
     const nowMs = Date.now();
     return newEvent(companyId, nowMs, 'customer.created', { id: newId(nowMs) }, 1, null);
   });
-  await insertEvents(db, events);
+  await emitEvents(db, events);
 }
 
 const countIn = async (table: string): Promise<number> =>

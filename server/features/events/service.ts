@@ -5,16 +5,17 @@ import { latestVersion } from '../../http/versions/versions.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { eventCatalogue, type EventType } from './catalogue.ts';
 import { type EventFacts, envelopeOf } from './envelope.ts';
-import { type EventFilters, type EventRow, findEvent, listEvents } from './queries.ts';
+import { type EventFilters, type EventRow, findEvent, insertEvents, latestEvents, listEvents } from './queries.ts';
+import type { Queryable } from '../../platform/database.ts';
 import type { Event } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export { eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
-export { eventColumns, eventRecord, type EventRow, insertEvents, latestEvents } from './queries.ts';
+export type { EventRow } from './queries.ts';
 
-/** An event is a row of the transaction it speaks of: whoever makes one inserts it there. */
+/** Makes an event, to be emitted in the transaction of the change that it describes. */
 export function newEvent(
   companyId: string,
   nowMs: number,
@@ -84,4 +85,13 @@ export async function getEvents(
     next: found.next && eventIdOf(found.next),
     previous: found.previous && eventIdOf(found.previous),
   };
+}
+
+/** Emits events in the transaction of the change that they describe. */
+export async function emitEvents(db: Queryable, events: readonly EventRow[]): Promise<void> {
+  await insertEvents(db, events);
+}
+
+export async function getLatestEvents(db: Queryable, companyId: string, count: number): Promise<EventFacts[]> {
+  return latestEvents(db, companyId, count);
 }

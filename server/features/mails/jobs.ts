@@ -5,7 +5,9 @@ import type { Mailer } from '../../platform/mail/mailer.ts';
 import { claimDueMails, deleteOldMails, dropExpiredLinks, markFailed, markSent } from './queries.ts';
 import { bodyOf } from './service.ts';
 
-export { dropExpiredLinks };
+export async function removeExpiredLinks(db: Queryable): Promise<number> {
+  return dropExpiredLinks(db);
+}
 
 /** Seconds until the next attempt; after the last of them the mail is given up, and stays to be seen. */
 const retryDelays = [60, 300, 1_800, 7_200, 28_800, 86_400];

@@ -1,9 +1,15 @@
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { openBytes, sealBytes } from '../../platform/sealing.ts';
-import { dropLinksFor, findLatestMails, insertLinkMail, insertMails, type MailKey, type MailRow } from './queries.ts';
-
-export { countMailsOfDay, dropLinksFor } from './queries.ts';
+import {
+  countMailsOfDay,
+  dropLinksFor,
+  findLatestMails,
+  insertLinkMail,
+  insertMails,
+  type MailKey,
+  type MailRow,
+} from './queries.ts';
 
 export interface NewMail {
   readonly recipient: string;
@@ -82,4 +88,13 @@ export async function latestMails(db: Queryable, key: Buffer, count: number): Pr
     const { id, recipient, subject, inserted_at } = mail;
     return { id, recipient, subject, body: bodyOf(key, mail), inserted_at };
   });
+}
+
+/** Removes the links that let this member or user in: the mails that contain them are not sent any more. */
+export async function revokeLinksFor(db: Queryable, id: string): Promise<void> {
+  await dropLinksFor(db, id);
+}
+
+export async function mailsToday(db: Queryable, companyId: string): Promise<number> {
+  return countMailsOfDay(db, companyId);
 }

@@ -1,6 +1,6 @@
 import { failpoint } from '../../platform/failpoints.ts';
 import { insist } from '../../platform/insist.ts';
-import { recordRedemptionOutcomes } from '../coupons/service.ts';
+import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError, usedByAnother, vaultUnavailable } from './errors.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey } from './open-queries.ts';
@@ -98,7 +98,7 @@ async function abandonRetry(charging: Charging, order: OrderRow, open: OpenKey):
     charging.db.transaction(async (transaction) => {
       if (!(await discardOpen(transaction, open)) || redemptionId === undefined) return;
       const end = { company_id: order.company_id, id: redemptionId, order_id: order.id, redeemed: false };
-      await recordRedemptionOutcomes(transaction, [end]);
+      await closeRedemptions(transaction, [end]);
     }),
   );
   return vaultUnavailable('charge', { unfinished: false });

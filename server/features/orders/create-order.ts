@@ -6,7 +6,7 @@ import { violatedConstraint } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { codeKeyOf, couponFor, redemptionOf, RedemptionsReserved, waitingForReservations } from '../coupons/service.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
-import { markOrdered } from '../products/service.ts';
+import { noteOrdered } from '../products/service.ts';
 import { generationOf } from './generations.ts';
 import { toWire } from './order.ts';
 import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
@@ -97,7 +97,7 @@ async function record(
     if (newlyOrdered.length === 0)
       return await (isPlain ? charging.recordIntent(intent) : charging.recordRedeemingIntent(intent));
     return await charging.db.transaction(async (transaction) => {
-      const marked = await markOrdered(transaction, intent.order.company_id, newlyOrdered);
+      const marked = await noteOrdered(transaction, intent.order.company_id, newlyOrdered);
       if (marked < newlyOrdered.length) return undefined;
       const [recorded] = await (isPlain ? recordIntents : recordRedeemingIntents)(transaction, [intent]);
       return recorded;

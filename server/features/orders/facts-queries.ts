@@ -1,7 +1,7 @@
 import { keyColumns, type KeyRow } from '../../http/idempotency.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/service.ts';
+import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';
 
 /** The rows that a new order depends on, as its request names them. */
 export interface FactsRequest {

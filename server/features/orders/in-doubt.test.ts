@@ -13,7 +13,7 @@ import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
 import { connectProcessor } from '../../vault/processors/connections.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
-import { findCompanies, updateProcessor } from '../companies/service.ts';
+import { allCompanies, setProcessor } from '../companies/service.ts';
 import type { Company } from '../../company.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
@@ -52,12 +52,12 @@ before(async () => {
   vault = localVault(service.vaultDb, service.keys, service.clock);
   acquirer = await starting;
   operator = await signUp(service);
-  const live = (await findCompanies(service.db)).find(({ id }) => id === companyOf(operator, 'live'));
+  const live = (await allCompanies(service.db)).find(({ id }) => id === companyOf(operator, 'live'));
   assert.ok(live);
   const secret = new Secret(acquirer.secret);
   const connection = { url: acquirer.url, secret, timeoutMs, requestLifeMs };
   await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
+  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
   company = { ...live, processor: 'acquirer' };
   key = await service.createKey(company);
   shop = await openShop(service, undefined, { key });

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '../../platform/database.ts';
-import { admitRedemptions, type Redemption, redeemingParts } from '../coupons/service.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { type Redemption, redeemingParts } from '../coupons/redemption-queries.ts';
+import { admitRedemptions } from '../coupons/service.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, validUntil } from './open-queries.ts';
 import type { OrderRow } from './order.ts';
 import { orderColumns } from './queries.ts';

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
-import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/service.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/redemption-queries.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import { inFlightSlot } from './open-queries.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 

@@ -4,7 +4,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { joinSql, type Sql, sql } from '../../platform/sql.ts';
-import { type EventRow, insertEvents } from '../events/service.ts';
+import { type EventRow, insertEvents } from '../events/queries.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
 import { inFlightSlot } from './open-queries.ts';

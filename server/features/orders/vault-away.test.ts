@@ -17,7 +17,7 @@ import { remoteVault } from '../../vault/client.ts';
 import { connectProcessor } from '../../vault/processors/connections.ts';
 import { buildVaultServer } from '../../vault/server.ts';
 import { localVault } from '../../vault/vault.ts';
-import { updateProcessor } from '../companies/service.ts';
+import { setProcessor } from '../companies/service.ts';
 
 /** The vault is a part of ours: while it is away, orders wait and renewals wait, and no card is declined. */
 
@@ -81,7 +81,7 @@ before(async () => {
   const { live } = await service.createMerchant();
   const connection = { url: acquirer.url, secret: new Secret(acquirer.secret), timeoutMs: 500, requestLifeMs };
   await connectProcessor(base.vaultDb, base.keys, live.id, connection);
-  await updateProcessor(service.db, live.id, 'acquirer', requestLifeMs);
+  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
   liveKey = await service.createKey({ ...live, processor: 'acquirer' });
   shop = await openShop(service, undefined, { key: liveKey });
 });

@@ -2,7 +2,7 @@ import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { sql } from '../../platform/sql.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/service.ts';
+import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import type { BillingDetails } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 

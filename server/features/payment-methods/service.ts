@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
-import { type EventRow, insertEvents, newEvent } from '../events/service.ts';
+import { type EventRow, emitEvents, newEvent } from '../events/service.ts';
 import { changeDefaultPaymentMethod, lockActiveCustomer, setDefaultPaymentMethod } from '../customers/service.ts';
 import { type CardDependencies, checkBilling, redeemToken, type VaultedCard, vaultCard } from './card-tokens.ts';
 import {
@@ -134,7 +134,7 @@ async function addCard(
   const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
   if (options.update_subscriptions) await references.repoint(context, transaction, customer.id, row);
-  await insertEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
+  await emitEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
   return toWire({ ...row, is_default: isDefault });
 }
 
@@ -227,7 +227,7 @@ export async function detachCard(
     const method = toWire({ ...card, is_default: false });
     const { requestId } = context;
     const event = newEvent(company.id, nowMs, 'payment_method.detached', method, detachedSequence, requestId);
-    await insertEvents(transaction, [event]);
+    await emitEvents(transaction, [event]);
     return { id, deleted: true, message: 'The payment method was deleted.' };
   });
 }

@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { type Deletion, mergeMetadata } from '../../http/schemas.ts';
-import { type Database, violatedConstraint } from '../../platform/database.ts';
+import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type ImageLinks, imagesOf } from './image-links.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export { type ImageLinks, markOrdered };
+export type { ImageLinks };
 
 /** What other features hold against a product. They answer inside the transaction that deletes. */
 export interface ProductReferences {
@@ -167,4 +167,9 @@ export async function deleteProduct(
     await hardDeleteProduct(transaction, company.id, id);
     return deleted(id, 'The product was deleted.');
   });
+}
+
+/** Marks products as ordered, which keeps them from being deleted. Returns how many there were. */
+export async function noteOrdered(db: Queryable, companyId: string, ids: readonly string[]): Promise<number> {
+  return markOrdered(db, companyId, ids);
 }

@@ -4,7 +4,8 @@ import type { Database, DatabasePool } from '../../platform/database.ts';
 import { isUuid, newId } from '../../platform/ids.ts';
 import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
 import type { Vault } from '../../vault/vault.ts';
-import { type Company, findCompanies } from '../companies/service.ts';
+import type { Company } from '../../company.ts';
+import { allCompanies } from '../companies/service.ts';
 import { openExecuted, takeCardOf } from '../orders/service.ts';
 import { findRestore, finishRestore, type Restore } from '../restores/service.ts';
 import {
@@ -101,7 +102,7 @@ export async function reconcile(
 ): Promise<Reconciliation> {
   const { db, clock } = dependencies;
   const restore = await findRestore(db);
-  const companies = (await findCompanies(db)).filter(({ mode, processor }) => mode === 'live' && processor !== null);
+  const companies = (await allCompanies(db)).filter(({ mode, processor }) => mode === 'live' && processor !== null);
   const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
   const comparisons: Comparison[] = [];
   let untilMs = Number.POSITIVE_INFINITY;

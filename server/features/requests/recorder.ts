@@ -1,43 +1,11 @@
 import { limits } from '../../limits.ts';
+import type { AnsweredRequest, RequestRecorder } from '../../http/observers.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import { maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mask.ts';
+import { beginningLength, maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mask.ts';
 import { insertRequests, type RequestRow } from './queries.ts';
-
-/** Who asked: a program by its key, or a member of the team in the dashboard. */
-interface Actor {
-  readonly kind: 'key' | 'member';
-  readonly id: string;
-  readonly name: string;
-}
-
-export interface AnsweredRequest {
-  readonly companyId: string;
-  readonly requestId: string;
-  readonly method: string;
-  /** As it came, without the query. */
-  readonly path: string;
-  readonly query: object | undefined;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly actor: Actor;
-  readonly address: string;
-  readonly apiVersion: string | null;
-  readonly idempotencyKey: string | null;
-  /** Parsed; undefined where there was none, or a file. */
-  readonly requestBody: unknown;
-  /** `beginningLength` bytes of its text, where it had more. */
-  readonly requestBeginning: string | null;
-  readonly responseBody: string | null;
-}
-
-export interface RequestRecorder {
-  record(request: AnsweredRequest): void;
-  /** Writes what is left, if the database takes it. */
-  stop(): Promise<void>;
-}
 
 interface RecorderDependencies {
   readonly db: Queryable;
@@ -89,6 +57,7 @@ export function startRecorder({ db, clock, log, onDropped }: RecorderDependencie
   }
 
   return {
+    beginningLength,
     record(request) {
       if (waiting.length >= waitingMax) {
         waiting.shift();

@@ -7,7 +7,8 @@ import { createLog } from '../../platform/log.ts';
 import { type Reply, someCustomer, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { eventually } from '../../../tests/support/webhooks.ts';
 import { maintainRequestPartitions } from './jobs.ts';
-import { type AnsweredRequest, getRequest, listRequests, startRecorder } from './service.ts';
+import type { AnsweredRequest } from '../../http/observers.ts';
+import { getRequest, listRequests, startRecorder } from './service.ts';
 
 let service: TestService;
 before(async () => {

@@ -6,8 +6,7 @@ import { findRequest, listRequests as findRequests, type RequestFilters, type Re
 import type { LoggedRequest, LoggedRequestDetails } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export { beginningLength } from './mask.ts';
-export { type AnsweredRequest, type RequestRecorder, startRecorder } from './recorder.ts';
+export { startRecorder } from './recorder.ts';
 
 function shown({ actor_kind, actor_id, actor_name, ...row }: RequestSummaryRow): LoggedRequest {
   return {

@@ -5,10 +5,10 @@ import { timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePool } from '../../platform/database.ts';
-import { findClockOffset, leaveClock, moveClock, takeClock } from '../companies/service.ts';
+import { companyClock } from '../companies/service.ts';
 import type { Orders } from '../orders/service.ts';
 import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
-import { disableFailingEndpoints } from '../webhooks/jobs.ts';
+import { disableFailingEndpoints } from '../webhooks/service.ts';
 import {
   awaitTakenSubscriptions,
   countChargesUnderWay,
@@ -123,7 +123,7 @@ const chargebackAfterMs = 1_000;
 const pollMs = 10;
 
 export async function readClock({ clock }: ClockDependencies, { db, company }: RequestContext): Promise<ClockReading> {
-  return shown(clock.nowMs(), await findClockOffset(db, company.id));
+  return shown(clock.nowMs(), await companyClock.offsetMs(db, company.id));
 }
 
 function shown(realMs: number, offsetMs: number): ClockReading {
@@ -155,7 +155,7 @@ export async function advanceClock(
   input: ClockAdvance,
 ): Promise<ClockAdvanced> {
   const { db, clock } = dependencies;
-  const offsetMs = await takeClock(db, company.id, leaseMs);
+  const offsetMs = await companyClock.lease(db, company.id, leaseMs);
   if (offsetMs === undefined) {
     throw new ApiError('resource_in_use', 'The clock is being moved. Retry when that is over.', {
       headers: { 'Retry-After': '1' },
@@ -170,9 +170,9 @@ export async function advanceClock(
     await dependencies.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
     const endMs = await setClock(dependencies, company.id, targetMs);
     const rows = await findHappened(db, company.id, fromMs, endMs, limits.clockHappenings);
-    return { ...shown(clock.nowMs(), await findClockOffset(db, company.id)), happened: rows.map(happening) };
+    return { ...shown(clock.nowMs(), await companyClock.offsetMs(db, company.id)), happened: rows.map(happening) };
   } finally {
-    await leaveClock(db, company.id);
+    await companyClock.release(db, company.id);
     dependencies.forgetAccess();
   }
 }
@@ -180,7 +180,7 @@ export async function advanceClock(
 /** Gives what the clock shows then, which may be later: it ticks, and never goes back. */
 async function setClock({ db, clock }: ClockDependencies, companyId: string, toMs: number): Promise<number> {
   const realMs = clock.nowMs();
-  return realMs + (await moveClock(db, companyId, toMs - realMs, leaseMs));
+  return realMs + (await companyClock.move(db, companyId, toMs - realMs, leaseMs));
 }
 
 const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import type { Database } from '../../platform/database.ts';
-import { type EventRow, type EventType, insertEvents, newEvent } from '../events/service.ts';
+import { type EventRow, type EventType, emitEvents, newEvent } from '../events/service.ts';
 import { type Billing, type BillingEffect, type ChargeOutcome, failureOf, type OrderRow } from '../orders/service.ts';
 import { afterCharge, type ChargeResult } from './after-charge.ts';
 import type { DunningPolicy } from './dunning.ts';
@@ -57,7 +57,7 @@ export async function recordChanges(db: Database, changes: readonly Change[]): P
     changes.map(({ row }) => row),
   );
   const events = changes.flatMap((change) => change.events);
-  if (events.length > 0) await insertEvents(db, events);
+  if (events.length > 0) await emitEvents(db, events);
 }
 
 async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOutcome[]): Promise<BillingEffect> {

@@ -2,7 +2,7 @@ import { ApiError, notFound } from '../../errors.ts';
 import { mergeMetadata } from '../../http/schemas.ts';
 import type { Database } from '../../platform/database.ts';
 import { idTimeMs } from '../../platform/ids.ts';
-import { recordRedemptionOutcomes } from '../coupons/service.ts';
+import { closeRedemptions } from '../coupons/service.ts';
 import { lockActiveCustomer } from '../customers/service.ts';
 import { type EventType, previousOf } from '../events/service.ts';
 import { getOrderState, stopRetries } from '../orders/service.ts';
@@ -66,7 +66,7 @@ async function cancelLocked(
   if (row.latest_order_id) await stopRetries(transaction, company.id, row.latest_order_id);
   // It never began: what it held of a coupon is given back. A first charge that is under way decides about it itself.
   if (row.coupon && row.current_cycle === 0 && row.latest_order_id === null) {
-    await recordRedemptionOutcomes(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
+    await closeRedemptions(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
   }
 }
 

@@ -10,13 +10,13 @@ import {
   couponFor,
   type CouponUse,
   findCouponFacts,
-  insertRedemptions,
+  reserveRedemptions,
   redemptionOf,
   RedemptionsReserved,
   waitingForReservations,
 } from '../coupons/service.ts';
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
-import { insertEvents } from '../events/service.ts';
+import { emitEvents } from '../events/service.ts';
 import {
   lockMs,
   type Orders,
@@ -117,12 +117,12 @@ async function begin(
     const [refused] = await admitRedemptions(transaction, [redemption]);
     // Used up since it was looked at: look again.
     if (refused) throw new RedemptionsReserved();
-    await insertRedemptions(transaction, [redemption]);
+    await reserveRedemptions(transaction, [redemption]);
   }
   if (!charge) {
     const { row: made, events } = changed(withNextDue(row), ['subscription.created'], livemode, nowMs, requestId);
     await insertSubscription(transaction, made);
-    await insertEvents(transaction, events);
+    await emitEvents(transaction, events);
     return { row: made, charge };
   }
   const pending: SubscriptionRow = { ...row, status: 'pending', latest_order_id: charge.state.order.id };
@@ -137,7 +137,7 @@ async function begin(
   const { row: made, events } = changed(paid.row, paid.events, livemode, nowMs, requestId);
   await insertSubscription(transaction, made);
   await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
-  await insertEvents(transaction, events);
+  await emitEvents(transaction, events);
   return { row: made, charge };
 }
 

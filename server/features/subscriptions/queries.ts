@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import { isRestored } from '../restores/service.ts';
-import type { SubscriptionRow } from './subscription.ts';
+import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
@@ -276,9 +276,6 @@ export async function isUnderWay(db: Queryable, companyId: string, orderId: stri
   );
   return rows.length > 0;
 }
-
-/** A worker that listens here looks for what is due at once. */
-export const subscriptionsDueChannel = 'subscriptions_due';
 
 export async function announceDue(db: Queryable): Promise<void> {
   await db.query(`SELECT pg_notify('${subscriptionsDueChannel}', '')`);

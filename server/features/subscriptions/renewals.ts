@@ -16,7 +16,7 @@ import {
   type PlannedCharge,
   saleOf,
 } from '../orders/service.ts';
-import { recordRedemptionOutcomes } from '../coupons/service.ts';
+import { closeRedemptions } from '../coupons/service.ts';
 import { afterCharge, freeOfCharge } from './after-charge.ts';
 import { completed } from './changes.ts';
 import { endDunning } from './dunning.ts';
@@ -123,7 +123,7 @@ async function begin(
   const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
   if (redeemed.length > 0) {
     const ends = redeemed.map(({ change: { row } }) => ({ company_id: row.company_id, id: row.id, redeemed: true }));
-    await recordRedemptionOutcomes(transaction, ends);
+    await closeRedemptions(transaction, ends);
   }
   const planned = steps.flatMap((step) => step.planned ?? []);
   if (planned.length === 0) return [];

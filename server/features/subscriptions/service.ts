@@ -23,7 +23,6 @@ import {
   hasSubscriptions,
   isCardInUse,
   listSubscriptions,
-  subscriptionsDueChannel,
   type SubscriptionFilters,
 } from './queries.ts';
 import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
@@ -34,14 +33,8 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
-export {
-  backdateSubscription,
-  cancelSubscription,
-  changeSubscription,
-  pauseSubscription,
-  resumeSubscription,
-  subscriptionsDueChannel,
-};
+export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubscription, resumeSubscription };
+export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
 
 /** What of subscriptions moves money. */

@@ -87,3 +87,6 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
     updated_at: row.updated_at.toISOString(),
   };
 }
+
+/** A worker that listens to this channel looks at once for what is due. */
+export const subscriptionsDueChannel = 'subscriptions_due';

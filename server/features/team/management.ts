@@ -5,7 +5,7 @@ import { memberPermissions, permissionNotes, permissions as keyPermissions } fro
 import { limits } from '../../limits.ts';
 import { violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { dropLinksFor } from '../mails/service.ts';
+import { revokeLinksFor } from '../mails/service.ts';
 import {
   deleteMember,
   deleteRole,
@@ -105,7 +105,7 @@ export async function removeMember(context: RequestContext, id: string): Promise
   await change(context, id, async ({ db, company, caller }) => {
     if (caller?.id === id) throw new ApiError('invalid_state_transition', 'You cannot remove yourself.');
     await deleteMember(db, company.id, id);
-    await dropLinksFor(db, id);
+    await revokeLinksFor(db, id);
   });
   return { id, deleted: true };
 }

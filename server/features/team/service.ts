@@ -9,8 +9,8 @@ import { createdAt, newId } from '../../platform/ids.ts';
 import { e164, usNumber } from '../../platform/phone.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { insertEvents, newEvent } from '../events/service.ts';
-import { countMailsOfDay, dropLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
+import { emitEvents, newEvent } from '../events/service.ts';
+import { mailsToday, revokeLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
 import {
   acceptInvitation,
   findActiveMembers,
@@ -141,7 +141,7 @@ export async function inviteTeamMember(
     await refusingDuplicates(insertMember(transaction, company.id, member));
     const shown = toWire({ ...member, role_name: role.name, status: 'pending', accepted_at: null });
     await mailInvitation(dependencies, { ...context, db: transaction }, shown, token, member.invitation_expires_at);
-    await insertEvents(transaction, [newEvent(company.id, nowMs, 'team_member.invited', shown, 1, requestId)]);
+    await emitEvents(transaction, [newEvent(company.id, nowMs, 'team_member.invited', shown, 1, requestId)]);
     return shown;
   });
 }
@@ -180,7 +180,7 @@ export async function mailInvitation(
   expiresAt: Date,
 ): Promise<void> {
   const { db, company, nowMs } = context;
-  if ((await countMailsOfDay(db, company.id)) >= limits.mailsPerDay) {
+  if ((await mailsToday(db, company.id)) >= limits.mailsPerDay) {
     const message = `A company sends at most ${limits.mailsPerDay} mails a day. Invite again tomorrow.`;
     throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
   }
@@ -226,7 +226,7 @@ export async function takeInvitation(
   const companyId = companyOf(token);
   const memberId = await acceptInvitation(transaction, companyId, hashOf(dependencies, token));
   if (!memberId) throw invitationOver();
-  await dropLinksFor(transaction, memberId);
+  await revokeLinksFor(transaction, memberId);
   return { companyId, memberId };
 }
 
@@ -255,7 +255,7 @@ export async function mailTeam(
   mail: Omit<NewMail, 'recipient'>,
 ): Promise<void> {
   const members = await findActiveMembers(transaction, companyId);
-  const left = Math.max(0, limits.mailsPerDay - (await countMailsOfDay(transaction, companyId)));
+  const left = Math.max(0, limits.mailsPerDay - (await mailsToday(transaction, companyId)));
   const mails = members.slice(0, left).map(({ email: recipient }) => ({ ...mail, recipient }));
   if (mails.length > 0) await writeMails(transaction, companyId, nowMs, mails);
 }

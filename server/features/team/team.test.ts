@@ -8,7 +8,7 @@ import { type CallOptions, type Reply, startTestService, type TestService } from
 import { memberPermissions } from '../../http/permissions.ts';
 import { createLog } from '../../platform/log.ts';
 import { smtpMailer } from '../../platform/mail/smtp.ts';
-import { dropExpiredLinks, sendDueMails } from '../mails/jobs.ts';
+import { removeExpiredLinks, sendDueMails } from '../mails/jobs.ts';
 import { latestMails } from '../mails/service.ts';
 import { createEndpoint, disableEndpoint } from '../webhooks/service.ts';
 import { ensureRoles } from './service.ts';
@@ -217,7 +217,7 @@ describe('the invitation', () => {
 
     member = (await invite(somebody())).body;
     await service.db.query(`UPDATE mails SET link_expires_at = now() WHERE recipient = $1`, [member.email]);
-    assert.equal(await dropExpiredLinks(service.db), 1);
+    assert.equal(await removeExpiredLinks(service.db), 1);
     assert.equal(await links(), 0);
   });
 

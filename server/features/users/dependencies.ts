@@ -18,4 +18,4 @@ export interface UserDependencies extends SessionDependencies, AttemptDependenci
 }
 
 /** Writes the audit entry of what is done, in the transaction in which it is done. */
-export type Tell = (db: Queryable, userId: string) => Promise<void>;
+export type RecordAudit = (db: Queryable, userId: string) => Promise<void>;

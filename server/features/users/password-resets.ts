@@ -4,8 +4,8 @@ import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { dropLinksFor, writeLinkMail } from '../mails/service.ts';
-import type { Tell, UserDependencies } from './dependencies.ts';
+import { revokeLinksFor, writeLinkMail } from '../mails/service.ts';
+import type { RecordAudit, UserDependencies } from './dependencies.ts';
 import { browserToken, forgetAttempts } from './login-attempts.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import {
@@ -68,7 +68,7 @@ export async function completeReset(
   dependencies: UserDependencies,
   token: string,
   password: string,
-  tell: Tell,
+  audit: RecordAudit,
 ): Promise<{ browser: string }> {
   const { db, clock, recoveryKey } = dependencies;
   const now = new Date(clock.nowMs());
@@ -80,7 +80,7 @@ export async function completeReset(
     await takeOver(dependencies, transaction, user, passwordHash);
     // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
     if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
-    await tell(transaction, user.id);
+    await audit(transaction, user.id);
     return { browser: browserToken(dependencies, { ...user, password_hash: passwordHash }) };
   });
 }
@@ -100,7 +100,7 @@ export async function takeOver(
 /** Links for a new password that were mailed before open nothing any more. */
 export async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
   await updatePassword(transaction, userId, hash);
-  await dropLinksFor(transaction, userId);
+  await revokeLinksFor(transaction, userId);
 }
 
 export const reapResets = ({ db, clock }: Pick<UserDependencies, 'db' | 'clock'>): Promise<number> =>

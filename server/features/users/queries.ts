@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
-import { type CompanyRow, toCompany } from '../companies/service.ts';
+import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import type { Company } from '../../company.ts';
 
 export interface UserRow {

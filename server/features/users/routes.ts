@@ -1,4 +1,4 @@
-import { defineUserRoute, type UserAnswer, type UserRoute } from '../../http/user-routes.ts';
+import { defineUserRoute, type UserAnswer, type UserRoute } from './mount.ts';
 import { isUuid } from '../../platform/ids.ts';
 import { notFound } from '../../errors.ts';
 import {
@@ -51,18 +51,18 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/sign_up',
       action: 'signUp',
       needsSession: false,
-      guessable: true,
-      forStrangers: true,
+      limitsAttempts: true,
+      limitsCalls: true,
       body: signUpBody,
       status: 201,
-      handle: async ({ body, client, tell }) => signedIn(await signUp(dependencies, body, client, tell)),
+      handle: async ({ body, client, audit }) => signedIn(await signUp(dependencies, body, client, audit)),
     }),
     defineUserRoute({
       method: 'POST',
       path: '/dashboard/session',
       action: 'signIn',
       needsSession: false,
-      guessable: true,
+      limitsAttempts: true,
       body: signInBody,
       handle: async ({ body, client }) => signedIn(await signIn(dependencies, body, client)),
     }),
@@ -86,7 +86,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       method: 'POST',
       path: '/dashboard/session/step_up',
       needsSession: true,
-      guessable: true,
+      limitsAttempts: true,
       body: stepUpBody,
       handle: async ({ current, body }) => {
         await stepUp(dependencies, current, body);
@@ -126,10 +126,10 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/password',
       action: 'changePassword',
       needsSession: true,
-      guessable: true,
+      limitsAttempts: true,
       body: passwordChange,
-      handle: async ({ current, body, tell }) => {
-        const token = await changePassword(dependencies, current, body, tell);
+      handle: async ({ current, body, audit }) => {
+        const token = await changePassword(dependencies, current, body, audit);
         return signedIn(token);
       },
     }),
@@ -137,8 +137,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       method: 'POST',
       path: '/dashboard/password_resets',
       needsSession: false,
-      guessable: true,
-      forStrangers: true,
+      limitsAttempts: true,
+      limitsCalls: true,
       body: resetRequest,
       handle: async ({ body }) => {
         await requestReset(dependencies, body.email);
@@ -150,10 +150,10 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/password_resets/complete',
       action: 'resetPassword',
       needsSession: false,
-      guessable: true,
+      limitsAttempts: true,
       body: resetCompletion,
-      handle: async ({ body, tell }) => {
-        const { browser } = await completeReset(dependencies, body.token, body.password, tell);
+      handle: async ({ body, audit }) => {
+        const { browser } = await completeReset(dependencies, body.token, body.password, audit);
         return { body: { changed: true }, browser };
       },
     }),
@@ -170,9 +170,11 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/totp/confirm',
       action: 'enableTotp',
       needsSession: true,
-      guessable: true,
+      limitsAttempts: true,
       body: totpConfirmation,
-      handle: async ({ current, body, tell }) => ({ body: await completeTotp(dependencies, current, body.code, tell) }),
+      handle: async ({ current, body, audit }) => ({
+        body: await completeTotp(dependencies, current, body.code, audit),
+      }),
     }),
     defineUserRoute({
       method: 'DELETE',
@@ -180,8 +182,8 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       action: 'disableTotp',
       needsSession: true,
       stepUp: true,
-      handle: async ({ current, tell }) => {
-        await endTotp(dependencies, current, tell);
+      handle: async ({ current, audit }) => {
+        await endTotp(dependencies, current, audit);
         return { body: { disabled: true } };
       },
     }),
@@ -189,7 +191,7 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       method: 'GET',
       path: '/dashboard/invitations/:token',
       needsSession: false,
-      guessable: true,
+      limitsAttempts: true,
       handle: async ({ params: { token = '' } }) => ({ body: await showInvitation(dependencies, token) }),
     }),
     defineUserRoute({
@@ -197,10 +199,10 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
       path: '/dashboard/invitations/:token/accept',
       action: 'acceptInvitation',
       needsSession: false,
-      guessable: true,
+      limitsAttempts: true,
       body: stepUpBody,
-      handle: async ({ params: { token = '' }, body, client, tell }) =>
-        signedIn(await acceptInvitation(dependencies, token, body, client, tell)),
+      handle: async ({ params: { token = '' }, body, client, audit }) =>
+        signedIn(await acceptInvitation(dependencies, token, body, client, audit)),
     }),
   ];
 }

@@ -2,7 +2,7 @@ import { ApiError, invalidField } from '../../errors.ts';
 import { randomBase62 } from '../../platform/ids.ts';
 import { openBytes, sealBytes } from '../../platform/sealing.ts';
 import { keyedHash } from '../../platform/secret.ts';
-import type { Tell, UserDependencies } from './dependencies.ts';
+import type { RecordAudit, UserDependencies } from './dependencies.ts';
 import {
   confirmTotp,
   lockUser,
@@ -47,7 +47,7 @@ export async function completeTotp(
   dependencies: UserDependencies,
   { user: { id } }: CurrentSession,
   code: string,
-  tell: Tell,
+  audit: RecordAudit,
 ): Promise<TotpRecovery> {
   const { db, clock, recoveryKey } = dependencies;
   const nowMs = clock.nowMs();
@@ -59,14 +59,14 @@ export async function completeTotp(
     if (step === undefined) throw invalidField('code', 'is wrong; is the clock of your device right?');
     const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
     await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
-    await tell(transaction, id);
+    await audit(transaction, id);
   });
   return { recovery_codes: codes };
 }
 
-export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, tell: Tell): Promise<void> {
+export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, audit: RecordAudit): Promise<void> {
   await db.transaction(async (transaction) => {
     await removeTotp(transaction, user.id);
-    await tell(transaction, user.id);
+    await audit(transaction, user.id);
   });
 }

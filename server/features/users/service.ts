@@ -5,7 +5,7 @@ import { e164 } from '../../platform/phone.ts';
 import { createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { addOwner, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
-import type { Tell, UserDependencies } from './dependencies.ts';
+import type { RecordAudit, UserDependencies } from './dependencies.ts';
 import { type Counter, counterFor, forgetAttempts, giveBack, tryPassword } from './login-attempts.ts';
 import { setPassword, takeOver } from './password-resets.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
@@ -32,7 +32,7 @@ export { browserToken, reapAttempts } from './login-attempts.ts';
 export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
-export { tellCompaniesOf } from './told.ts';
+export { auditUser } from './audit.ts';
 
 /** What the dashboard knows of who is signed in. */
 export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<Session> {
@@ -95,7 +95,7 @@ export async function signUp(
   dependencies: UserDependencies,
   input: SignUp,
   client: Client,
-  tell: Tell,
+  audit: RecordAudit,
 ): Promise<string> {
   const { db, clock, signUpOpen } = dependencies;
   if (!signUpOpen) {
@@ -108,7 +108,7 @@ export async function signUp(
     const userId = await newUser(transaction, nowMs, input, passwordHash, false);
     const companies = await createCompanies(transaction, nowMs, input.company_name);
     await own(transaction, nowMs, userId, input, companies);
-    await tell(transaction, userId);
+    await audit(transaction, userId);
     return openSession(transaction, dependencies, userId, client);
   });
 }
@@ -199,7 +199,7 @@ export async function changePassword(
   dependencies: UserDependencies,
   current: CurrentSession,
   { current_password, password }: PasswordChange,
-  tell: Tell,
+  audit: RecordAudit,
 ): Promise<string> {
   const { db } = dependencies;
   const { user, session } = current;
@@ -212,7 +212,7 @@ export async function changePassword(
   return db.transaction(async (transaction) => {
     await setPassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
-    await tell(transaction, user.id);
+    await audit(transaction, user.id);
     return renewToken(transaction, dependencies, session);
   });
 }
@@ -232,7 +232,7 @@ export async function acceptInvitation(
   token: string,
   given: StepUp,
   client: Client,
-  tell: Tell,
+  audit: RecordAudit,
 ): Promise<string> {
   const { db, clock, team } = dependencies;
   const invitation = await readInvitation(db, team, token);
@@ -256,7 +256,7 @@ export async function acceptInvitation(
     }
     if (invitation.phone_number) await givePhone(transaction, userId, invitation.phone_number, !proven);
     await insertMembership(transaction, userId, companyId, memberId);
-    await tell(transaction, userId);
+    await audit(transaction, userId);
     return openSession(transaction, dependencies, userId, client);
   });
 }

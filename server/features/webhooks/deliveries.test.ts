@@ -14,7 +14,7 @@ import {
   type Subscriber,
 } from '../../../tests/support/webhooks.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { disableFailingEndpoints } from './jobs.ts';
+import { disableFailingEndpoints } from './service.ts';
 import { retryDelaysMs } from './retry-schedule.ts';
 
 /** Deliveries over real TLS connections, to receivers good and bad. */

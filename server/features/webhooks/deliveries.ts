@@ -3,7 +3,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
 import { exampleObjectOf } from '../events/schemas.ts';
-import { envelopeOf, type EventFacts, latestEvents } from '../events/service.ts';
+import { envelopeOf, type EventFacts, getLatestEvents } from '../events/service.ts';
 import { replayDelivery } from './delivery-queries.ts';
 import { getEndpoint, previousSecrets, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
@@ -127,7 +127,7 @@ export async function moveVersion(
       throw invalidField('api_version', `must be ${side} than ${row.api_version}, the version of this endpoint`);
     }
     const dryRun = input.dry_run ?? false;
-    const events = await latestEvents(transaction, company.id, sampleSize);
+    const events = await getLatestEvents(transaction, company.id, sampleSize);
     const livemode = company.mode === 'live';
     if (!dryRun) {
       const moved = { ...row, api_version: input.api_version, updated_at: new Date(nowMs) };

@@ -5,12 +5,13 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { findFailing } from './delivery-queries.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { AddressCheck } from '../../platform/outbound/addresses.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
-import { insertEvents, newEvent } from '../events/service.ts';
+import { emitEvents, newEvent } from '../events/service.ts';
 import { mailTeam } from '../team/service.ts';
 import {
   deleteEndpoint,
@@ -214,7 +215,7 @@ export async function disableEndpoint(
     const { sequence, clock_offset_ms, ...row } = disabled;
     const nowMs = clock.nowMs() + clock_offset_ms;
     const event = newEvent(companyId, nowMs, 'webhook_endpoint.disabled', toWire(row), sequence, null);
-    await insertEvents(transaction, [event]);
+    await emitEvents(transaction, [event]);
     await mailTeam(transaction, companyId, nowMs, {
       subject: 'Webhook endpoint disabled',
       body: [
@@ -227,4 +228,14 @@ export async function disableEndpoint(
       ].join('\n'),
     });
   });
+}
+
+const dayMs = 86_400_000;
+
+/** Disables endpoints whose deliveries have all failed for days. */
+export async function disableFailingEndpoints(db: Database, clock: Clock): Promise<number> {
+  const failing = await findFailing(db, limits.webhookFailingDays * dayMs);
+  for (const { companyId, endpointId } of failing)
+    await disableEndpoint({ db, clock }, companyId, endpointId, 'failing');
+  return failing.length;
 }

@@ -18,8 +18,9 @@ export interface VersionStep {
   readonly event?: (event: object) => object;
 }
 
-export const latestVersion = '2026-02-11';
+/** Newest first. */
 const olderSteps: readonly VersionStep[] = [version20251104];
+export const latestVersion = '2026-02-11';
 export const supportedVersions = [latestVersion, ...olderSteps.map((step) => step.version)];
 const lastRetired = '2025-06-18';
 
@@ -39,14 +40,14 @@ export function checkVersion(requested: string): string {
   });
 }
 
-function stepsTo(version: string): readonly VersionStep[] {
-  return olderSteps.filter((step) => step.version >= version);
+function stepsTo(version: string, steps = olderSteps): readonly VersionStep[] {
+  return steps.filter((step) => step.version >= version);
 }
 
-export function renderResponse(version: string, route: RouteBase, body: unknown): unknown {
+export function renderResponse(version: string, route: RouteBase, body: unknown, steps = olderSteps): unknown {
   return version === latestVersion
     ? body
-    : stepsTo(version).reduce((rewritten, step) => step.response(route, rewritten), body);
+    : stepsTo(version, steps).reduce((rewritten, step) => step.response(route, rewritten), body);
 }
 
 export function renderSchema(version: string, route: RouteBase, schema: object): object {
@@ -62,12 +63,20 @@ export function renderEvent(version: string, event: object): object {
   return stepsTo(version).reduce((rewritten, step) => step.event?.(rewritten) ?? rewritten, event);
 }
 
-export function errorStatusIn(version: string, route: RouteBase, error: Pick<ApiError, 'code' | 'status'>): number {
-  return stepsTo(version).reduce((status, step) => step.errorStatus(route, { code: error.code, status }), error.status);
+export function errorStatusIn(
+  version: string,
+  route: RouteBase,
+  error: Pick<ApiError, 'code' | 'status'>,
+  steps = olderSteps,
+): number {
+  return stepsTo(version, steps).reduce(
+    (status, step) => step.errorStatus(route, { code: error.code, status }),
+    error.status,
+  );
 }
 
-export function renderError(version: string, route: RouteBase, error: ApiError): ApiError {
-  const status = errorStatusIn(version, route, error);
+export function renderError(version: string, route: RouteBase, error: ApiError, steps = olderSteps): ApiError {
+  const status = errorStatusIn(version, route, error, steps);
   if (status === error.status) return error;
   const { code, message, param, fieldErrors, headers, stored } = error;
   return new ApiError(code, message, { param, fieldErrors, headers, stored, status });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { escaped } from './html.ts';
-import { isLocal } from './session-cookie.ts';
+import { isLocal } from '../http/session-cookie.ts';
 
 /** A page without script that shows the emails kept when no mail server is set. */
 

@@ -1,11 +1,12 @@
 import { hostname, userInfo } from 'node:os';
-import { type NewAuditEntry, recordEntries } from '../server/features/audit/service.ts';
+import type { NewAuditEntry } from '../server/http/audit.ts';
+import { recordEntries } from '../server/features/audit/service.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { newRequestId } from '../server/platform/ids.ts';
 import type { Company } from '../server/company.ts';
 
-/** Writes commands of operators to the audit log, with the user and the machine. */
+/** Writes audit entries for what operators do from a shell: the user's name and the machine. */
 
 function operatorName(): string {
   try {
@@ -16,13 +17,13 @@ function operatorName(): string {
   }
 }
 
-export type Told = Pick<NewAuditEntry, 'action' | 'objectId' | 'fields'> & { readonly requestId?: string };
+export type OperatorAction = Pick<NewAuditEntry, 'action' | 'objectId' | 'fields'> & { readonly requestId?: string };
 
-/** Use the transaction of the change, so that there is no change without an entry. */
-export async function tell(db: Queryable, company: Company, told: Told): Promise<void> {
+/** Call it in the transaction of the change. */
+export async function auditOperator(db: Queryable, company: Company, action: OperatorAction): Promise<void> {
   const entry: NewAuditEntry = {
     requestId: newRequestId(),
-    ...told,
+    ...action,
     companyId: company.id,
     atMs: systemClock.nowMs(),
     actor: { kind: 'operator', id: null, name: operatorName() },

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { escaped } from './html.ts';
-import { type Documented, openApiDocument } from './openapi/document.ts';
-import { latestVersion, supportedVersions } from './versions/versions.ts';
+import { type Documented, openApiDocument } from '../http/openapi/document.ts';
+import { latestVersion, supportedVersions } from '../http/versions/versions.ts';
 
 // The page's script is served from here; it writes inline styles and reads its document by fetch.
 const contentSecurityPolicy =

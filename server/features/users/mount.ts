@@ -1,34 +1,34 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
-import { ApiError } from '../errors.ts';
-import { limits } from '../limits.ts';
-import type { Client, CurrentSession } from '../features/users/service.ts';
-import type { Queryable } from '../platform/database.ts';
-import type { RateDecision, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
-import { type HttpDependencies, jsonType, takeFromAddress } from './mount.ts';
-import { addressBucket } from './rate-limits.ts';
-import type { SessionCookie } from './session-cookie.ts';
-import { validator } from './validate.ts';
+import { ApiError } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { Client, CurrentSession } from './sessions.ts';
+import type { Queryable } from '../../platform/database.ts';
+import type { RateDecision, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import { type HttpDependencies, jsonType, takeFromAddress } from '../../http/mount.ts';
+import { addressBucket } from '../../http/rate-limits.ts';
+import type { SessionCookie } from '../../http/session-cookie.ts';
+import { validator } from '../../http/validate.ts';
 
-/** What a person does who has not chosen a company yet: signing up and in, passwords, codes, sessions. */
+/** Routes of a user account, before a company is chosen: signing up and in, passwords, second factors, sessions. */
 
 export interface UserRequest<Body> {
   readonly body: Body;
   readonly params: Readonly<Record<string, string>>;
   readonly client: Client;
-  /** Of whoever is signed in; routes that need nobody have none. */
+  /** The session of the user; only on routes that need one. */
   readonly current: CurrentSession;
-  /** Writes the audit entry in the transaction of what it tells; otherwise it is written when all is done. */
-  readonly tell: (db: Queryable, userId: string) => Promise<void>;
+  /** Records the audit entry in the transaction of the change. Without it the entry is recorded afterwards. */
+  readonly audit: (db: Queryable, userId: string) => Promise<void>;
 }
 
 export interface UserAnswer {
   readonly body: unknown;
   /** A new session's token, or null for the end of the session. */
   readonly token?: string | null;
-  /** Lets the browser be known when its person signs in again. */
+  /** Identifies the browser when the user signs in again. */
   readonly browser?: string;
-  /** Whose doing it was, where nobody was signed in before. */
+  /** The user, where the request had no session. */
   readonly userId?: string;
 }
 
@@ -38,12 +38,12 @@ export interface UserRoute {
   readonly needsSession: boolean;
   /** Asks for the password again when it was given long ago. */
   readonly stepUp?: boolean;
-  /** What the audit log of each company of the person calls it; nothing for what changes nothing. */
+  /** The action in the audit log of each company of the user; none for routes that change nothing. */
   readonly action?: string;
-  /** Where passwords and addresses can be guessed: an address that is wrong too often waits. */
-  readonly guessable?: boolean;
-  /** Opens accounts or sends mails for anybody who asks: each counts against the address, not only what is refused. */
-  readonly forStrangers?: boolean;
+  /** Limits failed attempts per address, where passwords and email addresses can be guessed. */
+  readonly limitsAttempts?: boolean;
+  /** Creates accounts or sends mails without a session: every call counts against the address, not only refused ones. */
+  readonly limitsCalls?: boolean;
   readonly body?: TSchema;
   readonly status?: 200 | 201;
   readonly handle: (request: UserRequest<unknown>) => Promise<UserAnswer>;
@@ -66,7 +66,7 @@ export interface UserRouteDependencies {
   readonly audit: (
     db: Queryable,
     userId: string,
-    told: { action: string; address: string; requestId: string },
+    entry: { action: string; address: string; requestId: string },
   ) => Promise<void>;
 }
 
@@ -87,16 +87,16 @@ export function mountUserRoutes(
         await takeFromAddress(request, reply, http);
         cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
-        if (route.forStrangers) await takeFromStranger(request, http);
+        if (route.limitsCalls) await takeCall(request, http);
       },
       handler: async (request, reply) => {
         const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
-        let told = false;
+        let audited = false;
         const { action } = route;
-        const tell = async (db: Queryable, userId: string): Promise<void> => {
+        const audit = async (db: Queryable, userId: string): Promise<void> => {
           if (action) await dependencies.audit(db, userId, { action, address: request.ip, requestId: request.id });
-          told = true;
+          audited = true;
         };
         const asked: UserRequest<unknown> = {
           body,
@@ -107,12 +107,12 @@ export function mountUserRoutes(
             browser: cookie.readBrowser(request),
           },
           current: current as CurrentSession,
-          tell,
+          audit,
         };
         const work = (): Promise<UserAnswer> => route.handle(asked);
-        const answer = await (route.guessable ? slowingGuesses(request, http, work) : work());
+        const answer = await (route.limitsAttempts ? limitingAttempts(request, http, work) : work());
         const userId = current?.user.id ?? answer.userId;
-        if (userId && !told) await tell(http.db, userId);
+        if (userId && !audited) await audit(http.db, userId);
         if (answer.token) cookie.set(reply, answer.token);
         if (answer.token === null) cookie.clear(reply);
         if (answer.browser) cookie.setBrowser(reply, answer.browser);
@@ -144,12 +144,12 @@ function refuseForNow({ allowed, retryAfterSeconds }: RateDecision): void {
   });
 }
 
-async function takeFromStranger(request: FastifyRequest, { limiter, clock }: HttpDependencies): Promise<void> {
+async function takeCall(request: FastifyRequest, { limiter, clock }: HttpDependencies): Promise<void> {
   const bucket = { key: `{${addressBucket(request.ip)}}:strangers`, limit: limits.strangersPerAddress };
   for (const decision of await limiter.consume([bucket], clock.nowMs())) refuseForNow(decision);
 }
 
-async function slowingGuesses(
+async function limitingAttempts(
   request: FastifyRequest,
   { limiter, clock }: { limiter: RateLimiter; clock: HttpDependencies['clock'] },
   work: () => Promise<UserAnswer>,

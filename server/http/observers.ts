@@ -1,0 +1,43 @@
+/** What watches requests after they were answered: the request log and the search for card numbers in texts. */
+
+export interface RequestRecorder {
+  record(request: AnsweredRequest): void;
+  /** How many bytes of a longer request body the log needs. */
+  readonly beginningLength: number;
+  /** Writes what is left, if the database takes it. */
+  stop(): Promise<void>;
+}
+
+export interface AnsweredRequest {
+  readonly companyId: string;
+  readonly requestId: string;
+  readonly method: string;
+  /** As it came, without the query. */
+  readonly path: string;
+  readonly query: object | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+  /** An API key, or a member of the team in the dashboard. */
+  readonly actor: { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string };
+  readonly address: string;
+  readonly apiVersion: string | null;
+  readonly idempotencyKey: string | null;
+  /** Parsed; undefined where there was none, or a file. */
+  readonly requestBody: unknown;
+  /** The first `beginningLength` bytes of its text, where it had more. */
+  readonly requestBeginning: string | null;
+  readonly responseBody: string | null;
+}
+
+export interface CardWatch {
+  /** Called for a request that was accepted and answered. */
+  look(request: SentRequest): void;
+  flush(): Promise<void>;
+}
+
+export interface SentRequest {
+  readonly companyId: string;
+  readonly operation: string;
+  readonly body: unknown;
+  readonly idempotencyKey: string | undefined;
+}
