@@ -14,7 +14,7 @@ export interface AuditLog {
 }
 
 /** A member or API key of the company, or an operator who uses the shell. */
-export type Actor =
+type Actor =
   | { readonly kind: 'key' | 'member'; readonly id: string; readonly name: string }
   | { readonly kind: 'operator'; readonly id: null; readonly name: string };
 

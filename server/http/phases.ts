@@ -35,26 +35,31 @@ export const withoutKey: PhasedRequest = {
   refusal: () => undefined,
 };
 
-export interface Phases {
-  /** Where the key is read along with other things. `result` is an answer that is kept elsewhere. */
-  readonly find?: (request: KeyedRequest) => Promise<FoundKey>;
-  /** Does the work, having claimed the key together with its intent. Undefined: another request has the key by now. */
-  readonly begin: () => Promise<unknown>;
+export interface Phases<Facts> {
+  /** Where the key is read along with other things: the facts that `begin` gets. */
+  readonly find?: (request: KeyedRequest) => Promise<FoundKey<Facts>>;
+  /** Does the work, having claimed the key together with its intent. Undefined: another request has claimed the key. */
+  readonly begin: (facts: Facts | undefined) => Promise<unknown>;
   /** Continues an operation, or throws what was decided about it. Undefined: it never came about, and the key is free again. */
   readonly resume: (operationId: string) => Promise<unknown>;
   /** Whether the answer is kept under the key, rather than elsewhere. */
   readonly keepAnswer: boolean;
 }
 
-interface FoundKey {
+interface FoundKey<Facts = undefined> {
   readonly row: KeyRow | undefined;
+  /** An answer that is kept elsewhere. */
   readonly result?: unknown;
+  readonly facts?: Facts;
 }
-const noKey: FoundKey = { row: undefined };
 
 type Answered = Answer & { readonly replayed: boolean };
 
-export async function runPhased(db: Database, request: PhasedRequest, phases: Phases): Promise<Answered> {
+export async function runPhased<Facts = undefined>(
+  db: Database,
+  request: PhasedRequest,
+  phases: Phases<Facts>,
+): Promise<Answered> {
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     const answered = await attemptPhased(db, request, phases);
     if (answered) return answered;
@@ -62,12 +67,13 @@ export async function runPhased(db: Database, request: PhasedRequest, phases: Ph
   throw inProgress();
 }
 
-async function attemptPhased(
+async function attemptPhased<Facts>(
   db: Database,
   { key, answer, refusal, inDoubt }: PhasedRequest,
-  { find, begin, resume, keepAnswer }: Phases,
+  { find, begin, resume, keepAnswer }: Phases<Facts>,
 ): Promise<Answered | undefined> {
-  const { row, result: keptResult } = key ? await (find ? find(key) : readKey(db, key)) : noKey;
+  const found: FoundKey<Facts> | undefined = key && (await (find ? find(key) : readKey(db, key)));
+  const { row, result: keptResult, facts } = found ?? {};
   if (key && row && row.method !== null) {
     // One that stands for an operation does not expire before that is over.
     if (row.expired) {
@@ -85,7 +91,7 @@ async function attemptPhased(
     return { ...(await keep(outcome)), replayed: true };
   }
   try {
-    const result = await begin();
+    const result = await begin(facts);
     return result === undefined ? undefined : { ...(await keep(answer(result))), replayed: false };
   } catch (error) {
     if (error instanceof ApiError && error.unfinished) inDoubt?.();
@@ -118,7 +124,7 @@ async function attemptPhased(
   }
 }
 
-async function readKey(db: Database, request: KeyedRequest): Promise<FoundKey> {
+async function readKey(db: Database, request: KeyedRequest): Promise<{ row: KeyRow | undefined }> {
   const [row] = await db.query<KeyRow>(
     `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
     [request.companyId, request.key, new Date(request.nowMs)],

@@ -167,12 +167,15 @@ export async function reserveAgain(
 const patienceMs = 2_000;
 const lookMs = 25;
 
-/** Charges under way are mostly over soon: whoever would be told to come back waits for them a little. */
-export async function waitingForReservations<Result>(clock: Clock, work: () => Promise<Result>): Promise<Result> {
+/** Repeats the work for a moment while charges in flight hold the last redemptions: most of them are over soon. */
+export async function waitingForReservations<Result>(
+  clock: Clock,
+  work: (isFirst: boolean) => Promise<Result>,
+): Promise<Result> {
   const deadlineMs = clock.nowMs() + patienceMs;
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     try {
-      return await work();
+      return await work(isFirst);
     } catch (error) {
       if (!(error instanceof RedemptionsReserved) || clock.nowMs() >= deadlineMs) throw error;
       await sleep(lookMs);

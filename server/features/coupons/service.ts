@@ -24,7 +24,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { coversCycle, discountOf } from './discount.ts';
 export { codeKeyOf } from './codes.ts';
-export type { Redemption, RedemptionOutcome } from './redemption-queries.ts';
+export type { RedemptionOutcome } from './redemption-queries.ts';
 export {
   admitRedemptions,
   type CouponUse,

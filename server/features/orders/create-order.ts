@@ -22,7 +22,7 @@ import { findFirstAnswer, resumeOrder } from './resume.ts';
 import { lockMs } from './timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Creating an order is the charge: read, record the intent, have the card charged, write down what came of it. */
+/** Creates an order and charges it: reads the facts, records the intent, sends the charge, records the outcome. */
 export async function createOrder(
   charging: Charging,
   context: RequestContext,
@@ -45,26 +45,27 @@ export async function createOrder(
       product_ids: mergeItems(input.items).map(({ productId }) => productId),
       coupon_code: input.coupon_code ? codeKeyOf(input.coupon_code) : null,
     });
-  let facts: Facts | undefined;
-  return runPhased(db, phased, {
+  const place = async (facts: Facts): Promise<unknown> => {
+    if (!facts.referenceUsed) return begin(charging, context, input, key, facts, firstUse);
+    const generation = await generationOf(charging, company, firstUse.subject);
+    if (generation.kind === 'in_use') return resumeOrder(charging, company.id, generation.operation.order_id);
+    return begin(charging, context, input, key, facts, generation.numbered);
+  };
+  /** Reads the facts again after waiting for a coupon. Undefined when another request has claimed the key meanwhile. */
+  const placeLater = async (): Promise<unknown> => {
+    const facts = await read();
+    return facts.key === undefined ? place(facts) : undefined;
+  };
+  return runPhased<Facts>(db, phased, {
     keepAnswer: false,
     find: async () => {
-      facts = await read();
+      const facts = await read();
       const operationId = facts.answered ? facts.key?.operation_id : undefined;
-      return { row: facts.key, result: operationId && (await findFirstAnswer(db, company.id, operationId)) };
+      const result = operationId && (await findFirstAnswer(db, company.id, operationId));
+      return { row: facts.key, result, facts };
     },
-    begin: () =>
-      waitingForReservations(charging.clock, async () => {
-        const found = facts ?? (await read());
-        // Only what was just read is decided from; another request may have come by the key while this one waited.
-        const isNew = facts !== undefined || found.key === undefined;
-        facts = undefined;
-        if (!isNew) return undefined;
-        if (!found.referenceUsed) return begin(charging, context, input, key, found, firstUse);
-        const generation = await generationOf(charging, company, firstUse.subject);
-        if (generation.kind === 'in_use') return resumeOrder(charging, company.id, generation.operation.order_id);
-        return begin(charging, context, input, key, found, generation.numbered);
-      }),
+    begin: (facts) =>
+      waitingForReservations(charging.clock, (isFirst) => (facts && isFirst ? place(facts) : placeLater())),
     resume: (orderId) => resumeOrder(charging, company.id, orderId),
   });
 }

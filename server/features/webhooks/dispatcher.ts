@@ -87,7 +87,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
 
   /** Claims for all endpoints on news and once a second; in between only for endpoints that ran low. */
   function startLoop(): { stop(): void; ended: Promise<void> } {
-    let stopping = false;
+    const state = { stopping: false };
     let nextCompareMs = performance.now() + times.compareMs;
     let nextClaimMs = performance.now();
 
@@ -109,7 +109,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     }
 
     async function run(): Promise<void> {
-      while (!stopping) {
+      while (!state.stopping) {
         try {
           await step();
         } catch (error) {
@@ -124,7 +124,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
 
     return {
       stop() {
-        stopping = true;
+        state.stopping = true;
         alarm.ring();
       },
       ended: heartbeat.first.then(run),

@@ -58,8 +58,7 @@ export function createSender(
   const { db, batchDb, log } = dependencies;
   const queues = new Map<string, EndpointQueue>();
   const returning = new Set<readonly Delivery[]>();
-  const count = { held: 0, inFlight: 0 };
-  let stopping = false;
+  const state = { held: 0, inFlight: 0, stopping: false };
   const attempt = createAttempts(dependencies, answerMs);
   const record = createBatcher(
     async (attempts: readonly Attempt[]) => {
@@ -88,15 +87,15 @@ export function createSender(
   function sendNext(endpointId: string): void {
     const queue = queues.get(endpointId);
     if (!queue) return;
-    while (!stopping && queue.requests < requestsPerEndpointMax && queue.inFlight.size < inFlightPerEndpointMax) {
+    while (!state.stopping && queue.requests < requestsPerEndpointMax && queue.inFlight.size < inFlightPerEndpointMax) {
       const delivery = queue.waiting.shift();
       if (!delivery) break;
       queue.inFlight.add(delivery);
-      count.inFlight += 1;
+      state.inFlight += 1;
       void deliver(queue, delivery).then(() => {
         queue.inFlight.delete(delivery);
-        count.inFlight -= 1;
-        count.held -= 1;
+        state.inFlight -= 1;
+        state.held -= 1;
         sendNext(endpointId);
         dropIfEmpty(endpointId, queue);
         onDone(endpointId, sizeOf(queue));
@@ -111,7 +110,7 @@ export function createSender(
         await write();
         return;
       } catch (error) {
-        if (stopping || !isUnavailable(error)) throw error;
+        if (state.stopping || !isUnavailable(error)) throw error;
         log.warn({ err: error }, 'a delivery attempt could not be recorded; retrying');
         await sleep(retryMs);
       }
@@ -134,7 +133,7 @@ export function createSender(
     hold(endpointId, deliveries) {
       const queue = queues.get(endpointId) ?? { waiting: [], requests: 0, inFlight: new Set() };
       queues.set(endpointId, queue);
-      count.held += deliveries.length;
+      state.held += deliveries.length;
       queue.waiting.push(...deliveries);
       sendNext(endpointId);
     },
@@ -143,19 +142,19 @@ export function createSender(
       const queue = queues.get(endpointId);
       if (!queue) return;
       const waiting = queue.waiting.splice(0);
-      count.held -= waiting.length;
+      state.held -= waiting.length;
       giveBack(waiting);
       dropIfEmpty(endpointId, queue);
     },
-    size: () => count.held,
-    inFlight: () => count.inFlight,
+    size: () => state.held,
+    inFlight: () => state.inFlight,
     endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue) })),
     claimed: () => [
       ...[...queues.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
       ...[...returning].flat(),
     ],
     stop() {
-      stopping = true;
+      state.stopping = true;
     },
   };
 }
