@@ -1,10 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createBatcher } from '../../platform/batcher.ts';
-import { isUnavailable } from '../../platform/database.ts';
 import { createAttempts } from './attempts.ts';
-import { type Attempt, type Delivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
+import type { Delivery } from './delivery-queries.ts';
+import { createDeliveryRecords } from './delivery-records.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
-import { disableEndpoint } from './service.ts';
 
 /**
  * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, so that one
@@ -13,7 +10,6 @@ import { disableEndpoint } from './service.ts';
 
 const requestsPerEndpointMax = 20;
 const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
-const retryMs = 1_000;
 
 /** What a worker has claimed for one endpoint. */
 interface EndpointQueue {
@@ -55,18 +51,11 @@ export function createSender(
   { workerId, answerMs }: { readonly workerId: string; readonly answerMs: number },
   { onDone, onReturned }: SenderEvents,
 ): Sender {
-  const { db, batchDb, log } = dependencies;
+  const { log } = dependencies;
   const queues = new Map<string, EndpointQueue>();
-  const returning = new Set<readonly Delivery[]>();
-  const state = { held: 0, inFlight: 0, stopping: false };
+  const state = { stopping: false };
   const attempt = createAttempts(dependencies, answerMs);
-  const record = createBatcher(
-    async (attempts: readonly Attempt[]) => {
-      await recordAttempts(batchDb, workerId, attempts);
-      return attempts;
-    },
-    { batchMax: 256, width: 1 },
-  );
+  const records = createDeliveryRecords(dependencies, workerId, onReturned);
 
   async function deliver(queue: EndpointQueue, delivery: Delivery): Promise<void> {
     try {
@@ -75,9 +64,8 @@ export function createSender(
         queue.requests -= 1;
       });
       sendNext(delivery.endpoint_id);
-      await untilRecorded(() => record(made.record));
-      if (!made.gone) return;
-      await untilRecorded(() => disableEndpoint(dependencies, delivery.company_id, delivery.endpoint_id, 'gone'));
+      await records.record(made.record);
+      if (made.gone) await records.disable(delivery);
     } catch (error) {
       // It stays claimed by this worker, which later finds that it does not hold it any more.
       log.error({ err: error, event_id: delivery.event_id }, 'a delivery attempt could not be recorded');
@@ -91,11 +79,8 @@ export function createSender(
       const delivery = queue.waiting.shift();
       if (!delivery) break;
       queue.inFlight.add(delivery);
-      state.inFlight += 1;
       void deliver(queue, delivery).then(() => {
         queue.inFlight.delete(delivery);
-        state.inFlight -= 1;
-        state.held -= 1;
         sendNext(endpointId);
         dropIfEmpty(endpointId, queue);
         onDone(endpointId, sizeOf(queue));
@@ -103,58 +88,34 @@ export function createSender(
     }
   }
 
-  /** Waits for a database that is away for a moment. */
-  async function untilRecorded(write: () => Promise<unknown>): Promise<void> {
-    for (;;) {
-      try {
-        await write();
-        return;
-      } catch (error) {
-        if (state.stopping || !isUnavailable(error)) throw error;
-        log.warn({ err: error }, 'a delivery attempt could not be recorded; retrying');
-        await sleep(retryMs);
-      }
-    }
-  }
-
   function dropIfEmpty(endpointId: string, queue: EndpointQueue): void {
     if (sizeOf(queue) === 0) queues.delete(endpointId);
-  }
-
-  function giveBack(deliveries: readonly Delivery[]): void {
-    if (deliveries.length === 0) return;
-    returning.add(deliveries);
-    untilRecorded(() => returnDeliveries(db, workerId, deliveries))
-      .finally(() => returning.delete(deliveries))
-      .then(onReturned, (error: unknown) => log.error({ err: error }, 'deliveries could not be returned to the queue'));
   }
 
   return {
     hold(endpointId, deliveries) {
       const queue = queues.get(endpointId) ?? { waiting: [], requests: 0, inFlight: new Set() };
       queues.set(endpointId, queue);
-      state.held += deliveries.length;
       queue.waiting.push(...deliveries);
       sendNext(endpointId);
     },
-    release: giveBack,
+    release: records.giveBack,
     releaseEndpoint(endpointId) {
       const queue = queues.get(endpointId);
       if (!queue) return;
-      const waiting = queue.waiting.splice(0);
-      state.held -= waiting.length;
-      giveBack(waiting);
+      records.giveBack(queue.waiting.splice(0));
       dropIfEmpty(endpointId, queue);
     },
-    size: () => state.held,
-    inFlight: () => state.inFlight,
+    size: () => [...queues.values()].reduce((sum, queue) => sum + sizeOf(queue), 0),
+    inFlight: () => [...queues.values()].reduce((sum, { inFlight }) => sum + inFlight.size, 0),
     endpoints: () => [...queues].map(([id, queue]) => ({ id, size: sizeOf(queue) })),
     claimed: () => [
       ...[...queues.values()].flatMap(({ waiting, inFlight }) => [...waiting, ...inFlight]),
-      ...[...returning].flat(),
+      ...records.returning(),
     ],
     stop() {
       state.stopping = true;
+      records.stop();
     },
   };
 }

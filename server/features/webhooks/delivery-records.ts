@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBatcher } from '../../platform/batcher.ts';
+import { isUnavailable } from '../../platform/database.ts';
+import { type Attempt, type Delivery, recordAttempts, returnDeliveries } from './delivery-queries.ts';
+import type { DispatcherDependencies } from './dispatcher.ts';
+import { disableEndpoint } from './service.ts';
+
+const retryMs = 1_000;
+
+/** Records what a worker did with its deliveries. Each call waits for a database that is away for a moment. */
+export interface DeliveryRecords {
+  record(attempt: Attempt): Promise<void>;
+  /** The endpoint answered that it is gone. */
+  disable(delivery: Delivery): Promise<void>;
+  /** Returns claimed deliveries to the queue. */
+  giveBack(deliveries: readonly Delivery[]): void;
+  /** Those that are on their way back. */
+  returning(): readonly Delivery[];
+  /** Waits no longer. */
+  stop(): void;
+}
+
+export function createDeliveryRecords(
+  dependencies: DispatcherDependencies,
+  workerId: string,
+  onReturned: () => void,
+): DeliveryRecords {
+  const { db, batchDb, log } = dependencies;
+  const state = { stopping: false };
+  const returning = new Set<readonly Delivery[]>();
+  const recordBatched = createBatcher(
+    async (attempts: readonly Attempt[]) => {
+      await recordAttempts(batchDb, workerId, attempts);
+      return attempts;
+    },
+    { batchMax: 256, width: 1 },
+  );
+
+  async function untilRecorded(write: () => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (state.stopping || !isUnavailable(error)) throw error;
+        log.warn({ err: error }, 'a delivery attempt could not be recorded; retrying');
+        await sleep(retryMs);
+      }
+    }
+  }
+
+  return {
+    record: (attempt) => untilRecorded(() => recordBatched(attempt)),
+    disable: ({ company_id, endpoint_id }) =>
+      untilRecorded(() => disableEndpoint(dependencies, company_id, endpoint_id, 'gone')),
+    giveBack(deliveries) {
+      if (deliveries.length === 0) return;
+      returning.add(deliveries);
+      untilRecorded(() => returnDeliveries(db, workerId, deliveries))
+        .finally(() => returning.delete(deliveries))
+        .then(onReturned, (error: unknown) =>
+          log.error({ err: error }, 'deliveries could not be returned to the queue'),
+        );
+    },
+    returning: () => [...returning].flat(),
+    stop() {
+      state.stopping = true;
+    },
+  };
+}
