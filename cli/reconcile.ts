@@ -1,7 +1,7 @@
 import {
   type Comparison,
   type Difference,
-  dismissMissing,
+  dismissOperation,
   type Missing,
   reconcile,
   type Reconciliation,
@@ -34,7 +34,7 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
 }
 
 async function dismiss(reference: string, flags: Flags): Promise<string> {
-  const isKnown = isUuid(reference) && (await withDatabase(({ db }) => dismissMissing(db, reference)));
+  const isKnown = isUuid(reference) && (await withDatabase(({ db }) => dismissOperation(db, reference)));
   if (!isKnown)
     throw new CommandError(`No operation is missing under the reference ${reference}. \`svc reconcile\` lists them.`);
   return flags.json

@@ -1,4 +1,4 @@
-import { findRestore, noteRestored } from '../server/features/restores/service.ts';
+import { currentRestore, noteRestored } from '../server/features/restores/service.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 
@@ -6,7 +6,7 @@ import type { Flags } from './options.ts';
 export async function restoredCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, clock }) => {
     const isNew = await noteRestored(db, clock.nowMs(), 'svc restored');
-    const restore = await findRestore(db);
+    const restore = await currentRestore(db);
     if (flags.json) return `${JSON.stringify({ restored: true, noticed_at: restore?.noticed_at ?? null })}\n`;
     const known = isNew ? 'Noted' : `Known since ${restore?.noticed_at.toISOString()}`;
     return `${known}. Live subscriptions are not billed until \`svc reconcile\` has compared the books with the processors.\n`;

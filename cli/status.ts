@@ -1,5 +1,5 @@
-import { countMissing } from '../server/features/reconciliation/service.ts';
-import { findRestore } from '../server/features/restores/service.ts';
+import { missingOperations } from '../server/features/reconciliation/service.ts';
+import { currentRestore } from '../server/features/restores/service.ts';
 import { operationStatistics } from '../server/features/orders/service.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
@@ -9,7 +9,11 @@ import type { Flags } from './options.ts';
 export async function statusCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const { db, clock } = connected;
-    const [open, restore, missing] = await Promise.all([operationStatistics(db), findRestore(db), countMissing(db)]);
+    const [open, restore, missing] = await Promise.all([
+      operationStatistics(db),
+      currentRestore(db),
+      missingOperations(db),
+    ]);
     const vault = await withVault(connected, async (its) => ({ ready: await its.isReady(), nowMs: await its.nowMs() }));
     const skewMs = { process: clock.skewMs(), vault: vault.nowMs === undefined ? null : vault.nowMs - clock.nowMs() };
     if (flags.json) {

@@ -4,7 +4,6 @@ import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { createMetrics, type Metrics, type OpenTransactions } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
-import type { RestoreWatch } from '../features/restores/service.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /** Part of being ready: fails, with what is wrong, when requests would fail. */
@@ -61,7 +60,7 @@ export function mountOperations(
   vault: Pick<Vault, 'isReady'>,
   metrics: Metrics,
   clocks: Pick<ClockWatch, 'expired'>,
-  restores: Pick<RestoreWatch, 'isRestored'>,
+  restores: { isRestored(): boolean },
 ): void {
   app.get('/healthz', (_request, reply) => sendJson(reply, { status: 'ok' }));
 
@@ -93,7 +92,7 @@ export function healthServer(
   vault: Pick<Vault, 'isReady'>,
   openTransactions: () => Promise<OpenTransactions>,
   clocks: ClockWatch,
-  restores: Pick<RestoreWatch, 'isRestored'>,
+  restores: { isRestored(): boolean },
 ): FastifyInstance {
   const app = Fastify({ logger: false });
   app.setErrorHandler((error: Error, _request, reply) =>

@@ -6,10 +6,12 @@ import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
 import { charge } from './charge.ts';
 import type { Charging, MoneyDependencies } from './charging.ts';
+import { type ExecutedOperation, openExecuted, takeCardOf } from './adopt-queries.ts';
 import { createOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './generations.ts';
@@ -38,7 +40,6 @@ import { voidOrder } from './voids.ts';
 
 /** What subscriptions need to have their cycles charged. */
 export type { Billing, BillingEffect } from './charging.ts';
-export { openExecuted, takeCardOf } from './adopt-queries.ts';
 export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
 export { openOperation } from './open-operation.ts';
@@ -201,4 +202,18 @@ export async function hasOrdersOf(db: Queryable, companyId: string, customerId: 
 /** How many operations are in doubt or wait for the vault, for metrics and `doctor`. */
 export async function operationStatistics(db: Queryable): ReturnType<typeof openStatistics> {
   return openStatistics(db);
+}
+
+/** Opens an operation that the processor executed and the books miss. Reconciliation then records its outcome. */
+export async function adoptOperation(
+  db: Queryable,
+  executed: ExecutedOperation,
+  opened: { readonly id: string; readonly at: Date; readonly agoMs: number },
+): Promise<boolean> {
+  return openExecuted(db, executed, opened);
+}
+
+/** Takes over the card that the processor charged for an open sale. */
+export async function adoptCard(db: Queryable, companyId: string, operation: ListedOperation): Promise<boolean> {
+  return takeCardOf(db, companyId, operation);
 }

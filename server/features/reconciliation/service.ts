@@ -1,15 +1,17 @@
 import type { RequestContext } from '../../request-context.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database, DatabasePool } from '../../platform/database.ts';
+import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
 import { isUuid, newId } from '../../platform/ids.ts';
 import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Company } from '../../company.ts';
 import { allCompanies } from '../companies/service.ts';
-import { openExecuted, takeCardOf } from '../orders/service.ts';
-import { findRestore, finishRestore, type Restore } from '../restores/service.ts';
+import { adoptCard, adoptOperation } from '../orders/service.ts';
+import { currentRestore, endRestore, type Restore } from '../restores/service.ts';
 import {
   type BookedRow,
+  countMissing,
+  dismissMissing,
   findBooks,
   findDismissed,
   findMissing,
@@ -20,13 +22,21 @@ import {
 import type { ReconciliationState } from './schemas.ts';
 import { type Standing, standingsOf } from './subjects.ts';
 
-export { countMissing, dismissMissing } from './queries.ts';
+/** How many operations the books miss, of all companies. */
+export async function missingOperations(db: Queryable): Promise<number> {
+  return countMissing(db);
+}
+
+/** The operator has dealt with it. False when no operation with this reference is missing. */
+export async function dismissOperation(db: Queryable, reference: string): Promise<boolean> {
+  return dismissMissing(db, reference);
+}
 
 const shownMax = 100;
 
 /** For the dashboard of a company. */
 export async function getState({ db, company }: RequestContext): Promise<ReconciliationState> {
-  const restore = company.mode === 'live' ? await findRestore(db) : undefined;
+  const restore = company.mode === 'live' ? await currentRestore(db) : undefined;
   const rows = await findMissing(db, company.id, shownMax);
   return {
     restored_at: restore?.noticed_at.toISOString() ?? null,
@@ -101,7 +111,7 @@ export async function reconcile(
   options: ReconcileOptions,
 ): Promise<Reconciliation> {
   const { db, clock } = dependencies;
-  const restore = await findRestore(db);
+  const restore = await currentRestore(db);
   const companies = (await allCompanies(db)).filter(({ mode, processor }) => mode === 'live' && processor !== null);
   const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
   const comparisons: Comparison[] = [];
@@ -113,7 +123,7 @@ export async function reconcile(
   }
   const complete = options.finish === true || comparisons.every(({ failure }) => failure === undefined);
   const until = new Date(Number.isFinite(untilMs) ? untilMs : clock.nowMs());
-  const finished = complete && restore !== undefined && (await finishRestore(db, restore.id, until));
+  const finished = complete && restore !== undefined && (await endRestore(db, restore.id, until));
   return { restore, comparisons, finished };
 }
 
@@ -259,11 +269,11 @@ async function openMissing(
   const nowMs = clock.nowMs();
   // How long ago by the processor's own clock, and the time that the comparison takes.
   const agoMs = Math.max(0, processorNowMs - missing.operation.executedAtMs) + hourMs;
-  return openExecuted(db, missing, { id: newId(nowMs), at: new Date(nowMs), agoMs });
+  return adoptOperation(db, missing, { id: newId(nowMs), at: new Date(nowMs), agoMs });
 }
 
 async function adoptHeld(db: Database, difference: Difference): Promise<Difference> {
   const { company_id, operation, state } = difference;
   if (state !== 'held') return difference;
-  return (await takeCardOf(db, company_id, operation)) ? { ...difference, state: 'adopted' } : difference;
+  return (await adoptCard(db, company_id, operation)) ? { ...difference, state: 'adopted' } : difference;
 }

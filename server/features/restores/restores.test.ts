@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { openShop, succeeded } from '../../../tests/support/orders.ts';
 import { startTestService, type TestService } from '../../../tests/support/service.ts';
 import { createLog } from '../../platform/log.ts';
-import { findRestore, finishRestore, noteRestored, type RestoreWatch, watchRestores } from './service.ts';
+import { currentRestore, endRestore, noteRestored, type RestoreWatch, watchRestores } from './service.ts';
 
 let service: TestService;
 let folder: string;
@@ -60,8 +60,8 @@ describe('the high-water mark', () => {
     assert.equal(second.looksFirst(), true);
     assert.deepEqual(await restored(), ['high_water_mark']);
     assert.match(lines.join(''), /restored from a backup/);
-    const found = await findRestore(service.db);
-    assert.ok(found && (await finishRestore(service.db, found.id, new Date())));
+    const found = await currentRestore(service.db);
+    assert.ok(found && (await endRestore(service.db, found.id, new Date())));
     const third = await watch();
     assert.deepEqual(
       [third.isRestored(), third.looksFirst()],
@@ -87,8 +87,8 @@ describe('an answer that is older than its question', () => {
     const first = await watch();
     await first.earlierResult(booked.companyId, reference, Date.now() - 60_000);
     assert.deepEqual([first.isRestored(), await restored()], [true, ['earlier_result']]);
-    const found = await findRestore(service.db);
-    assert.ok(found && (await finishRestore(service.db, found.id, new Date())));
+    const found = await currentRestore(service.db);
+    assert.ok(found && (await endRestore(service.db, found.id, new Date())));
     const second = await watch();
     await second.earlierResult(booked.companyId, reference, Date.now() - 60_000);
     assert.deepEqual([second.isRestored(), (await restored()).length], [false, 1]);

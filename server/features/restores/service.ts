@@ -3,14 +3,24 @@ import type { Queryable } from '../../platform/database.ts';
 import { firstIdOf, idTimeMs, newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type HighWaterMark, readMark, writeMark } from './high-water-mark.ts';
-import { findInstallation, insertRestore, readState } from './queries.ts';
+import { findInstallation, findRestore, finishRestore, insertRestore, readState, type Restore } from './queries.ts';
 
 /**
  * A database that was restored from a backup has forgotten what processors executed since. References protect the money; the
  * restored state keeps the worker from billing until the books were compared with the processors.
  */
 
-export { findRestore, finishRestore, isRestored, type Restore } from './queries.ts';
+export type { Restore } from './queries.ts';
+
+/** The restore that is not reconciled yet. */
+export async function currentRestore(db: Queryable): Promise<Restore | undefined> {
+  return findRestore(db);
+}
+
+/** The books were compared with the processors up to this time. False when a later restore was noticed meanwhile. */
+export async function endRestore(db: Queryable, id: string, until: Date): Promise<boolean> {
+  return finishRestore(db, id, until);
+}
 
 /** An operator says so, after restoring a backup. False when it was known already. */
 export async function noteRestored(db: Queryable, nowMs: number, detail: string): Promise<boolean> {

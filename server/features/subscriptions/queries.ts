@@ -3,7 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import { isRestored } from '../restores/service.ts';
+import { isRestored } from '../restores/queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
