@@ -103,7 +103,7 @@ export async function demoCheckout(
     publishableKey: demo.publishable_key,
     async capture(token) {
       const access = await directory.find(demo.secret_key, '127.0.0.1');
-      if (typeof access === 'string') throw new ApiError(access, 'The demo key is not valid any more.');
+      if (typeof access === 'string') throw new ApiError(access, 'The demo key is no longer valid.');
       const { company } = access;
       const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
       const customer = (await findCustomerByEmail(context, shopper.email)) ?? (await createCustomer(context, shopper));

@@ -20,7 +20,7 @@ async function main(): Promise<void> {
   const log = createLog(config.SVC_LOG_LEVEL ?? 'info');
   const stop = stopper(config.SVC_SHUTDOWN_SECONDS * 1000, () => starting);
   const starting = startService(config, log, (error) => {
-    log.fatal({ err: error }, 'cannot go on');
+    log.fatal({ err: error }, 'fatal error');
     stop(1);
   });
   process.on('SIGTERM', () => stop(0));

@@ -106,7 +106,7 @@ async function start(
   cleanUp: ReturnType<typeof cleanUpStack>,
 ): Promise<Service> {
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-    throw new StartError(`The folder of SVC_DATA_DIR cannot be used: ${error.message}.`);
+    throw new StartError(`The folder in SVC_DATA_DIR cannot be used: ${error.message}.`);
   });
   const pools: OpenPool[] = [];
   const openPool = (
@@ -157,7 +157,7 @@ async function start(
   const limiter = await openRateLimiter(config, db, log);
   cleanUp.push(async () => limiter.close?.());
 
-  const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not say what time it is');
+  const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not return its time');
   const clock = await openDatabaseClock(db, onClockError);
   cleanUp.push(async () => clock.stop());
   const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem }, 'clocks differ'));
@@ -287,7 +287,7 @@ async function listenOrExplain(app: FastifyInstance, host: string, port: number,
 function explainListen(error: unknown, host: string, port: string): never {
   const code = errorCode(error) ?? '';
   if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAFNOSUPPORT'].includes(code)) throw error;
-  throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Set another one.`);
+  throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Choose another host or port.`);
 }
 
 /** Running requests may use most of the time a stop has; what is left belongs to the rest of the clean-up. */
@@ -315,10 +315,13 @@ async function embeddedDatabase(
 ): Promise<string> {
   const postgres = await startEmbeddedPostgres({
     dataDirectory: join(config.dataDir, 'postgres'),
-    onUnexpectedExit: (code) => onFatal(new Error(`The embedded PostgreSQL ended unexpectedly (code ${code}).`)),
+    onUnexpectedExit: (code) => onFatal(new Error(`The embedded PostgreSQL exited unexpectedly (code ${code}).`)),
   });
   const lock = await acquireSingleInstanceLock(postgres.connectionString, onFatal);
-  if (!lock) throw new StartError(`Another process already serves the data folder ${config.dataDir}.`);
+  if (!lock)
+    throw new StartError(
+      `Another process already uses the data folder ${config.dataDir}. Stop it, or set another SVC_DATA_DIR.`,
+    );
   cleanUp.push(() => postgres.stop());
   cleanUp.push(() => lock.release());
   return postgres.connectionString;
@@ -340,7 +343,7 @@ async function openRateLimiter(config: Config, db: DatabasePool, log: Logger): P
   const store = config.SVC_RATE_LIMIT_STORE ?? (config.REDIS_URL ? 'redis' : 'memory');
   if (store === 'memory') return createMemoryRateLimiter();
   const onFailure = (error: unknown): void =>
-    log.warn({ err: error }, 'the shared rate-limit store does not answer; counting in this process meanwhile');
+    log.warn({ err: error }, 'the shared rate-limit store does not respond; counting in this process');
   const shared =
     store === 'redis'
       ? await redisRateLimiter(config, onFailure)

@@ -5,7 +5,7 @@ import type { Service } from './service.ts';
 export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``];
   const roles = config.SVC_ROLES;
-  if (roles.includes('worker') && !roles.includes('api')) lines.push(`  Worker          does what is due`);
+  if (roles.includes('worker') && !roles.includes('api')) lines.push(`  Worker          running`);
   if (roles.includes('vault') && !roles.includes('api')) lines.push(`  Vault           port ${config.SVC_VAULT_PORT}`);
   if (!roles.includes('api')) return `${lines.join('\n')}\n\n`;
   lines.push(`  API             ${baseUrl}/v1`);
@@ -19,7 +19,7 @@ export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, s
     lines.push(
       `  Secret key      ${demo.secret_key}`,
       `  Publishable key ${demo.publishable_key}`,
-      `                  (sandbox keys of the demo company; also in demo.json of the data folder)`,
+      `                  (sandbox keys of the demo company; also in demo.json in the data folder)`,
       ``,
       `  Try it:`,
       ``,

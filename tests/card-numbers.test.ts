@@ -304,7 +304,7 @@ async function refusedBodies(customer: string): Promise<void> {
       card: cardOf(marker),
       billing_details: { address: { country: marker.number } },
     }),
-    'the number as an e-mail address': (marker) => ({
+    'the number as an email address': (marker) => ({
       card: cardOf(marker),
       billing_details: { email: marker.number },
     }),

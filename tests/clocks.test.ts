@@ -156,6 +156,6 @@ it('an expired request is counted, and shown in readiness', async () => {
   assert.deepEqual(await response.json(), {
     status: 'ready',
     vault: 'ready',
-    clocks: 'a processor refused requests as expired',
+    clocks: 'a processor rejected requests as expired',
   });
 });

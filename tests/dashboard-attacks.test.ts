@@ -271,7 +271,7 @@ describe('another acquirer', () => {
       for (const what of [['connect', '--url', other], ['disconnect']]) {
         const { code, stderr } = await svc(settings, 'processors', ...what, '--company', company);
         assert.equal(code, 1, `${what.join(' ')} was not refused`);
-        assert.match(stderr, /only the present acquirer knows/);
+        assert.match(stderr, /only the current acquirer knows/);
       }
       const { code, stderr } = await svc(settings, 'processors', 'connect', '--url', acquirer, '--company', company);
       assert.equal(code, 0, stderr);

@@ -208,7 +208,7 @@ describe('migrations', () => {
         assert.match(error.message, /edited after this database ran them/);
         assert.match(
           error.message,
-          new RegExp(`000009_people: the database ran f00df00df00d, this program has ${ours.sha256.slice(0, 12)}`),
+          new RegExp(`000009_people: the database ran f00df00df00d, this version has ${ours.sha256.slice(0, 12)}`),
         );
         assert.doesNotMatch(error.message, /000008|000010/);
         return true;
@@ -226,7 +226,7 @@ describe('migrations', () => {
     await withClient(newer, (client) =>
       client.query(`INSERT INTO schema_migrations (name, run_on) VALUES ('999999_later', now())`),
     );
-    await assert.rejects(migrate(newer), /newer version of this program \(999999_later\)/);
+    await assert.rejects(migrate(newer), /newer version of the service \(999999_later\)/);
   });
 
   it('leave nothing behind when one of them fails', async () => {

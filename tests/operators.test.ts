@@ -159,7 +159,10 @@ describe('a vault of its own', () => {
   it('makes no keys where another vault has made them already, unless they are given up before the first card', async () => {
     const { vaultUrl } = await database();
     const { settings } = await startVault({ SVC_VAULT_DATABASE_URL: vaultUrl });
-    await assert.rejects(startVault({ SVC_VAULT_DATABASE_URL: vaultUrl }), /an earlier start has made them elsewhere/);
+    await assert.rejects(
+      startVault({ SVC_VAULT_DATABASE_URL: vaultUrl }),
+      /an earlier start has created them in another place/,
+    );
     await running.pop()?.stop();
     assert.equal((await svc(settings, 'vault', 'reset')).code, 0);
     await startVault({ SVC_VAULT_DATABASE_URL: vaultUrl });
@@ -171,7 +174,7 @@ describe('a vault of its own', () => {
     await startVault({ SVC_VAULT_DATABASE_URL: second.vaultUrl });
     const SVC_DATA_DIR = other.settings.SVC_DATA_DIR ?? '';
     const started = startVault({ SVC_VAULT_DATABASE_URL: second.vaultUrl, SVC_DATA_DIR });
-    await assert.rejects(started, /holds other keys/);
+    await assert.rejects(started, /does not contain the keys that encrypt/);
   });
 
   it('is where a processor is connected, from a shell that has no keys', async () => {
@@ -185,7 +188,7 @@ describe('a vault of its own', () => {
     };
     await start({ ...shell, SVC_DEMO: '1', SVC_ROLES: 'api', SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token });
     const connect = ['processors', 'connect', '--url', 'https://acquirer.example'];
-    assertSaid(await svc(shell, ...connect), /keys of the vault are not in/);
+    assertSaid(await svc(shell, ...connect), /vault keys are not in/);
     assert.equal(existsSync(join(shell.SVC_DATA_DIR, 'vault.keys')), false);
     const named = { ...shell, SVC_VAULT_URL: vault.url, SVC_VAULT_TOKEN: token };
     assert.match((await svc(named, ...connect)).stdout, /is connected to https:\/\/acquirer\.example/);
@@ -209,8 +212,8 @@ describe('keys of the vault', () => {
     assert.equal(await buy(service.baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');
     await running.pop()?.stop();
     await writeFile(file, old);
-    assertSaid(await svc(settings, 'doctor'), /lacks key 2 of the sandbox cards/);
-    await assert.rejects(start(settings), /lacks key 2 of the sandbox cards/);
+    assertSaid(await svc(settings, 'doctor'), /does not contain key 2 of the sandbox cards/);
+    await assert.rejects(start(settings), /does not contain key 2 of the sandbox cards/);
   });
 
   it('from the setting are made, added to and rotated with what `vault keys` prints', async () => {
@@ -224,7 +227,10 @@ describe('keys of the vault', () => {
     await start({ ...settings, SVC_VAULT_KEYS: second });
     const rotated = await svc({ ...settings, SVC_VAULT_KEYS: second }, 'vault', 'rotate');
     assert.match(rotated.stdout, /^Done: 1 sandbox/);
-    assertSaid(await svc({ ...settings, SVC_VAULT_KEYS: first }, 'vault', 'rotate'), /SVC_VAULT_KEYS lacks key 2/);
+    assertSaid(
+      await svc({ ...settings, SVC_VAULT_KEYS: first }, 'vault', 'rotate'),
+      /SVC_VAULT_KEYS does not contain key 2/,
+    );
   });
 });
 
@@ -234,9 +240,9 @@ describe('another master secret', () => {
     const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
     await start(settings);
     const wrong = { ...settings, SVC_MASTER_SECRET: `${masterSecret}!` };
-    await assert.rejects(start(wrong), /not the one that this database was made with/);
+    await assert.rejects(start(wrong), /does not belong to this database/);
     for (const command of [['doctor'], ['keys', 'create', '--company', 'demo']]) {
-      assertSaid(await svc(wrong, ...command), /not the one that this database was made with/);
+      assertSaid(await svc(wrong, ...command), /does not belong to this database/);
     }
     assert.equal((await svc(settings, 'keys', 'create', '--company', 'demo')).code, 0);
   });
@@ -248,12 +254,12 @@ describe('a login that is not the owner’s', () => {
     const settings = { ...own, SVC_DATA_DIR: newFolder() };
     const logins = { ...settings, DATABASE_URL: apiUrl, SVC_VAULT_DATABASE_URL: vaultUrl };
     await assert.rejects(start(logins), /svc -- migrate/);
-    assertSaid(await svc({ ...settings, DATABASE_URL: connectionString }, 'doctor'), /older than this program/);
+    assertSaid(await svc({ ...settings, DATABASE_URL: connectionString }, 'doctor'), /older than this version/);
     const migrated = await svc({ ...settings, DATABASE_URL: connectionString }, 'migrate');
     assert.match(migrated.stdout, /^The database is migrated to \d{6}_/);
     const { baseUrl } = await start({ ...logins, SVC_DEMO: '1' });
     const decline = ['sandbox', 'decline', '--number', '4111111111111111', '--code', 'fraud_suspected'];
-    assertSaid(await svc({ ...settings, DATABASE_URL: apiUrl }, ...decline), /log in here as svc_vault/);
+    assertSaid(await svc({ ...settings, DATABASE_URL: apiUrl }, ...decline), /use the login svc_vault here/);
     assert.equal((await svc(logins, ...decline)).code, 0);
     assert.equal(await statusOf(`${baseUrl}/readyz`), 200);
     assert.equal(await buy(baseUrl, await demoKey(settings.SVC_DATA_DIR)), 'succeeded');

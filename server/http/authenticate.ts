@@ -32,11 +32,11 @@ export interface ApiKeyDirectory {
 }
 
 const messages: Readonly<Record<Refusal, string>> = {
-  invalid_api_key_format: 'The API key is malformed. Keys look like svc_test_sk_… and are copied whole.',
+  invalid_api_key_format: 'The API key is malformed. Keys look like svc_test_sk_…; copy the whole key.',
   invalid_api_key: 'This API key does not exist.',
   expired_api_key: 'This API key has expired. Create a new one.',
   revoked_api_key: 'This API key was revoked. Create a new one.',
-  ip_not_allowed: 'This API key may not be used from your address.',
+  ip_not_allowed: 'This API key is not allowed from your IP address.',
 };
 
 /** Finds the team member that a session belongs to; undefined when its user is not an active member of the company. */

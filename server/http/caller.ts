@@ -34,14 +34,14 @@ export function requirePermissions(
   if (lacking.length === 0) return;
   const whose = caller?.kind === 'key' ? 'This API key' : 'Your role';
   const names = `the permission${lacking.length > 1 ? 's' : ''} ${lacking.join(', ')}`;
-  const message = `${whose} lacks ${names}${why ? `, which ${why}` : ''}.`;
+  const message = `${whose} does not have ${names}${why ? `, which ${why}` : ''}.`;
   throw new ApiError('insufficient_permissions', message, { ...(param && { param }) });
 }
 
 /** What a member does to secrets and rights asks for the password again after a while. */
 export function requireStepUp(caller: Caller | undefined, nowMs: number): void {
   if (caller?.kind !== 'member' || caller.steppedUpUntilMs > nowMs) return;
-  throw new ApiError('step_up_required', 'Confirm your password to go on.');
+  throw new ApiError('step_up_required', 'Confirm your password to continue.');
 }
 
 /** An expansion shows what the permission of the route alone does not. */
@@ -52,7 +52,7 @@ export function checkExpansions(
 ): void {
   for (const name of names) {
     const needed = expand[name];
-    if (needed) requirePermissions(caller, [needed], `expand=${name} needs`, 'expand');
+    if (needed) requirePermissions(caller, [needed], `expand=${name} requires`, 'expand');
   }
 }
 
@@ -64,10 +64,10 @@ export function checkPermission(caller: Caller, route: Asked, nowMs: number): vo
     throw new ApiError('insufficient_permissions', why);
   };
   if (publishable) {
-    if (!route.publishable) refuse('A publishable key only captures cards; use a secret key.');
+    if (!route.publishable) refuse('A publishable key can only create card tokens. Use a secret key.');
     return;
   }
-  if (kind === 'key' && isDashboardRoute(route)) refuse('This is done in the dashboard, not with an API key.');
+  if (kind === 'key' && isDashboardRoute(route)) refuse('This route does not accept API keys. Use the dashboard.');
   if (route.permission) requirePermissions(caller, [route.permission]);
   if (route.stepUp) requireStepUp(caller, nowMs);
 }

@@ -35,30 +35,30 @@ export const textFormats = {
   'not-blank': { message: 'must not be blank', pattern: visiblePattern },
   phone: {
     message:
-      'must be an international number: + and the country code, then 7 to 15 digits in all, such as +15551234567',
+      'must be an international number with + and the country code, 7 to 15 digits in total, for example +15551234567',
     pattern: '^\\+[1-9](?:[ ().-]*[0-9]){6,14}[ ().-]*$',
   },
   'us-phone': {
-    message: 'must be a US number: +1 and exactly 10 digits, such as +15551234567',
+    message: 'must be a US number with +1 and 10 digits, for example +15551234567',
     pattern: '^\\+1[0-9]{10}$',
   },
   currency: {
-    message: 'must be a lowercase ISO 4217 currency code, such as usd',
+    message: 'must be a lowercase ISO 4217 currency code, for example usd',
     pattern: '^[a-z]{3}$',
     accepts: (value) => currencies.has(value),
   },
   country: {
-    message: 'must be an uppercase ISO 3166-1 alpha-2 country code, such as US',
+    message: 'must be an uppercase ISO 3166-1 alpha-2 country code, for example US',
     pattern: '^[A-Z]{2}$',
     accepts: (value) => countries.has(value),
   },
   tag: {
-    message: 'must not be blank, begin or end with a space, or have a comma',
+    message: 'must not be blank, begin or end with a space, or contain a comma',
     pattern: '^[^\\s,](?:[^,]*[^\\s,])?$',
   },
-  'code-prefix': { message: 'must have letters, digits, - and _ only', pattern: '^[A-Za-z0-9_-]*$' },
+  'code-prefix': { message: 'must contain only letters, digits, - and _', pattern: '^[A-Za-z0-9_-]*$' },
   sku: {
-    message: 'must have lowercase letters, digits, hyphens and underscores only',
+    message: 'must contain only lowercase letters, digits, hyphens and underscores',
     pattern: '^[a-z0-9_-]+$',
   },
 } as const satisfies Readonly<Record<string, TextFormat>>;
@@ -86,10 +86,10 @@ Format.Set('date-time', (value) => {
 Format.Set('uri', () => true);
 
 const usualMessages: Readonly<Record<string, string>> = {
-  email: 'must be an e-mail address, such as ada@example.com',
+  email: 'must be an email address, for example ada@example.com',
   uuid: 'must be a UUID',
-  'date-time': 'must be an ISO 8601 date and time, such as 2026-02-11T09:30:00Z',
-  date: 'must be a date, such as 2026-02-11',
+  'date-time': 'must be an ISO 8601 date and time, for example 2026-02-11T09:30:00Z',
+  date: 'must be a date, for example 2026-02-11',
 };
 
 export const formatMessages: Readonly<Record<string, string>> = {

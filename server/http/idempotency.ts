@@ -68,14 +68,14 @@ export function checkIdempotencyKey(header: string | string[] | undefined, requi
     if (!required) return undefined;
     throw new ApiError(
       'missing_idempotency_key',
-      'Send the header X-SVC-Idempotency-Key with a fresh UUID for each new operation, and the same one when you repeat it.',
+      'Send the header X-SVC-Idempotency-Key: a new UUID for each new operation, and the same one for a repeat.',
       { param: 'X-SVC-Idempotency-Key' },
     );
   }
   if (typeof header === 'string' && keyPattern.test(header)) return header;
   throw new ApiError(
     'invalid_idempotency_key',
-    `An idempotency key has 1 to ${limits.idempotencyKeyLength} of the characters A-Z, a-z, 0-9, _ and -; a UUID v4 is a good one.`,
+    `An idempotency key must have 1 to ${limits.idempotencyKeyLength} of the characters A-Z, a-z, 0-9, _ and -, for example a UUID.`,
     { param: 'X-SVC-Idempotency-Key' },
   );
 }
@@ -140,7 +140,7 @@ async function findAnswer(transaction: Database, request: KeyedRequest): Promise
 }
 
 export function inProgress(): ApiError {
-  const message = 'A request with this idempotency key is under way. Repeat it shortly.';
+  const message = 'A request with this idempotency key is in progress. Retry shortly.';
   return new ApiError('request_in_progress', message, { headers: { 'Retry-After': '1' } });
 }
 
@@ -153,7 +153,7 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
   if (!difference) return;
   throw new ApiError(
     'idempotency_key_conflict',
-    `This idempotency key was used by request ${row.request_id}, and ${difference} Use a fresh key for a new operation.`,
+    `This idempotency key was used by request ${row.request_id}, and ${difference} Use a new key for a new operation.`,
     { param: 'X-SVC-Idempotency-Key' },
   );
 }
@@ -165,7 +165,7 @@ function describeDifference(row: KeyRow, request: KeyedRequest): string | undefi
   if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;
   // A version that neither request named may have changed with the company's settings: that is still the same request.
   if (row.api_version === request.apiVersion || !(row.version_named || request.versionNamed)) return undefined;
-  return `it got version ${row.api_version}, this one asks for ${request.apiVersion}. To repeat it, send the header SVC-Version: ${row.api_version}.`;
+  return `that request used version ${row.api_version}, but this one uses ${request.apiVersion}. To repeat it, send the header SVC-Version: ${row.api_version}.`;
 }
 
 export async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {

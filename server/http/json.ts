@@ -39,14 +39,14 @@ const messages = {
   empty: 'The body is empty. Send a JSON value.',
   encoding: 'The body is not valid UTF-8. Send JSON encoded as UTF-8.',
   depth: `The body is nested too deeply. Use at most ${limits.jsonDepth} levels of objects and arrays.`,
-  values: `The body has too many values. Use at most ${limits.jsonValues} in all.`,
-  duplicate: 'This key is given more than once in its object. Give every key once.',
+  values: `The body has too many values. Use at most ${limits.jsonValues} in total.`,
+  duplicate: 'This key appears more than once in its object. Send each key once.',
   proto: 'The key "__proto__" is not allowed. Use another name.',
   nul: 'The text contains a NUL character (\\u0000). Remove it.',
   surrogate: 'The text contains half of a surrogate pair (\\ud800 to \\udfff). Send both halves or neither.',
   nulKey: 'A key in this object contains a NUL character (\\u0000). Remove it.',
   surrogateKey: 'A key in this object contains half of a surrogate pair. Send both halves or neither.',
-  tooLarge: `The number is too large to be kept exactly. Use at most ${Number.MAX_SAFE_INTEGER} in size, or a string.`,
+  tooLarge: `The number is too large to be stored exactly. Use an absolute value of at most ${Number.MAX_SAFE_INTEGER}, or a string.`,
   negativeZero: 'The number is minus zero. Use 0.',
 };
 

@@ -769,7 +769,7 @@ describe('a search of customers', () => {
     assert.deepEqual(await found('ngine'), []);
   });
 
-  it('finds a whole e-mail address', async () => {
+  it('finds a whole email address', async () => {
     assert.deepEqual(await found('pat.obrien+news@mail.example'), ['brien']);
   });
 
@@ -1111,7 +1111,7 @@ describe('among 5,000 objects', () => {
     }
   });
 
-  it('an e-mail address comes from an index', async () => {
+  it('an email address comes from an index', async () => {
     const filters = { ...noFilters, emailKey: '777@example.com' };
     const { types, touched } = await plansOf((db) => listCustomers(db, companyId, filters, newest));
     assertWithout(/Seq Scan/, types);

@@ -30,10 +30,10 @@ export interface Page<Item> {
 }
 
 export const createdAtFilters = {
-  'created_at[gt]': momentParameter('Created after this date or moment.'),
-  'created_at[gte]': momentParameter('Created at or after this date or moment.'),
-  'created_at[lt]': momentParameter('Created before this date or moment.'),
-  'created_at[lte]': momentParameter('Created at or before this date or moment.'),
+  'created_at[gt]': momentParameter('Created after this date or time.'),
+  'created_at[gte]': momentParameter('Created at or after this date or time.'),
+  'created_at[lt]': momentParameter('Created before this date or time.'),
+  'created_at[lte]': momentParameter('Created at or before this date or time.'),
 } as const satisfies QueryParameters;
 
 /** An id begins with its creation time, so the filter is a range of the primary key. */
@@ -59,7 +59,7 @@ function cursorParameter(description: string): QueryParameter<string> {
     description,
     parse: ([text = '', ...more]): Parsed<string> => {
       const id = more.length === 0 ? readId(text) : undefined;
-      return id === undefined ? { problem: 'must be one id of an object' } : { value: id };
+      return id === undefined ? { problem: 'must be the ID of one object' } : { value: id };
     },
   };
 }
@@ -68,7 +68,7 @@ function sortParameter(fields: readonly string[]): QueryParameter<PageRequest['s
   const forms = fields.flatMap((field) => [field, `-${field}`, `${field}[asc]`, `${field}[desc]`]);
   return {
     schema: choice(forms, { default: 'created_at[desc]' }),
-    description: `Order of the list, by ${fields.join(' or ')}; \`field\` and \`field[asc]\` ascend, \`-field\` and \`field[desc]\` descend.`,
+    description: `Sort order, by ${fields.join(' or ')}. \`field\` and \`field[asc]\` sort ascending, \`-field\` and \`field[desc]\` descending.`,
     parse: ([text = '', ...more]) => {
       if (!forms.includes(text) || more.length > 0) {
         return { problem: `must be one of ${fields.join(', ')}, as field[asc], field[desc] or -field` };
@@ -81,9 +81,9 @@ function sortParameter(fields: readonly string[]): QueryParameter<PageRequest['s
 
 export function listParameters(list: ListDeclaration): QueryParameters {
   return {
-    limit: integerParameter(1, limits.pageSizeMax, 'How many objects a page has.', limits.pageSize),
-    starting_after: cursorParameter('Gives the page after the object with this id.'),
-    ending_before: cursorParameter('Gives the page before the object with this id.'),
+    limit: integerParameter(1, limits.pageSizeMax, 'Number of objects per page.', limits.pageSize),
+    starting_after: cursorParameter('Returns the page after the object with this ID.'),
+    ending_before: cursorParameter('Returns the page before the object with this ID.'),
     sort: sortParameter(['created_at', ...list.sorts]),
     ...list.filters,
   };
@@ -103,8 +103,8 @@ export function pageRequest(values: Readonly<Record<string, unknown>>): PageRequ
 
 const cursors = Type.Object(
   {
-    next: nullable(Type.String({ description: 'Send as `starting_after` for the page after this one.' })),
-    previous: nullable(Type.String({ description: 'Send as `ending_before` for the page before this one.' })),
+    next: nullable(Type.String({ description: 'Send this as `starting_after` to get the next page.' })),
+    previous: nullable(Type.String({ description: 'Send this as `ending_before` to get the previous page.' })),
   },
   { title: 'Cursors' },
 );
@@ -114,7 +114,7 @@ export function listSchema(title: string, item: TSchema, url: string): TSchema {
     {
       data: Type.Array(item),
       url: Type.String({ description: 'Path of the list.', examples: [url] }),
-      has_more: Type.Boolean({ description: 'Whether more objects follow in the direction of the walk.' }),
+      has_more: Type.Boolean({ description: 'Whether there are more objects in this direction.' }),
       cursors,
     },
     { title },
@@ -196,6 +196,6 @@ async function cursorPosition(
      SELECT sort_values ->> $3 FROM tombstones WHERE company_id = $1 AND id = $2 AND object_type = $4`,
     [companyId, cursor.id, sort.column, source.objectType],
   );
-  if (!row) throw invalidField(cursor.parameter, 'is not the id of an object of this list');
+  if (!row) throw invalidField(cursor.parameter, 'is not the ID of an object in this list');
   return sql`(${row.value}::${raw(sort.type)}, ${cursor.id}::uuid)`;
 }

@@ -49,7 +49,7 @@ async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> 
 
 async function withinTime(work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('no answer in time')), readinessMs + 500);
+  const timer = setTimeout(() => late.reject(new Error('no response in time')), readinessMs + 500);
   await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
@@ -75,7 +75,7 @@ export function mountOperations(
       status: 'ready',
       vault: isVaultReady ? 'ready' : 'unreachable',
       // Sent again with the time of the processor they succeed, so this is a warning.
-      ...(clocks.expired().recently && { clocks: 'a processor refused requests as expired' }),
+      ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
       ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),
     });
   });

@@ -156,7 +156,7 @@ describe('the Host header', () => {
     ]) {
       const answer = await send(service, [line, ...hosts]);
       assert.match(answer, /^HTTP\/1\.1 400 /, hosts.join());
-      assert.match(answer, /"code":"invalid_request","message":"Send one Host header, not several\."/);
+      assert.match(answer, /"code":"invalid_request","message":"Send exactly one Host header\."/);
     }
     assert.match(await send(service, ['GET /healthz HTTP/1.0', 'Host: a', 'Host: b']), /^HTTP\/1\.1 400 /);
   });

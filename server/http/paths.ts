@@ -80,7 +80,7 @@ function refusal(method: string, there: readonly Mounted[]): ApiError {
   if (allowed.length === 0) {
     return new ApiError('resource_not_found', 'This path does not exist. The API reference is at /docs/api.');
   }
-  return new ApiError('invalid_request', `${method} is not possible here; use ${allowed.join(' or ')}.`, {
+  return new ApiError('invalid_request', `${method} is not allowed for this path. Use ${allowed.join(' or ')}.`, {
     status: 405,
     headers: { Allow: allowed.join(', ') },
   });

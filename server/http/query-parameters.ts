@@ -26,7 +26,7 @@ export type QueryValues<Parameters extends QueryParameters> = {
 const single =
   <Value>(parse: (text: string) => Parsed<Value>) =>
   (texts: readonly string[]): Parsed<Value> =>
-    texts.length === 1 ? parse(texts[0] ?? '') : { problem: 'must be given only once' };
+    texts.length === 1 ? parse(texts[0] ?? '') : { problem: 'must be sent only once' };
 
 export function integerParameter(minimum: number, maximum: number, description: string, fallback?: number) {
   return {
@@ -118,7 +118,7 @@ export function listParameter(check: (text: string) => string | undefined, descr
 export function oneOf(allowed: readonly string[]): (text: string) => string | undefined {
   return (text) => {
     if (allowed.includes(text)) return undefined;
-    return allowed.length === 0 ? 'has no allowed values here' : `must be one of ${allowed.join(', ')}`;
+    return allowed.length === 0 ? 'is not supported by this call' : `must be one of ${allowed.join(', ')}`;
   };
 }
 
@@ -172,13 +172,13 @@ export function readQuery(
     }
     const texts = Array.isArray(given) ? given.map(String) : [String(given)];
     const readable = texts.every((text) => text.isWellFormed() && !text.includes('\0'));
-    const result = readable ? parameter.parse(texts) : { problem: 'has characters that are not allowed' };
+    const result = readable ? parameter.parse(texts) : { problem: 'contains characters that are not allowed' };
     if ('problem' in result) problems.push({ field: name, code: 'invalid_value', message: result.problem });
     else values[name] = result.value;
   }
   for (const name of unknown.slice(0, limits.unknownFields)) {
     const allowed = Object.keys(parameters).join(', ') || 'none';
-    const message = `is not a parameter of this call; allowed: ${allowed}`;
+    const message = `is not a parameter of this call. Allowed parameters: ${allowed}`;
     problems.push({ field: name.slice(0, 100) || '""', code: 'invalid_value', message });
   }
   return { values, problems, unnamed: Math.max(0, unknown.length - limits.unknownFields) };

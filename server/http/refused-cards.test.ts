@@ -84,7 +84,7 @@ describe('with a publishable key', () => {
     const key = await publishable(await service.createMerchant());
     const shopper = { key, address: someAddress() };
     await refuse(count, () => token(shopper, { card: { ...card, number: '1' } }));
-    assertStopped(await token(shopper, { card }), /from your address/);
+    assertStopped(await token(shopper, { card }), /from your IP address/);
     assert.equal((await token({ key, address: someAddress() }, { card })).status, 201);
     service.clock.advance(10 * 60_000);
     assert.equal((await token(shopper, { card })).status, 201);
@@ -94,7 +94,7 @@ describe('with a publishable key', () => {
     const address = someAddress();
     const key = await publishable(await service.createMerchant());
     await refuse(count, () => token({ key, address }, { card: { ...card, number: '1' } }));
-    assertStopped(await token({ key, address }, { card }), /from your address/);
+    assertStopped(await token({ key, address }, { card }), /from your IP address/);
     const other = await publishable(await service.createMerchant());
     assert.equal((await token({ key: other, address }, { card })).status, 201);
   });
@@ -103,7 +103,7 @@ describe('with a publishable key', () => {
     const key = await publishable(await service.createMerchant());
     let host = 0;
     await refuse(count, () => token({ key, address: `2001:db8:1:1::${(host += 1)}` }, { card: { ...card, cvc: '1' } }));
-    assertStopped(await token({ key, address: '2001:db8:1:1:ffff::1' }, { card }), /from your address/);
+    assertStopped(await token({ key, address: '2001:db8:1:1:ffff::1' }, { card }), /from your IP address/);
     assert.equal((await token({ key, address: '2001:db8:1:2::1' }, { card })).status, 201);
   });
 });

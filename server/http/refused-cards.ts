@@ -46,12 +46,12 @@ function bucketsOf(
     refusal,
   });
   if (caller.kind !== 'key' || caller.publishable) {
-    return [bucket(addressBucket(address), 'Too many cards from your address were refused.')];
+    return [bucket(addressBucket(address), 'Too many cards from your IP address were rejected.')];
   }
   return [
-    bucket('company', 'Too many cards of this company were refused.', limits.refusedCardsOfCompany),
-    ...(customerId ? [bucket(`customer ${customerId}`, 'Too many cards of this customer were refused.')] : []),
-    ...(fingerprint ? [bucket(`card ${fingerprint}`, 'This card was refused too often.')] : []),
+    bucket('company', 'Too many cards of this company were rejected.', limits.refusedCardsOfCompany),
+    ...(customerId ? [bucket(`customer ${customerId}`, 'Too many cards of this customer were rejected.')] : []),
+    ...(fingerprint ? [bucket(`card ${fingerprint}`, 'This card was rejected too often.')] : []),
   ];
 }
 

@@ -27,7 +27,7 @@ export function queryParametersOf(route: RouteBase): QueryParameters {
     ...(reads && {
       expand: listParameter(
         oneOf(expand),
-        `Adds related objects: ${expansionsOf(route).join(', ') || 'none here'}. Repeat it or separate names by commas.`,
+        `Includes related objects: ${expansionsOf(route).join(', ') || 'none here'}. Repeat the parameter or separate names with commas.`,
         choice(expand),
       ),
     }),
@@ -35,7 +35,7 @@ export function queryParametersOf(route: RouteBase): QueryParameters {
       route.fields && {
         [`fields[${route.fields.name}]`]: listParameter(
           oneOf(propertiesOf(route.fields.schema)),
-          'Only these properties, separated by commas. `id` is always there; of the others, also those that are required otherwise are left out.',
+          'Returns only these fields, separated by commas. `id` is always included. Other fields are omitted, even if they are marked as required.',
           choice(propertiesOf(route.fields.schema), { title: `${titleOf(route.fields.schema)}Field` }),
         ),
       }),

@@ -55,7 +55,7 @@ function metadataProblem(value: object): string | undefined {
   if (long !== undefined) return `must have keys of 1 to ${limits.metadataKeyLength} characters`;
   if (nestingOf(value) > limits.metadataDepth) return `must not be nested deeper than ${limits.metadataDepth} levels`;
   if (Buffer.byteLength(JSON.stringify(value)) > limits.metadataBytes) {
-    return `must not be larger than ${limits.metadataBytes / 1024} KiB in all`;
+    return `must not be larger than ${limits.metadataBytes / 1024} KiB in total`;
   }
   return undefined;
 }
@@ -70,8 +70,8 @@ function nestingOf(value: unknown): number {
 export type Metadata = Record<string, unknown>;
 
 const metadataText =
-  `Free-form JSON values of your own: at most ${limits.metadataKeys} keys of up to ${limits.metadataKeyLength} ` +
-  `characters, nested at most ${limits.metadataDepth} levels, ${limits.metadataBytes / 1024} KiB in all.`;
+  `Your own data as a JSON object: at most ${limits.metadataKeys} keys of up to ${limits.metadataKeyLength} ` +
+  `characters, nested at most ${limits.metadataDepth} levels, ${limits.metadataBytes / 1024} KiB in total.`;
 
 const anyObject = (title: string, description: string) =>
   Type.Unsafe<Metadata>({
@@ -94,7 +94,10 @@ export const metadataInput = clearable(
 );
 
 export const metadataPatch = clearable(
-  anyObject('MetadataPatch', `${metadataText} Merged key by key; a key set to null is removed; null clears it.`),
+  anyObject(
+    'MetadataPatch',
+    `${metadataText} Updates are merged by key. To remove a key, set it to null. To clear the metadata, send null.`,
+  ),
 );
 
 /** The result of a PATCH; only the merged whole can be too large. */
@@ -112,7 +115,7 @@ export const uniqueStrings = (items: TString, options: TArrayOptions) =>
   Type.Refine(
     Type.Array(items, { ...options, [documentedUnique]: true }),
     (entries) => new Set(entries).size === entries.length,
-    () => 'must not have the same entry twice',
+    () => 'must not contain duplicates',
   );
 
 export const deletion = (what: string) =>
@@ -134,8 +137,8 @@ export const errorSchema = Type.Object(
         type: choice(errorTypes, { title: 'ErrorType' }),
         code: choice(apiErrorCodes, { title: 'ErrorCode', description: 'Stable and machine-readable.' }),
         message: Type.String({ description: 'For people; may change.' }),
-        param: nullable(Type.String({ description: 'The field most responsible.' })),
-        request_id: Type.String({ description: 'Name it when you ask about this request.' }),
+        param: nullable(Type.String({ description: 'The most relevant field.' })),
+        request_id: Type.String({ description: 'Include it when you ask for support.' }),
         field_errors: Type.Array(
           Type.Object(
             {

@@ -170,14 +170,14 @@ function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiError | u
     hosts += 1;
     host = rawHeaders[index + 1] ?? '';
   }
-  if (hosts > 1) return new ApiError('invalid_request', 'Send one Host header, not several.');
+  if (hosts > 1) return new ApiError('invalid_request', 'Send exactly one Host header.');
   if (host === '') return httpVersion === '1.1' ? new ApiError('invalid_request', 'Send a Host header.') : undefined;
   return hostForm.test(host) ? undefined : new ApiError('invalid_request', 'The Host header is malformed.');
 }
 
 function refuseExpectation({ headers }: IncomingMessage, response: ServerResponse): void {
   const requestId = newRequestId();
-  const error = new ApiError('invalid_request', 'The only expectation that can be met is 100-continue.');
+  const error = new ApiError('invalid_request', 'The Expect header must be 100-continue.');
   const body = JSON.stringify(errorBody(error, requestId));
   response.writeHead(417, {
     'Content-Type': jsonType,
@@ -191,10 +191,10 @@ function refuseExpectation({ headers }: IncomingMessage, response: ServerRespons
 
 function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error instanceof ApiError) return error;
-  if (error.message === 'aborted') return new ApiError('invalid_request', 'The request was cut off.');
+  if (error.message === 'aborted') return new ApiError('invalid_request', 'The request body is incomplete.');
   if (error instanceof DatabaseClosedError) return unavailable('The service is shutting down. Retry shortly.');
-  if (isUnavailable(error)) return unavailable('The database is not reachable right now. Retry shortly.');
-  if (error instanceof StorageError) return unavailable('Files cannot be stored right now. Retry shortly.');
+  if (isUnavailable(error)) return unavailable('The database is unavailable. Retry shortly.');
+  if (error instanceof StorageError) return unavailable('The file storage is unavailable. Retry shortly.');
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const most = bodyLimit < 1024 * 1024 ? `${bodyLimit / 1024} KiB` : `${bodyLimit / 1024 / 1024} MiB`;
@@ -202,7 +202,7 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
     return new ApiError('invalid_request', message, { status: 413 });
   }
   if (status >= 400 && status < 500) return new ApiError('invalid_request', error.message, { status: 400 });
-  return new ApiError('internal_error', 'Something went wrong on our side. It is safe to retry with the same key.');
+  return new ApiError('internal_error', 'An error occurred in the service. Retry with the same idempotency key.');
 }
 
 function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {

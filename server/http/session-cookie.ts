@@ -62,11 +62,11 @@ export function sessionCookie(baseUrl: string): SessionCookie {
       const own = [request.host, new URL(baseUrl).host];
       const isOwn = URL.canParse(origin) && own.includes(new URL(origin).host);
       if (isOwn && (site === undefined || site === 'same-origin')) return;
-      throw new ApiError('cross_site_request', 'Only the pages of the dashboard itself can do this.');
+      throw new ApiError('cross_site_request', 'This request must come from a page of the dashboard.');
     },
     check(request) {
       if (secure || isLocalName(request.hostname)) return;
-      const message = 'The dashboard signs in over HTTPS only. Set SVC_BASE_URL to the https address of the service.';
+      const message = 'Sign-in requires HTTPS. Set SVC_BASE_URL to the https URL of the service.';
       throw new ApiError('invalid_request', message);
     },
     set(reply, token) {

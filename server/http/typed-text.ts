@@ -22,7 +22,7 @@ function typed<Schema extends TSchema>(schema: Schema) {
   return Type.Refine(
     schema,
     (text) => typeof text !== 'string' || !looksLikeCardNumber(text),
-    () => 'looks like a card number, which must not be kept here',
+    () => 'looks like a card number. Do not store card numbers here; use a payment method ID',
   );
 }
 
@@ -33,7 +33,7 @@ const control = /[\p{Cc}\u2028\u2029]/u;
 function lineProblem(text: unknown): string | undefined {
   if (typeof text !== 'string' || text === '') return undefined;
   if (control.test(text)) return 'must be one line without control characters';
-  return visible.test(text) ? undefined : 'must have visible characters';
+  return visible.test(text) ? undefined : 'must contain visible characters';
 }
 
 function oneLine<Schema extends TSchema>(schema: Schema) {

@@ -111,9 +111,9 @@ async function receiveFile(
     const name = part.fieldname ?? '';
     if (name !== upload.field) {
       const field = name.slice(0, 100) || upload.field;
-      throw invalidField(field, `is not expected; send one file in the field "${upload.field}"`);
+      throw invalidField(field, `is not expected. Send one file in the field "${upload.field}"`);
     }
-    if (part.type !== 'file') throw invalidField(name, `is text; send a file, with curl: -F ${name}=@picture.png`);
+    if (part.type !== 'file') throw invalidField(name, `must be a file. With curl: -F ${name}=@picture.png`);
     received += 1;
     await pipeline(part.file, measure, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
     // The parser ends a file at the limit without an error: only this flag tells.
@@ -139,7 +139,7 @@ function asApiError(error: unknown, upload: Upload): unknown {
 }
 
 function malformed(upload: Upload): ApiError {
-  return new ApiError('invalid_request', 'The multipart form is malformed or was cut off.', { param: upload.field });
+  return new ApiError('invalid_request', 'The multipart form is malformed or incomplete.', { param: upload.field });
 }
 
 const abandonedAfterMs = 3_600_000;

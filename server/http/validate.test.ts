@@ -91,7 +91,7 @@ describe('what a refusal says', () => {
       refusalOf(patch, { nmae: 'x' }).fieldErrors.map(({ field }) => field),
       ['nmae'],
     );
-    assert.equal(refusalOf(patch, {}).fieldErrors[0]?.message, 'must name at least one field');
+    assert.equal(refusalOf(patch, {}).fieldErrors[0]?.message, 'must contain at least one field');
   });
 
   test('too many bad entries leave room for the unknown fields', () => {

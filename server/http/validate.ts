@@ -40,7 +40,7 @@ function refusal(validation: Validator, schema: TSchema, value: unknown): ApiErr
   const problems = fieldErrors(errors);
   const unknownProblems = unknown.names.map((field) => ({ field, ...invalid('is not a field of this request') }));
   const described = [...problems.slice(0, limits.fieldErrors - unknownProblems.length), ...unknownProblems];
-  if (described.length === 0) described.push({ field: 'body', ...invalid('is not what this request takes') });
+  if (described.length === 0) described.push({ field: 'body', ...invalid('is not valid for this request') });
   return validationError(described, unknown.count - unknown.names.length);
 }
 
@@ -91,7 +91,7 @@ const describers: Readonly<Record<string, Describe>> = {
   maxLength: (error) => invalid(`must have at most ${quantity(limitOf(error), 'character')}`),
   minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
   maxItems: (error) => invalid(`must have at most ${quantity(limitOf(error), 'entry')}`),
-  minProperties: () => invalid('must name at least one field'),
+  minProperties: () => invalid('must contain at least one field'),
   pattern: (error) => {
     const pattern = String(params<'pattern'>(error).pattern);
     const message = pattern === visiblePattern ? 'must not be blank' : `must match ${pattern}`;

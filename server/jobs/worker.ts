@@ -136,7 +136,7 @@ async function loop(
     try {
       done = await job.run(dependencies);
     } catch (error) {
-      dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be tried again');
+      dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be retried');
     }
     if (done < batch && !rung && !stopped.aborted) await pause(job.everyMs, stopped, alarm);
   }

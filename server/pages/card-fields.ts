@@ -92,7 +92,7 @@ function demoOf({ demo }: CardFieldsOptions): DemoCheckout {
 function checkSameOrigin(request: FastifyRequest): void {
   const { origin = '' } = request.headers;
   if (URL.canParse(origin) && new URL(origin).host === request.host) return;
-  throw new ApiError('invalid_request', 'Only the checkout page itself can save a card.', { status: 400 });
+  throw new ApiError('invalid_request', 'This request must come from the checkout page.', { status: 400 });
 }
 
 function asset(contentType: string, make: () => string): () => Asset {

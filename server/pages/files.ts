@@ -13,11 +13,11 @@ export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: B
       if (!verifyFileUrl({ signingKey, key, expires, signature, nowMs: clock.nowMs() })) {
         throw new ApiError(
           'invalid_request',
-          'This link has expired or is not valid. Read the object again for a new one.',
+          'This link has expired or is invalid. Retrieve the object again for a new link.',
         );
       }
       const file = await store.openForRead(key);
-      if (!file) throw new ApiError('resource_not_found', 'There is no such file.');
+      if (!file) throw new ApiError('resource_not_found', 'The file does not exist.');
       return reply
         .header('Content-Type', file.contentType)
         .header('Content-Length', file.sizeBytes)

@@ -35,7 +35,7 @@ export function mountGuides(app: FastifyInstance): void {
 }
 
 function nothingHere(): never {
-  throw new ApiError('resource_not_found', 'There is no such guide. All of them are listed at /docs.');
+  throw new ApiError('resource_not_found', 'This guide does not exist. /docs lists all guides.');
 }
 
 interface Shown {

@@ -31,7 +31,8 @@ export function createBatcher<Item, Result>(
   async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
     try {
       const results = await work(batch.map(({ item }) => item));
-      if (results.length !== batch.length) throw new Error('a lane gave another number of results than it got items');
+      if (results.length !== batch.length)
+        throw new Error('the batch function returned a different number of results than items');
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
       return undefined;
     } catch (error) {

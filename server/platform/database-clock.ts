@@ -46,7 +46,7 @@ async function read(db: Queryable, local: LocalClocks): Promise<Reading> {
     'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms',
   );
   const afterMs = local.monotonicMs();
-  if (!row) throw new Error('the database did not say what time it is');
+  if (!row) throw new Error('the database did not return its time');
   return { offsetMs: row.now_ms - (beforeMs + afterMs) / 2, roundTripMs: afterMs - beforeMs };
 }
 

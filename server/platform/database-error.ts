@@ -14,8 +14,8 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
     }
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
       throw new UnusableDatabaseError(
-        `The database of ${setting} has no vault for this login: ${error.message}. Migrate the database first ` +
-          '(`npm run svc -- migrate` with the login of its owner), and log in here as svc_vault.',
+        `The database of ${setting} has no vault tables for this login: ${error.message}. Migrate the database first ` +
+          '(`npm run svc -- migrate` with the login of the owner), and use the login svc_vault here.',
       );
     }
     throw error;

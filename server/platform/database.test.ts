@@ -210,7 +210,7 @@ describe('a ping', () => {
     proxy.accept(false);
     await sleep(1_100);
     const { ms, outcome } = await timed(db.ping(300));
-    assert.match(String(outcome), /did not answer within 300 ms|read timeout/);
+    assert.match(String(outcome), /did not respond within 300 ms|read timeout/);
     assert.ok(ms < 500, `${ms} ms`);
     await other.ping(300);
     await other.close();

@@ -290,7 +290,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
   async function ping(deadlineMs: number): Promise<void> {
     const startedMs = performance.now();
     if (!refusal && startedMs - answeredMs < freshMs) return;
-    const late = new Error(`the database did not answer within ${deadlineMs} ms`);
+    const late = new Error(`the database did not respond within ${deadlineMs} ms`);
     const expiry = Promise.withResolvers<never>();
     const timer = setTimeout(() => expiry.reject(late), deadlineMs);
     try {

@@ -45,7 +45,7 @@ export function openLogOutput(onLost: (count: number) => void, device: Device = 
     try {
       while (left.length > 0) {
         const written = device(left);
-        if (written === 0) throw new Error('the device takes nothing');
+        if (written === 0) throw new Error('the device does not accept data');
         isTorn = false;
         endsLine = left[written - 1] === lineEnd[0];
         left = left.subarray(written);

@@ -20,9 +20,7 @@ export function createLog(level: string, destination?: { write(line: string): vo
   if (destination) return pino(options, destination);
   // What is printed beside the log must not end the process either. Opened like this, a pipe does not block it.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const output = openLogOutput((count) =>
-    log.warn({ count }, 'log lines were lost, because they could not be written'),
-  );
+  const output = openLogOutput((count) => log.warn({ count }, 'log lines were lost because they could not be written'));
   const log = pino(options, output);
   process.on('exit', () => output.flushSync());
   return log;

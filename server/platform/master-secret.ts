@@ -44,13 +44,13 @@ export async function checkMasterSecret(db: Queryable, secret: Secret<Buffer>): 
 }
 
 const another =
-  'The master secret (SVC_MASTER_SECRET, or master.secret in SVC_DATA_DIR) is not the one that this database was made ' +
-  'with: with another one no API key works. Put the right one back.';
+  'The master secret (SVC_MASTER_SECRET, or master.secret in SVC_DATA_DIR) does not belong to this database. With another ' +
+  'secret, no API key works. Use the secret that the database was created with.';
 
 const notSet =
-  'SVC_MASTER_SECRET is not set. Beside your own DATABASE_URL it must be: at least 32 random characters, the same on ' +
-  'every node and kept as long as the database, for example from: node -p "crypto.randomBytes(32).toString(\'base64url\')"';
+  'SVC_MASTER_SECRET is not set. It is required with DATABASE_URL: at least 32 random characters, the same for ' +
+  'every process and never changed. To create one: node -p "crypto.randomBytes(32).toString(\'base64url\')"';
 
 const lost = (file: string): string =>
-  `${file} is missing or damaged, and there is data that was made with it: without it no API key works. Put it back ` +
+  `${file} is missing or damaged, but the database was created with it. Without it, no API key works. Restore it ` +
   'from a backup (or set SVC_MASTER_SECRET to its content), or start with an empty SVC_DATA_DIR.';

@@ -27,14 +27,14 @@ export function createMetrics(sources: MetricSources): Metrics {
   collectDefaultMetrics({ register: registry });
   const requests = new Histogram({
     name: 'svc_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to its answer.',
+    help: 'Duration of requests.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
   const unlogged = new Counter({
     name: 'svc_request_log_dropped_total',
-    help: 'Requests that are missing in the request log, because the database could not follow.',
+    help: 'Requests that are missing in the request log because the database was too slow.',
     registers: [registry],
   });
   for (const metric of [...poolGauges(sources), ...transactionGauges(sources), ...stateGauges(sources)]) {
@@ -78,29 +78,29 @@ function transactionGauges({ openTransactions }: MetricSources): Gauge[] {
   return [
     gauge(
       'svc_transactions_in_doubt',
-      'Operations at a processor whose outcome is unknown so far.',
+      'Operations at a processor with an unknown outcome.',
       async () => (await read())?.inDoubt,
     ),
     gauge(
       'svc_transactions_in_doubt_oldest_seconds',
-      'Age of the oldest operation at a processor whose outcome is unknown.',
+      'Age of the oldest operation at a processor with an unknown outcome.',
       async () => (await read())?.oldestInDoubtSeconds,
     ),
     gauge(
       'svc_transactions_waiting',
-      'Charges that were not sent because the vault could not be reached, and wait to be sent.',
+      'Charges that wait because the vault was unavailable.',
       async () => (await read())?.waiting,
     ),
   ];
 }
 
 const stateGauges = ({ vault, clocks, restores }: MetricSources): Gauge[] => [
-  gauge('svc_vault_ready', '1 when the vault answers and reaches its database, otherwise 0.', async () =>
+  gauge('svc_vault_ready', '1 if the vault responds and reaches its database, otherwise 0.', async () =>
     (await vault.isReady()) ? 1 : 0,
   ),
   new Gauge({
     name: 'svc_clock_skew_seconds',
-    help: 'How far the clock of this process, and that of the vault, is ahead of the database.',
+    help: 'How far the clocks of this process and of the vault are ahead of the database.',
     labelNames: ['of'],
     registers: [],
     collect() {
@@ -111,7 +111,7 @@ const stateGauges = ({ vault, clocks, restores }: MetricSources): Gauge[] => [
   }),
   gauge(
     'svc_processor_expired_requests',
-    'Requests that a processor refused as expired since this process started. They were sent again.',
+    'Requests that a processor rejected as expired since this process started. They were sent again.',
     () => clocks.expired().count,
   ),
   gauge(

@@ -55,18 +55,18 @@ function missingFrom(applied: readonly Applied[], known: readonly Migration[]): 
   const unknown = applied.filter(({ name }) => !known.some((migration) => migration.name === name));
   if (unknown.length > 0) {
     throw new MigrationError(
-      `The database was migrated by a newer version of this program (${namesOf(unknown)}). Start that version.`,
+      `The database was migrated by a newer version of the service (${namesOf(unknown)}). Start that version.`,
     );
   }
   const changed = known.flatMap(({ name, sha256 }) => {
     const ran = applied.find((one) => one.name === name)?.sha256;
-    return ran && ran !== sha256 ? [`${name}: the database ran ${short(ran)}, this program has ${short(sha256)}`] : [];
+    return ran && ran !== sha256 ? [`${name}: the database ran ${short(ran)}, this version has ${short(sha256)}`] : [];
   });
   if (changed.length > 0) {
     throw new MigrationError(
       `Migrations were edited after this database ran them (sha256, first 12 digits):\n  ${changed.join('\n  ')}\n` +
-        'Start the version that migrated the database, or restore the files in server/migrations/. A change of the ' +
-        'schema belongs in a new migration.',
+        'Start the version that migrated the database, or restore the files in server/migrations/. To change the ' +
+        'schema, add a new migration.',
     );
   }
   const missing = known.filter(({ name }) => !applied.some((one) => one.name === name));
@@ -89,7 +89,7 @@ export async function requireMigrated(connectionString: string): Promise<void> {
     const missing = missingFrom(await readApplied(client), await readMigrations());
     if (missing.length === 0) return;
     throw new MigrationError(
-      `The database is older than this program (${namesOf(missing)}). Start the service, or run \`npm run svc -- migrate\`.`,
+      `The database is older than this version (missing: ${namesOf(missing)}). Start the service, or run \`npm run svc -- migrate\`.`,
     );
   });
 }
@@ -137,8 +137,8 @@ async function run(client: pg.Client, { name, text, sha256 }: Migration): Promis
 }
 
 const notOwner =
-  'The database is not migrated yet, and the login of DATABASE_URL may not do it. Run `npm run svc -- migrate` with the ' +
-  'login of its owner first.';
+  'The database is not migrated, and the login in DATABASE_URL cannot migrate it. Run `npm run svc -- migrate` with the ' +
+  'login of the owner first.';
 
 // A migration may take long: only what connects, and a network that is gone, has a bound.
 const connectTimeoutMs = 10_000;

@@ -20,7 +20,7 @@ class NotConnected extends Error {}
 const refusals = [400, 401];
 
 function unavailable(): ApiError {
-  const message = 'Cards cannot be taken right now. Retry shortly, with the same idempotency key.';
+  const message = 'The card vault is unavailable. Retry shortly with the same idempotency key.';
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 
@@ -83,12 +83,12 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
   async function operate<Result>(path: string, body: object): Promise<Result | VaultOutcome> {
     try {
       const { status, answer } = await post(path, body, operationTimeoutMs);
-      if (refusals.includes(status)) return { outcome: 'unavailable', reason: `the vault answered ${status}` };
+      if (refusals.includes(status)) return { outcome: 'unavailable', reason: `the vault responded with ${status}` };
       if (vaultAnswer.Check(answer) && answer.outcome) return answer.outcome as Result;
     } catch (error) {
-      if (error instanceof NotConnected) return { outcome: 'unavailable', reason: 'the vault cannot be reached' };
+      if (error instanceof NotConnected) return { outcome: 'unavailable', reason: 'the vault is unreachable' };
     }
-    return { outcome: 'unknown', reason: 'the vault did not answer' };
+    return { outcome: 'unknown', reason: 'the vault did not respond' };
   }
 
   return {
@@ -121,7 +121,7 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
     void: (operation) => operate<Outcome>('/void', operation),
     async lookup(lookup) {
       const finding = await operate<LookupOutcome>('/lookup', lookup);
-      if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the answer is not one of a lookup' };
+      if (finding.outcome === 'expired') return { outcome: 'unknown', reason: 'the response is not a valid lookup' };
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };
     },

@@ -43,9 +43,7 @@ function readKeys(text: string, source: string): KeyFile {
     value = undefined;
   }
   if (validFile.Check(value) && isWhole(value.sandbox) && isWhole(value.live)) return value;
-  throw new ConfigurationError(
-    `${source} does not hold the keys of the vault, or is damaged. Put it back from a backup.`,
-  );
+  throw new ConfigurationError(`${source} does not contain valid vault keys. Restore it from a backup.`);
 }
 
 function toRing({ current, keys, fingerprint }: KeyFile['live']): KeyRing {
@@ -64,7 +62,7 @@ export function fixedKeyStore(keys: Secret<string>): KeyStore {
   return {
     ring: async (mode) => rings[mode],
     async addKeys() {
-      throw new Error('The keys come from SVC_VAULT_KEYS: add the new ones there, restart, then rotate.');
+      throw new Error('The keys are in SVC_VAULT_KEYS. Add the new keys there, restart, then rotate.');
     },
   };
 }
@@ -88,7 +86,9 @@ export async function fileKeyStore(path: string, options: { create: boolean }): 
 
 async function load(path: string): Promise<Record<Mode, KeyRing> & { identity: string }> {
   const identity = await identityOf(path).catch(() => {
-    throw new ConfigurationError(`${path}, the keys of the vault, is missing, and there are cards that only it opens.`);
+    throw new ConfigurationError(
+      `${path} with the vault keys is missing, but there are cards that only these keys can decrypt. Restore it from a backup.`,
+    );
   });
   const file = readKeys(await readFile(path, 'utf8'), path);
   return { sandbox: toRing(file.sandbox), live: toRing(file.live), identity };
@@ -129,7 +129,7 @@ async function withLock(path: string, work: () => Promise<void>): Promise<void> 
   if (held && performance.timeOrigin + performance.now() - held.mtimeMs > staleLockMs) await rm(lock, { force: true });
   const handle = await open(lock, 'wx', 0o600).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
-    throw new Error(`Keys are being added by another process. If none is running, remove ${lock}.`);
+    throw new Error(`Another process is adding keys. If there is no such process, delete ${lock}.`);
   });
   try {
     await work();

@@ -29,9 +29,9 @@ export async function openKeyStore(config: Config, db: Queryable): Promise<KeySt
 }
 
 const madeElsewhere = (config: Config): string =>
-  `There are no keys of the vault in ${config.dataDir}, and an earlier start has made them elsewhere. Put its vault.keys ` +
-  'here, or use its SVC_DATA_DIR. If they are lost, no card is lost with them, since none was stored yet: ' +
-  '`npm run svc -- vault reset` lets the next start make new ones.';
+  `${config.dataDir} has no vault keys, but an earlier start has created them in another place. Copy that vault.keys ` +
+  'here, or use that SVC_DATA_DIR. If the keys are lost: no card has been stored yet, so ' +
+  '`npm run svc -- vault reset` lets the next start create new keys.';
 
 /** Whether this process has the keys, right or wrong. */
 export const hasKeys = (config: Config): boolean => Boolean(config.SVC_VAULT_KEYS) || existsSync(fileOf(config));
@@ -40,8 +40,8 @@ export const hasKeys = (config: Config): boolean => Boolean(config.SVC_VAULT_KEY
 export async function findKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
   if (!hasKeys(config)) {
     throw new ConfigurationError(
-      `The keys of the vault are not in ${config.dataDir}. Give the settings of the vault: its SVC_DATA_DIR or ` +
-        'SVC_VAULT_KEYS; or, if it is a process of its own, SVC_VAULT_URL and SVC_VAULT_TOKEN.',
+      `The vault keys are not in ${config.dataDir}. Use the settings of the vault: its SVC_DATA_DIR or ` +
+        'SVC_VAULT_KEYS, or for a separate vault SVC_VAULT_URL and SVC_VAULT_TOKEN.',
     );
   }
   const store = config.SVC_VAULT_KEYS
@@ -67,16 +67,16 @@ async function checkKeys(config: Config, db: Queryable, store: KeyStore): Promis
   const { different, absent } = await compareSecrets(db, table, await keysOf(store));
   if (different.length > 0) {
     throw new ConfigurationError(
-      `${sourceOf(config)} holds other keys than the cards of this database are sealed with. Every vault of a ` +
-        'database needs the same keys: put those of the first one here, or those of the backup.',
+      `${sourceOf(config)} does not contain the keys that encrypt the cards of this database. Every vault of a ` +
+        'database needs the same keys. Use the keys of the first vault or of a backup.',
     );
   }
   for (const name of absent) {
     const [mode = '', version] = name.split(' ');
     if (!(await hasCardsOfKey(db, mode as Mode, Number(version)))) continue;
     throw new ConfigurationError(
-      `${sourceOf(config)} lacks key ${version} of the ${mode} cards, and there are cards that only it opens. ` +
-        'It was made before the last rotation: take a newer copy.',
+      `${sourceOf(config)} does not contain key ${version} of the ${mode} cards, but there are cards that only this key can decrypt. ` +
+        'It is older than the last rotation. Use a newer copy.',
     );
   }
 }

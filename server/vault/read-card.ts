@@ -35,16 +35,16 @@ export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { prob
     problem('card.number', numberProblem(digits, mode)),
     problem(
       'card.exp_month',
-      Number.isInteger(expMonth) && expMonth >= 1 && expMonth <= 12 ? undefined : 'must be 1 to 12',
+      Number.isInteger(expMonth) && expMonth >= 1 && expMonth <= 12 ? undefined : 'must be from 1 to 12',
     ),
-    problem('card.exp_year', expYear === undefined ? 'must be a year, such as 2030' : undefined),
+    problem('card.exp_year', expYear === undefined ? 'must be a year, for example 2030' : undefined),
     problem('card.cvc', cvcProblem(raw.cvc, brand.cvcLength, mode)),
   ].filter((entry) => entry !== undefined);
   if (problems.length > 0 || expYear === undefined) return { problems };
   if (isPast(expMonth, expYear, nowMs)) {
     return {
       problems: [
-        { field: 'card.exp_year', code: 'invalid_value', message: 'must be in the future: the card has expired' },
+        { field: 'card.exp_year', code: 'invalid_value', message: 'must be in the future. The card has expired' },
       ],
     };
   }
@@ -77,13 +77,13 @@ function numberProblem(digits: string, mode: Mode): string | undefined {
   if (mode === 'sandbox') return undefined;
   const { lengths } = brandOf(digits);
   if (lengths.length > 0 && !lengths.includes(digits.length))
-    return 'does not have as many digits as cards of this network';
-  return passesLuhn(digits) ? undefined : 'is not a card number; a digit may be mistyped';
+    return 'does not have the right number of digits for this card network';
+  return passesLuhn(digits) ? undefined : 'is not a valid card number. Check the digits';
 }
 
 function cvcProblem(cvc: string, length: number, mode: Mode): string | undefined {
   if (!/^\d{3,4}$/.test(cvc)) return 'must have 3 or 4 digits';
-  return mode === 'live' && cvc.length !== length ? `must have ${length} digits on this card` : undefined;
+  return mode === 'live' && cvc.length !== length ? `must have ${length} digits for this card` : undefined;
 }
 
 function fullYear(text: string): number | undefined {

@@ -138,7 +138,7 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
     try {
       processor = await processors(companyId, mode);
     } catch {
-      return unavailable('the processor of the company could not be read');
+      return unavailable('failed to read the processor of the company');
     }
     if (!processor) return notSent('no processor is connected');
     return operate(processor).catch(() => unknown('the processor failed'));
@@ -164,9 +164,10 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
       try {
         card = await openCard(request, request.card);
       } catch {
-        return unavailable('the card could not be opened');
+        return unavailable('the card could not be decrypted');
       }
-      if (!card) return { outcome: 'not_sent', reason: 'the card is no longer held', failureCode: 'invalid_account' };
+      if (!card)
+        return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
       const opened = card;
       return at(request, (processor) =>
         chargeOnce(processor, { ...request, card: opened }, request.lookFirst === true),
@@ -201,9 +202,9 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
         const finding = await processor.lookup({ ...request, ...(opened && { card: opened }) });
         // By the clock of the processor: it is the one that refuses what comes too late.
         const early = finding.outcome === 'not_found' && !(finding.atMs !== undefined && finding.atMs >= validUntilMs);
-        return early ? unknown('it may still arrive') : finding;
+        return early ? unknown('the request may still arrive') : finding;
       } catch {
-        return unknown('the vault could not ask');
+        return unknown('the lookup failed');
       }
     },
   };
@@ -241,6 +242,6 @@ export async function rotate(
     onProgress(count);
   }
   if (damaged.length > 0)
-    throw new Error(`${count} cards were rewrapped; these cannot be opened: ${damaged.join(', ')}`);
+    throw new Error(`${count} cards were re-encrypted. These cannot be decrypted: ${damaged.join(', ')}`);
   return count;
 }

@@ -654,7 +654,7 @@ describe('a shopper', () => {
       );
       await one.frame.locator('#expiry').fill('1399');
       await one.page.keyboard.press('Tab');
-      assert.equal(await one.text('expiry-error-text'), 'The month is a number from 01 to 12.');
+      assert.equal(await one.text('expiry-error-text'), 'The month must be from 01 to 12.');
     }));
 
   test('with a mistyped number is told before anything is sent, where cards are real', () =>
@@ -903,7 +903,7 @@ describe('the page of the merchant', () => {
       assert.match(String(await thrown("Svc('svc_test_sk_secret')")), /secret key/);
       assert.match(String(await thrown("Svc('pk_123')")), /publishable key/);
       assert.match(String(await thrown("Svc('svc_test_pk_x').cardFields().mount('#nowhere')")), /#nowhere/);
-      assert.match(String(await thrown("card.mount('#card')")), /mounted already/);
+      assert.match(String(await thrown("card.mount('#card')")), /already mounted/);
     }));
 
   test('may be isolated from other origins', () =>

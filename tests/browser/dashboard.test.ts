@@ -552,7 +552,7 @@ describe('a member who was invited', () => {
     );
     await page.goto('/developers/api-keys');
     await page
-      .getByText(/lacks the permission|may not see this/)
+      .getByText(/does not have the permission|have access/)
       .first()
       .waitFor();
     const refused = await page.evaluate(`(async () => {

@@ -145,7 +145,9 @@ test('a declined card is said kindly, and another one pays the same cart', () =>
     const email = 'declined@example.com';
     await fillCart(page, shopUrl, email);
     await payWith(page, '4000000000000002');
-    await page.getByText('Your card was not charged. The bank declined it. Please try another card.').waitFor();
+    await page
+      .getByText('Your card was not charged. Your bank declined the payment. Please try another card.')
+      .waitFor();
     assert.deepEqual(await violations(page), []);
     await payWith(page, '4242424242424242');
     await page.waitForURL('**/orders/*');

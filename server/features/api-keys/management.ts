@@ -72,7 +72,7 @@ function checkOptions(input: ApiKeyUpdate, nowMs: number): void {
       checkAddressRange(range);
     } catch (error) {
       if (!(error instanceof InvalidKeyOption)) throw error;
-      throw invalidField(`allowed_addresses[${index}]`, 'must be an address or CIDR range, such as 10.0.0.0/8');
+      throw invalidField(`allowed_addresses[${index}]`, 'must be an IP address or CIDR range, for example 10.0.0.0/8');
     }
   }
   if (input.expires_at && Date.parse(input.expires_at) <= nowMs) {
@@ -90,7 +90,7 @@ export async function makeApiKey(
   const { clock, pepper } = dependencies;
   const nowMs = clock.nowMs();
   if (input.kind === 'publishable' && input.permissions?.length) {
-    throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
+    throw invalidField('permissions', 'is only for secret keys; a publishable key can only create card tokens');
   }
   const permissions = input.permissions ?? (input.kind === 'secret' ? permissionsOf(context) : []);
   requireToGrant(context, permissions);
@@ -130,7 +130,7 @@ export async function changeApiKey(
   const changed = await context.db.transaction(async (transaction) => {
     const key = await findActive({ ...context, db: transaction }, id, nowMs);
     if (key.kind === 'publishable' && input.permissions?.length) {
-      throw invalidField('permissions', 'are for secret keys; a publishable key only captures cards');
+      throw invalidField('permissions', 'is only for secret keys; a publishable key can only create card tokens');
     }
     requireToGrant(context, input.permissions ?? []);
     const next: ApiKey = {

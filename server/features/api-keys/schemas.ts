@@ -35,7 +35,7 @@ const rotationGraceHours = [0, 1, 24, 72, 168] as const;
 export const apiKeyRotate = Type.Object(
   {
     grace_period_hours: choice(rotationGraceHours, {
-      description: 'How long the old key works beside the new one.',
+      description: 'How long the old key keeps working.',
     }),
   },
   closed,
@@ -45,7 +45,7 @@ const shown = {
   id: uuid(),
   name: Type.String(),
   kind: choice(['secret', 'publishable']),
-  prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
+  prefix: Type.String({ description: 'The beginning of the key, to identify it.' }),
   permissions: Type.Array(Type.String()),
   allowed_addresses: Type.Array(Type.String()),
   expires_at: nullable(timestamp()),
@@ -57,7 +57,7 @@ const shown = {
 
 export const apiKey = Type.Object(shown);
 export type ShownApiKey = Static<typeof apiKey>;
-export const newApiKey = Type.Object({ ...shown, key: Type.String({ description: 'Shown this once.' }) });
+export const newApiKey = Type.Object({ ...shown, key: Type.String({ description: 'Returned only once.' }) });
 export type NewApiKey = Static<typeof newApiKey>;
 export const rotatedApiKey = Type.Object({ ...newApiKey.properties, previous_valid_until: timestamp() });
 export type RotatedApiKey = Static<typeof rotatedApiKey>;

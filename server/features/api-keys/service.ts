@@ -30,7 +30,9 @@ export function checkAddressRange(text: string): void {
   const bitsMax = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
   const rangeFits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);
   if (bitsMax === 0 || !rangeFits || rest.length > 0) {
-    throw new InvalidKeyOption(`${text} is not an address or CIDR range, such as 203.0.113.7 or 10.0.0.0/8.`);
+    throw new InvalidKeyOption(
+      `${text} is not an IP address or CIDR range. Use, for example, 203.0.113.7 or 10.0.0.0/8.`,
+    );
   }
 }
 
@@ -60,7 +62,10 @@ export async function createApiKey(
   const secretHash = keyedHash(pepper, generated.secret.reveal());
   if (!(await insertApiKey(db, key, secretHash, limits.apiKeys, new Date(nowMs)))) {
     const most = limits.apiKeys.toLocaleString('en');
-    throw new ApiError('invalid_request', `A company has at most ${most} API keys. Revoke one that is not needed.`);
+    throw new ApiError(
+      'invalid_request',
+      `A company can have at most ${most} API keys. Revoke a key that you no longer need.`,
+    );
   }
   return { key, text: generated.text };
 }

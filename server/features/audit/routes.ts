@@ -12,12 +12,12 @@ export function auditRoutes(): Route[] {
       resource: 'audit entry',
       path: '/dashboard/audit_log',
       operationId: 'listAuditEntries',
-      summary: 'List who changed what',
+      summary: 'List audit entries',
       permission: 'audit_log:read',
       sorts: [],
       filters: {
-        actor_id: uuidParameter('What this key or member did.'),
-        object_id: textParameter(limits.textLength, 'What was done to this object.'),
+        actor_id: uuidParameter('Only entries by this key or member.'),
+        object_id: textParameter(limits.textLength, 'Only entries about this object.'),
         ...createdAtFilters,
       },
       success: {

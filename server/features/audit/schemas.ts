@@ -4,14 +4,14 @@ import { choice } from '../../platform/choice.ts';
 
 export const auditEntry = Type.Object({
   id: uuid(),
-  action: Type.String({ description: 'The operation, such as `refundOrder`.' }),
+  action: Type.String({ description: 'The operation, for example `refundOrder`.' }),
   object_id: nullable(Type.String()),
   actor: Type.Object({
     kind: choice(['key', 'member', 'operator']),
     id: nullable(uuid()),
     name: Type.String(),
   }),
-  fields: Type.Array(Type.String(), { description: 'Names of the fields that were sent.' }),
+  fields: Type.Array(Type.String(), { description: 'Names of the fields in the request.' }),
   address: Type.String(),
   request_id: Type.String(),
   created_at: timestamp(),

@@ -17,7 +17,7 @@ export function cardWarningRoutes(): Route[] {
       method: 'GET',
       path: '/dashboard/card_warnings',
       operationId: 'listCardWarnings',
-      summary: 'List fields that hold what looks like card numbers',
+      summary: 'List fields with possible card numbers',
       permission: 'company:read',
       category: 'read',
       idempotency: 'none',
@@ -28,7 +28,7 @@ export function cardWarningRoutes(): Route[] {
       method: 'POST',
       path: '/dashboard/card_warnings/dismiss',
       operationId: 'dismissCardWarnings',
-      summary: 'Hide the warnings until such a number is sent again',
+      summary: 'Dismiss the warnings',
       // Those who can change what is sent.
       permission: 'api_keys:write',
       category: 'write',

@@ -4,8 +4,8 @@ import { timestamp } from '../../http/schemas.ts';
 export const cardWarnings = Type.Object({
   data: Type.Array(
     Type.Object({
-      operation: Type.String({ description: 'Method and path of the call, such as `POST /v1/customers`.' }),
-      field: Type.String({ description: 'The name of the field. The value is not kept.' }),
+      operation: Type.String({ description: 'Method and path of the request, for example `POST /v1/customers`.' }),
+      field: Type.String({ description: 'The name of the field. The value is not stored.' }),
       first_seen_at: timestamp(),
       last_seen_at: timestamp(),
     }),
@@ -14,6 +14,6 @@ export const cardWarnings = Type.Object({
 export type CardWarnings = Static<typeof cardWarnings>;
 
 export const cardWarningsDismiss = Type.Object(
-  { seen_by: timestamp({ description: 'The last `last_seen_at` of the list: later ones stay.' }) },
+  { seen_by: timestamp({ description: 'The latest `last_seen_at` of the list. Later warnings stay.' }) },
   { additionalProperties: false },
 );

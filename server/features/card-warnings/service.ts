@@ -52,7 +52,7 @@ export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock;
     if (known.has(`${operation} ${field}`) || known.size >= limits.cardWarnings) return;
     noted.set(companyId, known.add(`${operation} ${field}`));
     background.run(noteField(db, companyId, operation, field, limits.cardWarnings), (error) =>
-      log.warn({ err: error, company: companyId, operation, field }, 'a card warning could not be written'),
+      log.warn({ err: error, company: companyId, operation, field }, 'failed to store a card warning'),
     );
   }
 

@@ -43,7 +43,7 @@ export const companySettings = Type.Object({
     }),
   ),
   processor: Type.Object({ kind: nullable(choice(['sandbox', 'acquirer'])), url: nullable(Type.String()) }),
-  acquirers: Type.Array(Type.String(), { description: 'Those that the operator lets merchants connect to.' }),
+  acquirers: Type.Array(Type.String(), { description: 'The acquirers that merchants can connect.' }),
   created_at: timestamp(),
 });
 export type CompanySettings = Static<typeof companySettings>;

@@ -120,7 +120,7 @@ export async function connectAcquirer(
 
 function stillNeeded(): ApiError {
   const message =
-    'There are payments of which only the present acquirer knows how they end. Wait until none is in doubt.';
+    'Some payments are in doubt, and only the current acquirer knows their outcome. Wait until no payment is in doubt.';
   return new ApiError('resource_in_use', message);
 }
 
@@ -134,7 +134,7 @@ export async function setDunning(
   const ascending = days.every((day, index) => Number.isInteger(day) && day > (days[index - 1] ?? 0));
   const fits = days.length >= 1 && days.length <= limits.dunningRetries && (days.at(-1) ?? 0) <= limits.dunningDaysMax;
   if (!ascending || !fits) {
-    const message = `must be 1 to ${limits.dunningRetries} whole days in ascending order, the last at most ${limits.dunningDaysMax}`;
+    const message = `must be 1 to ${limits.dunningRetries} whole numbers of days in ascending order, at most ${limits.dunningDaysMax}, for example 1, 3, 7`;
     throw invalidField('dunning_days', message);
   }
   await updateDunning(db, companyId, days, afterwards);

@@ -69,10 +69,11 @@ export async function connect(
   { url, secret }: { url: string; secret: string },
 ): Promise<void> {
   if (company.mode !== 'live') {
-    throw new ApiError('invalid_request', 'The sandbox charges itself. Connect the live company.');
+    throw new ApiError('invalid_request', 'Sandbox companies cannot connect a processor. Switch to live.');
   }
   if (!acquirers.includes(url)) {
-    const known = acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'set up by your operator (SVC_ACQUIRERS)';
+    const known =
+      acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'an acquirer that your operator offers (SVC_ACQUIRERS)';
     throw invalidField('url', `must be ${known}`);
   }
   const connection = { url, secret: new Secret(secret), ...timing };
@@ -94,7 +95,8 @@ export async function disconnect(
   { db, company, auditFirst }: RequestContext,
   { vault }: SettingsDependencies,
 ): Promise<void> {
-  if (company.mode !== 'live') throw new ApiError('invalid_request', 'The sandbox charges itself.');
+  if (company.mode !== 'live')
+    throw new ApiError('invalid_request', 'Sandbox companies have no processor to disconnect. Switch to live.');
   await stopCharging(db, company);
   await auditFirst?.(db);
   await vault.connect(company.id, null);

@@ -253,7 +253,7 @@ describe('a subscription', () => {
     });
   }
 
-  it('answers its key from the store when the coupon is used up by now', async () => {
+  it('answers its key from the store when the coupon has reached its redemption limit by now', async () => {
     const at = await openScene(service, everyTen);
     const { key, plan_id, customer_id } = at;
     const coupon = await someCoupon(service, { max_redemptions: 1 }, at);
@@ -266,7 +266,7 @@ describe('a subscription', () => {
     await assertTally(coupon, at, 1);
   });
 
-  it('renews, and is dunned, with its discount also when the coupon is used up', async () => {
+  it('renews, and is dunned, with its discount also when the coupon has reached its redemption limit', async () => {
     const at = await openScene(service, everyTen, cards.declinesAfterFirst);
     const coupon = await someCoupon(service, { max_redemptions: 1, duration: 'forever' }, at);
     const { id, next_billing_at } = await created(service, at, { coupon_code: coupon.code });

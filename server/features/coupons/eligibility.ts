@@ -3,19 +3,19 @@ import type { CouponFacts, LockedFacts } from './redemption-queries.ts';
 /** Why a code cannot be used, in the words of the API. The first reason that holds is the one that is told. */
 
 export const reasons = {
-  code_not_found: 'there is no such code',
+  code_not_found: 'the code does not exist',
   coupon_archived: 'the coupon is archived',
   coupon_inactive: 'the coupon is not active',
-  coupon_not_started: 'the coupon cannot be used yet',
+  coupon_not_started: 'the coupon has not started yet',
   coupon_expired: 'the coupon has expired',
   currency_mismatch: 'the coupon is for another currency',
   product_not_eligible: 'the coupon does not apply to these products',
   plan_not_eligible: 'the coupon does not apply to this plan',
-  minimum_amount_not_met: 'the amount is below the minimum of the coupon',
+  minimum_amount_not_met: 'the amount is below the minimum amount of the coupon',
   not_first_time_customer: 'the coupon is for first-time customers only',
-  max_redemptions_reached: 'the coupon is used up',
-  max_redemptions_per_customer_reached: 'the customer has used the coupon as often as is allowed',
-  max_redemptions_per_code_reached: 'the code is used up',
+  max_redemptions_reached: 'the coupon has reached its redemption limit',
+  max_redemptions_per_customer_reached: 'the customer has reached the redemption limit of the coupon',
+  max_redemptions_per_code_reached: 'the code has reached its redemption limit',
 } as const;
 export type Reason = keyof typeof reasons;
 export const reasonNames = Object.keys(reasons) as Reason[];

@@ -158,7 +158,7 @@ describe('an order with a coupon', () => {
     }
   });
 
-  it('answers its key from the store when the coupon is used up by now, or archived', async () => {
+  it('answers its key from the store when the coupon has reached its redemption limit by now, or archived', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 1 });
     const idempotencyKey = randomUUID();
     const body = { coupon_code: coupon.code };

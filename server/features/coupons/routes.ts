@@ -32,8 +32,8 @@ export function couponRoutes(): Route[] {
       operationId: 'createCoupon',
       summary: 'Create a coupon',
       description:
-        'Exactly one of `percentage` and `amount`. A `promo` coupon has one code, its name in upper case; a ' +
-        '`generated` one gets random codes, here with `codes` or later.',
+        'Send either `percentage` or `amount`. A `promo` coupon has one code: its name in upper case. A ' +
+        '`generated` coupon has random codes, which you create with `codes` or later.',
       idempotency: 'required',
       body: couponCreate,
       bodyExample: { name: 'Tea week', percentage: 12.5, duration: 'once', codes: { count: 10, prefix: 'TEA-' } },
@@ -50,8 +50,8 @@ export function couponRoutes(): Route[] {
       fields,
       sorts: ['updated_at', 'name'],
       filters: {
-        active: booleanParameter('`true` lists those that are active, `false` the others.'),
-        kind: choiceParameter(['generated', 'promo'], 'Those of this kind.'),
+        active: booleanParameter('`true` for active coupons, `false` for inactive ones.'),
+        kind: choiceParameter(['generated', 'promo'], 'Only coupons of this kind.'),
         archived: choiceParameter(['true', 'false', 'all'], '`false` hides archived coupons.', 'false'),
         ...createdAtFilters,
       },
@@ -67,8 +67,8 @@ export function couponRoutes(): Route[] {
       operationId: 'validateCoupon',
       summary: 'Preview a coupon code',
       description:
-        'What a code would take off, without using it. A code that cannot be used is a 200 with `valid: false` and ' +
-        'the `reason`. Wait about 300 ms after the last key stroke before you ask.',
+        'Calculates the discount of a code without redeeming it. If the code cannot be used, the response is 200 with `valid: false` and ' +
+        'a `reason`. In a form, wait about 300 ms after the last key stroke before you call this.',
       permission: 'coupons:read',
       category: 'coupon_validation',
       idempotency: 'none',
@@ -96,10 +96,10 @@ export function couponRoutes(): Route[] {
       method: 'PATCH',
       path: '/v1/coupons/:id',
       operationId: 'updateCoupon',
-      summary: 'Change a coupon',
+      summary: 'Update a coupon',
       description:
-        'Once it was redeemed, what the discount is and whom it is for cannot change any more: 422 `field_locked`. ' +
-        '`starts_at` is locked once that moment has passed.',
+        'After the first redemption, the discount and its scope are locked: changing them returns 422 `field_locked`. ' +
+        '`starts_at` is locked once it has passed.',
       body: couponUpdate,
       bodyExample: { active: false },
       success: one,
@@ -113,7 +113,7 @@ export function couponRoutes(): Route[] {
       path: '/v1/coupons/:id',
       operationId: 'deleteCoupon',
       summary: 'Archive a coupon',
-      description: 'The same as archiving it: nothing is lost.',
+      description: 'Archives the coupon. No data is lost.',
       success: one,
       errors: [],
       handle: ({ context, params }) => archiveCoupon(context, params.id ?? '', true),
@@ -124,8 +124,8 @@ export function couponRoutes(): Route[] {
       method: 'POST',
       path: '/v1/coupons/:id/archive',
       operationId: 'archiveCoupon',
-      summary: 'Archive a coupon, or take that back',
-      description: 'An archived coupon is inactive, and stays so when it is taken back until it is made active.',
+      summary: 'Archive or unarchive a coupon',
+      description: 'An archived coupon is inactive. After you unarchive it, it stays inactive until you activate it.',
       body: couponArchive,
       bodyExample: { archived: true },
       success: one,
@@ -138,8 +138,8 @@ export function couponRoutes(): Route[] {
       method: 'POST',
       path: '/v1/coupons/:id/codes',
       operationId: 'mintCouponCodes',
-      summary: 'Make random codes',
-      description: 'For a `generated` coupon. Codes are compared without regard to case.',
+      summary: 'Create random codes',
+      description: 'Only for a `generated` coupon. Codes are not case-sensitive.',
       body: codeBatch,
       bodyExample: { count: 100, prefix: 'TEA-', length: 8 },
       success: { status: 201, schema: mintedCodes, shape: 'other' },

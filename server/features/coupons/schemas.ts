@@ -17,27 +17,32 @@ const prefix = freeText(limits.couponPrefixLength, {
 
 /** How the discount comes about. Exactly one of `percentage` and `amount`. */
 const fields = {
-  name: name({ description: 'Of a promo coupon: its code, in upper case.' }),
+  name: name({ description: 'For a promo coupon, the name in upper case is the code.' }),
   description: clearable(freeText(limits.descriptionLength)),
   percentage: Type.Number({
     minimum: 1,
     maximum: 100,
-    description: 'At most two decimals. An amount becomes a percentage with `amount: null` beside it.',
+    description: 'At most two decimals. To turn an amount into a percentage, send `amount: null` too.',
   }),
-  amount: clearable(cents({ description: 'Cents off.' })),
-  max_discount_amount: clearable(cents({ description: 'The most a percentage takes off.' })),
-  currency: Type.String({ format: 'currency', description: 'Of `amount`, which needs one; a percentage has none.' }),
+  amount: clearable(cents({ description: 'Discount in cents.' })),
+  max_discount_amount: clearable(cents({ description: 'Maximum discount of a percentage, in cents.' })),
+  currency: Type.String({
+    format: 'currency',
+    description: 'Currency of `amount`. Required with `amount`, not allowed with `percentage`.',
+  }),
   duration: couponDuration,
   duration_in_cycles: clearable(
-    Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'With `repeating`.' }),
+    Type.Integer({ minimum: 1, maximum: limits.billingCyclesMax, description: 'Only with `duration: repeating`.' }),
   ),
   minimum_amount: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
-  max_redemptions: times('In all. Without it there is no limit; a limit can be raised, not removed.'),
-  max_redemptions_per_customer: times('By one customer.'),
-  max_redemptions_per_code: times('With one code.'),
-  first_time_customer_only: Type.Boolean({ description: 'For customers who have not bought anything yet.' }),
+  max_redemptions: times(
+    'Maximum number of redemptions in total. Default: no limit. You can raise a limit but not remove it.',
+  ),
+  max_redemptions_per_customer: times('Maximum number of redemptions per customer.'),
+  max_redemptions_per_code: times('Maximum number of redemptions per code.'),
+  first_time_customer_only: Type.Boolean({ description: 'Only for customers without a previous purchase.' }),
   starts_at: timestamp(),
-  expires_at: timestamp({ description: 'Can be moved, not removed.' }),
+  expires_at: timestamp({ description: 'You can move this date but not remove it.' }),
   active: Type.Boolean(),
   product_scope: scope,
   plan_scope: scope,
@@ -59,7 +64,7 @@ export const codeBatch = Type.Object(
       Type.Integer({
         minimum: limits.couponCodeLengthMin,
         maximum: limits.couponCodeLengthMax,
-        description: 'Random characters after the prefix.',
+        description: 'Number of random characters after the prefix.',
       }),
       limits.couponCodeLength,
     ),
@@ -100,7 +105,7 @@ export const couponCode = Type.Object(
     id: uuid(),
     coupon_id: uuid(),
     code: Type.String(),
-    active: Type.Boolean({ description: 'Whether its coupon is.' }),
+    active: Type.Boolean({ description: 'Whether the coupon is active.' }),
     redemptions: Type.Integer(),
     max_redemptions: nullable(Type.Integer()),
     created_at: timestamp(),
@@ -152,7 +157,7 @@ const example = {
   updated_at: '2026-02-11T09:40:00.000Z',
 };
 
-const limit = (description: string) => nullable(times(`${description} Null: no limit.`));
+const limit = (description: string) => nullable(times(`${description} Null means no limit.`));
 
 const shown = {
   id: uuid(),
@@ -160,14 +165,14 @@ const shown = {
   ...fields,
   percentage: nullable(fields.percentage),
   currency: nullable(fields.currency),
-  max_redemptions: limit('In all.'),
-  max_redemptions_per_customer: limit('By one customer.'),
-  max_redemptions_per_code: limit('With one code.'),
+  max_redemptions: limit('Maximum number of redemptions in total.'),
+  max_redemptions_per_customer: limit('Maximum number of redemptions per customer.'),
+  max_redemptions_per_code: limit('Maximum number of redemptions per code.'),
   starts_at: nullable(timestamp()),
   expires_at: nullable(timestamp()),
   code_prefix: nullable(prefix),
   archived_at: nullable(timestamp()),
-  total_redemptions: Type.Integer({ description: 'Redemptions whose charge succeeded.' }),
+  total_redemptions: Type.Integer({ description: 'Number of redemptions with a successful charge.' }),
   created_at: timestamp(),
   updated_at: timestamp(),
 };
@@ -176,7 +181,7 @@ export const coupon = Type.Object(shown, { title: 'Coupon', examples: [example] 
 export type Coupon = Static<typeof coupon>;
 
 export const couponWithCodes = Type.Object(
-  { ...shown, codes: Type.Array(couponCode, { description: 'Those made with it.' }) },
+  { ...shown, codes: Type.Array(couponCode, { description: 'The codes that were created with the coupon.' }) },
   { title: 'CouponWithCodes', examples: [{ ...example, codes: [] }] },
 );
 export type CouponWithCodes = Static<typeof couponWithCodes>;
@@ -204,7 +209,7 @@ export const couponValidate = Type.Object(
   {
     additionalProperties: false,
     title: 'CouponValidate',
-    description: 'One of `amount`, `items` and `plan_id` says what the discount is computed of.',
+    description: 'Send one of `amount`, `items` and `plan_id` to calculate the discount for.',
   },
 );
 export type CouponValidate = Static<typeof couponValidate>;

@@ -167,21 +167,20 @@ function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowM
     void problems.push({ field, code, message });
   const { percentage_hundredths, amount } = row;
   if (percentage_hundredths === null && amount === null) {
-    refuse('percentage', 'must be given, or amount', 'required_field');
+    refuse('percentage', 'is required. Send either percentage or amount', 'required_field');
   }
-  if (percentage_hundredths !== null && amount !== null)
-    refuse('amount', 'must be null or left out beside a percentage');
+  if (percentage_hundredths !== null && amount !== null) refuse('amount', 'must be null or omitted with a percentage');
   if (input.percentage && !isHundredths(input.percentage)) refuse('percentage', 'must have at most two decimals');
   if (amount !== null && row.max_discount_amount !== null) {
-    refuse('max_discount_amount', 'is for percentages; an amount is its own limit');
+    refuse('max_discount_amount', 'is only for percentages');
   }
-  if (amount !== null && row.currency === null) refuse('currency', 'must be given with amount', 'required_field');
-  if (amount === null && row.currency !== null) refuse('currency', 'must be left out: a percentage has none');
+  if (amount !== null && row.currency === null) refuse('currency', 'is required with amount', 'required_field');
+  if (amount === null && row.currency !== null) refuse('currency', 'must be omitted with a percentage');
   if (row.duration === 'repeating' && row.duration_in_cycles === null) {
-    refuse('duration_in_cycles', 'must be given when duration is repeating', 'required_field');
+    refuse('duration_in_cycles', 'is required when duration is repeating', 'required_field');
   }
   if (row.duration !== 'repeating' && row.duration_in_cycles !== null) {
-    refuse('duration_in_cycles', 'must be left out unless duration is repeating');
+    refuse('duration_in_cycles', 'must be omitted unless duration is repeating');
   }
   if (row.starts_at && row.expires_at && row.expires_at <= row.starts_at) {
     refuse('expires_at', 'must be later than starts_at');
@@ -189,12 +188,13 @@ function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowM
     refuse('expires_at', 'must be in the future');
   }
   if (row.max_redemptions !== null && row.max_redemptions < row.used) {
-    refuse('max_redemptions', `must be at least ${row.used}, which is how often it was redeemed`);
+    refuse('max_redemptions', `must be at least ${row.used}, the number of redemptions so far`);
   }
   for (const what of ['product', 'plan'] as const) {
     const scope = row[`${what}_scope`];
     const ids = row[`${what}_ids`];
-    if (scope === 'specific' && ids.length === 0) refuse(`${what}_ids`, 'must name some when the scope is specific');
+    if (scope === 'specific' && ids.length === 0)
+      refuse(`${what}_ids`, 'must contain at least one ID when the scope is specific');
     if (scope !== 'specific' && ids.length > 0) refuse(`${what}_ids`, 'must be empty unless the scope is specific');
   }
   if (row.archived_at && row.active) refuse('active', 'must be false while the coupon is archived');
@@ -252,7 +252,7 @@ export async function createCoupon(context: RequestContext, input: CouponCreate)
 }
 
 function noCodes(param: string): ApiError {
-  const message = 'A promo coupon has one code, its name. Only generated coupons get random codes.';
+  const message = 'A promo coupon has only one code, its name. Create a generated coupon for random codes.';
   return new ApiError('invalid_request', message, { param, status: 422 });
 }
 
@@ -342,7 +342,7 @@ function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs:
   const [first] = touched;
   if (!first) return;
   const why = first === 'starts_at' ? 'the coupon has started' : 'the coupon was redeemed';
-  throw new ApiError('field_locked', `${touched.join(', ')} cannot change any more: ${why}.`, { param: first });
+  throw new ApiError('field_locked', `You cannot change ${touched.join(', ')}, because ${why}.`, { param: first });
 }
 
 export async function changeCoupon(context: RequestContext, id: string, input: CouponUpdate): Promise<Coupon> {

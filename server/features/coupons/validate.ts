@@ -50,21 +50,21 @@ function problemsOf(input: CouponValidate, preview: Preview): FieldError[] {
   const problems: FieldError[] = [];
   const refuse = (field: string, message: string, code: FieldError['code'] = 'invalid_value'): void =>
     void problems.push({ field, code, message });
-  if (input.customer_id && !preview.customerExists) refuse('customer_id', 'is not a customer of yours');
-  if (input.plan_id && !preview.plan) refuse('plan_id', 'is not a plan of yours');
+  if (input.customer_id && !preview.customerExists) refuse('customer_id', 'is not a customer of this company');
+  if (input.plan_id && !preview.plan) refuse('plan_id', 'is not a plan of this company');
   const known = new Set(preview.products.map(({ id }) => id));
   (input.items ?? []).forEach(({ product_id }, index) => {
-    if (!known.has(product_id.toLowerCase())) refuse(`items[${index}].product_id`, 'is not a product of yours');
+    if (!known.has(product_id.toLowerCase())) refuse(`items[${index}].product_id`, 'is not a product of this company');
   });
   (input.product_ids ?? []).forEach((id, index) => {
-    if (!known.has(id.toLowerCase())) refuse(`product_ids[${index}]`, 'is not a product of yours');
+    if (!known.has(id.toLowerCase())) refuse(`product_ids[${index}]`, 'is not a product of this company');
   });
   if (input.plan_id && (input.items || input.product_ids)) refuse('plan_id', 'cannot be combined with products');
   if (input.amount === undefined && !input.items && !input.plan_id) {
-    refuse('amount', 'must be given, or items or plan_id', 'required_field');
+    refuse('amount', 'is required. Send either amount, items or plan_id', 'required_field');
   }
   const currencies = new Set((input.items ?? []).map(({ product_id }) => priceOf(preview, product_id).currency));
-  if (problems.length === 0 && currencies.size > 1) refuse('items', 'must have one currency');
+  if (problems.length === 0 && currencies.size > 1) refuse('items', 'must all have the same currency');
   return problems;
 }
 

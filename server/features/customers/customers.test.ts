@@ -180,7 +180,7 @@ describe('creating a customer', () => {
 
 describe('e-mail', () => {
   for (const email of ['ada', 'ada@', '@example.com', 'a b@example.com', 'ada@example..com', ' ada@example.com']) {
-    test(`${JSON.stringify(email)} is not an e-mail address: invalid_format`, async () => {
+    test(`${JSON.stringify(email)} is not an email address: invalid_format`, async () => {
       assertFieldErrors(await post(someCustomer({ email })), { email: 'invalid_format' });
     });
   }

@@ -25,7 +25,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       path: '/v1/customers',
       operationId: 'createCustomer',
       summary: 'Create a customer',
-      description: 'Card details are not part of this call; a card is attached afterwards.',
+      description: 'Creates a customer without a card. Attach a card afterwards.',
       permission: 'customers:write',
       category: 'write',
       idempotency: 'optional',
@@ -45,16 +45,19 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       expand: { payment_methods: 'payment_methods:read', subscriptions: 'subscriptions:read' },
       sorts: ['updated_at'],
       filters: {
-        email: textParameter(limits.emailLength, 'Exactly this e-mail address; upper and lower case are the same.'),
-        q: textParameter(limits.searchLength, 'Beginnings of words in name, e-mail address and company.'),
+        email: textParameter(limits.emailLength, 'The exact email address, not case-sensitive.'),
+        q: textParameter(
+          limits.searchLength,
+          'Searches for beginnings of words in the name, email address and company.',
+        ),
         tags: listParameter(
           (tag) =>
             tag === '' || [...tag].length > limits.tagLength
-              ? `must be tags of 1 to ${limits.tagLength} characters`
+              ? `must be tags of 1 to ${limits.tagLength} characters each`
               : undefined,
-          'Customers that have all of these tags.',
+          'Only customers with all of these tags.',
         ),
-        deleted: booleanParameter('`true` lists deleted customers too.', false),
+        deleted: booleanParameter('`true` includes deleted customers.', false),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('CustomerList', customer, '/v1/customers'), shape: 'list' },
@@ -80,7 +83,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       path: '/v1/customers/:id',
       operationId: 'getCustomer',
       summary: 'Retrieve a customer',
-      description: 'A deleted customer with order history reads `deleted: true`.',
+      description: 'A deleted customer with orders has `deleted: true`.',
       permission: 'customers:read',
       category: 'read',
       idempotency: 'none',
@@ -96,7 +99,7 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       path: '/v1/customers/:id',
       operationId: 'updateCustomer',
       summary: 'Update a customer',
-      description: 'Omitted fields stay unchanged. `shipping_address` is replaced as a whole; null removes it.',
+      description: 'Omitted fields keep their value. `shipping_address` is replaced as a whole; null removes it.',
       permission: 'customers:write',
       category: 'write',
       idempotency: 'optional',
@@ -112,7 +115,8 @@ export function customerRoutes(references: CustomerReferences): Route[] {
       path: '/v1/customers/:id',
       operationId: 'deleteCustomer',
       summary: 'Delete a customer',
-      description: 'A customer with order history is kept and marked as deleted. Deleting twice succeeds.',
+      description:
+        'A customer with orders is marked as deleted. Any other customer is removed. You can repeat this call.',
       permission: 'customers:write',
       category: 'write',
       idempotency: 'optional',

@@ -40,7 +40,7 @@ export type ShippingAddressInput = Static<typeof shippingAddressInput>;
 
 const shippingAddress = Type.Object(
   {
-    id: uuid({ description: 'The shipping-address id.' }),
+    id: uuid({ description: 'ID of the shipping address.' }),
     name: shown,
     line1: shown,
     line2: shown,
@@ -57,11 +57,11 @@ export type ShippingAddress = Static<typeof shippingAddress>;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['ada@example.com'] });
 const ownPhone = phone({
   description:
-    'International format: `+` and the country code. Returned in E.164, without spaces. Unique per merchant.',
+    'International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per merchant.',
 });
 const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,
-  description: 'Labels of your own; the list can be filtered by them.',
+  description: 'Your own labels. You can filter customers by them.',
   examples: [['vip']],
 });
 
@@ -120,7 +120,7 @@ export const customer = Type.Object(
     ),
     tags,
     metadata,
-    deleted: Type.Boolean({ description: 'True for a customer that was deleted but has order history.' }),
+    deleted: Type.Boolean({ description: 'True for a deleted customer with orders.' }),
     deleted_at: nullable(timestamp()),
     created_at: timestamp(),
     updated_at: timestamp(),

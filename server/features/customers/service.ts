@@ -96,7 +96,7 @@ function addressOf(input: ShippingAddressInput, id: string): ShippingAddress {
 }
 
 const uniqueConstraints: Readonly<Record<string, { code: ErrorCode; field: string; what: string }>> = {
-  customers_email: { code: 'email_already_exists', field: 'email', what: 'e-mail address' },
+  customers_email: { code: 'email_already_exists', field: 'email', what: 'email address' },
   customers_phone: { code: 'phone_already_exists', field: 'phone', what: 'phone number' },
 };
 
@@ -165,7 +165,7 @@ export async function getCustomer(
 }
 
 function refuseDeleted(param = 'customer_id'): never {
-  throw new ApiError('invalid_request', 'This customer was deleted and cannot change.', { param });
+  throw new ApiError('invalid_request', 'This customer was deleted and cannot be changed.', { param });
 }
 
 export interface ActiveCustomer {
@@ -335,7 +335,7 @@ export async function deleteCustomer(
     await references.releaseCards(transaction, company.id, id, new Date(nowMs), keep);
     if (keep) {
       await softDeleteCustomer(transaction, company.id, id, new Date(nowMs));
-      return deleted(id, 'The customer was deleted. Its order history is kept.');
+      return deleted(id, 'The customer was deleted. Past orders are kept.');
     }
     await hardDeleteCustomer(transaction, company.id, id);
     return deleted(id, 'The customer was deleted.');

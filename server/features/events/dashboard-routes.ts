@@ -11,7 +11,7 @@ export function eventDashboardRoutes(): Route[] {
       method: 'GET',
       path: '/dashboard/timeline',
       operationId: 'getTimeline',
-      summary: 'What happened to one object, oldest first',
+      summary: 'List the timeline of an object, oldest first',
       permission: 'events:read',
       category: 'read',
       idempotency: 'none',

@@ -24,7 +24,7 @@ function readCursor(text: string): Position {
   const parts = cursorForm.exec(text);
   const [, transaction, atMs, nextTransaction, nextAtMs, afterId] = parts ?? [];
   if (!parts || (afterId !== undefined && !isUuid(afterId)))
-    throw invalidField('cursor', 'is not a cursor of the feed');
+    throw invalidField('cursor', 'is not a valid cursor. Use the cursor of the last response');
   const mark = { transaction: Number(transaction), atMs: Number(atMs) };
   if (!afterId) return { mark };
   return { mark, within: { next: { transaction: Number(nextTransaction), atMs: Number(nextAtMs) }, afterId } };
@@ -41,7 +41,7 @@ export async function getFeed(context: RequestContext, cursor: string | undefine
   const found = await readFeed(db, company.id, position?.mark, position?.within?.afterId ?? null, limit + 1);
   if (!position) return { data: [], cursor: writeCursor({ mark: found.mark }), has_more: false };
   if (position.mark.transaction > found.latestTransaction) {
-    throw invalidField('cursor', 'is of another database; begin without one');
+    throw invalidField('cursor', 'belongs to another database. Start again without a cursor');
   }
   const events = found.events.slice(0, limit);
   const next = position.within?.next ?? found.mark;

@@ -16,11 +16,11 @@ export function eventRoutes(): Route[] {
       path: '/v1/events',
       operationId: 'listEvents',
       summary: 'List events',
-      description: 'What happened in the last 30 days.',
+      description: 'Lists the events of the last 30 days.',
       sorts: [],
       filters: {
         type: choicesParameter(eventType, 'types'),
-        object_id: uuidParameter('Those about this object.'),
+        object_id: uuidParameter('Only events about this object.'),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('EventList', event, '/v1/events'), shape: 'list' },
@@ -34,13 +34,13 @@ export function eventRoutes(): Route[] {
       operationId: 'readEventFeed',
       summary: 'Follow events',
       description:
-        'The events since a cursor, for a program that must miss none and cannot receive webhooks. Without a cursor it ' +
-        'gives the one of now. An event may come more than once: know it by its id.',
+        'Returns the events after a cursor, for programs that cannot receive webhooks. Without a cursor, it returns ' +
+        'the current cursor. An event can appear more than once; compare its ID.',
       category: 'read',
       idempotency: 'none',
       parameters: {
-        cursor: textParameter(limits.textLength, 'The cursor of the last answer.', cursorForm.source),
-        limit: integerParameter(1, limits.pageSizeMax, 'How many events an answer has.', limits.pageSizeMax),
+        cursor: textParameter(limits.textLength, 'The cursor of the last response.', cursorForm.source),
+        limit: integerParameter(1, limits.pageSizeMax, 'Maximum number of events in the response.', limits.pageSizeMax),
       },
       success: { status: 200, schema: eventFeed, shape: 'other' },
       errors: [],

@@ -45,14 +45,14 @@ export function exampleObjectOf(type: EventType): object {
 }
 
 const envelope = {
-  id: Type.String({ pattern: '^evt_[0-9a-f]{32}$', description: 'The same in every attempt to deliver it.' }),
+  id: Type.String({ pattern: '^evt_[0-9a-f]{32}$', description: 'The same in every delivery attempt.' }),
   created_at: timestamp(),
   api_version: Type.String({ examples: ['2026-02-11'] }),
   livemode: Type.Boolean(),
   sequence: Type.Integer({
-    description: 'Counts the events of one object, so that a receiver can order what arrives out of order.',
+    description: 'Number of this event among the events of its object. Use it to put events in order.',
   }),
-  request_id: nullable(Type.String({ description: 'The request that caused it, where one did.' })),
+  request_id: nullable(Type.String({ description: 'ID of the API request that caused the event.' })),
 };
 
 const titleOf = (type: EventType): string =>
@@ -61,14 +61,14 @@ const titleOf = (type: EventType): string =>
 const previous = Type.Unsafe<object>({
   type: 'object',
   additionalProperties: true,
-  description: 'Of a change: the fields that were different before, with their values then.',
+  description: 'For updates: the changed fields with their old values.',
 });
 
 function eventOf(type: EventType): TSchema {
   const object = objectOf(type);
   const data = Type.Object(
     { object, previous: Type.Optional(previous) },
-    { title: `${object.title}EventData`, description: 'The object as it was at that moment.' },
+    { title: `${object.title}EventData`, description: 'The object at the time of the event.' },
   );
   return Type.Object(
     { ...envelope, type: Type.Literal(type), data },
@@ -85,7 +85,7 @@ export const documentedEvents = eventTypes.map((type) => ({
 
 export const event = Type.Unsafe<Event>({
   title: 'Event',
-  description: 'Any event; its `type` decides what `data.object` is.',
+  description: 'Any event. `type` determines the type of `data.object`.',
   oneOf: documentedEvents.map(({ schema }) => schema),
   discriminator: {
     propertyName: 'type',
@@ -108,8 +108,8 @@ export const event = Type.Unsafe<Event>({
 export const eventFeed = Type.Object(
   {
     data: Type.Array(event),
-    cursor: Type.String({ description: 'Send it with the next call.', examples: ['81204-1770802200000'] }),
-    has_more: Type.Boolean({ description: 'Whether the next call has more at once.' }),
+    cursor: Type.String({ description: 'Send this cursor with the next request.', examples: ['81204-1770802200000'] }),
+    has_more: Type.Boolean({ description: 'Whether more events are available now.' }),
   },
   { title: 'EventFeed' },
 );

@@ -28,7 +28,7 @@ export async function sendDueMails(
       await mailer.send({ id, recipient, subject, body: bodyOf(key, mail) });
       await markSent(db, mail);
     } catch (error) {
-      log.warn({ err: error, mail_id: id }, 'a mail could not be sent; it will be tried again');
+      log.warn({ err: error, mail_id: id }, 'failed to send an email; it will be retried');
       const message = error instanceof Error ? error.message : String(error);
       await markFailed(db, mail, message, attempts >= retryDelays.length);
     }

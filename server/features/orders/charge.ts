@@ -57,7 +57,7 @@ async function sendCharge(
   const { company_id, id: order_id, currency } = order;
   const intent = { ...sale, company_id, order_id };
   if (!card) {
-    return { intent, outcome: { outcome: 'not_sent', reason: 'the card is gone', failureCode: 'invalid_account' } };
+    return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
   }
   return send(charging, {
     mode,
@@ -86,7 +86,10 @@ async function waitForVault(
   reason: string,
 ): Promise<Error> {
   const { company_id, order_id, id, request_id } = open;
-  charging.log.warn({ company_id, order_id, transaction_id: id, reason }, 'the charge was not sent and waits');
+  charging.log.warn(
+    { company_id, order_id, transaction_id: id, reason },
+    'the charge was not sent; it waits for the vault',
+  );
   await insist(() => markWaiting(charging.db, open, request_id === null ? resendDelayMs : repeatWithinMs));
   return vaultUnavailable('charge', { unfinished: true });
 }

@@ -55,9 +55,9 @@ async function dispute(
 }
 
 function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
-  const needed = trigger === 'chargeback_raised' ? 'succeeded or partially_refunded' : 'under chargeback';
+  const needed = trigger === 'chargeback_raised' ? 'succeeded or partially_refunded' : 'chargeback';
   const message = order.sale_id
-    ? `This order is ${order.status}; it must be ${needed}.`
+    ? `The status of this order is ${order.status}. It must be ${needed}.`
     : 'Nothing was charged for this order.';
   return new ApiError('invalid_state_transition', message, { param: 'id' });
 }

@@ -125,7 +125,7 @@ async function draft(
 ): Promise<Draft> {
   const { company, nowMs, requestId } = context;
   if (!company.processor) {
-    throw new ApiError('merchant_not_configured', 'This company has no payment processor yet. Connect one first.');
+    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
   }
   if (!facts.customer || facts.customer.deleted) await ensureActiveCustomer(context, input.customer_id, 'customer_id');
   const card = chosenCard(input, facts);

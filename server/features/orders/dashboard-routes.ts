@@ -31,7 +31,7 @@ export function orderDashboardRoutes(orders: Orders): Route[] {
       ...common,
       path: '/dashboard/orders/:id/chargeback/resolve',
       operationId: 'resolveChargeback',
-      summary: 'Accept or dismiss a chargeback',
+      summary: 'Accept or win a dispute',
       body: resolution,
       handle: ({ context, params, body }) => orders.resolveChargeback(context, params.id ?? '', body.outcome),
     }),

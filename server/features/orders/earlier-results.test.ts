@@ -250,7 +250,7 @@ describe('a request that the processor calls expired', { concurrency: false }, (
       const path = `/v1/orders/${reply.body.id}/refund`;
       const refunded = await service.call('POST', path, { key: merchant.key, body: { amount: 100 } });
       assert.equal(refunded.body.refunded_amount, 100, refunded.text);
-      const logged = service.logLines.slice(lines).filter((line) => line.includes('refused a request as expired'));
+      const logged = service.logLines.slice(lines).filter((line) => line.includes('rejected a request as expired'));
       assert.equal(logged.length, 2);
       assert.ok(logged.every((line) => JSON.parse(line).level === 50));
     } finally {

@@ -3,26 +3,26 @@ import { ApiError } from '../../errors.ts';
 /** The errors that a call to the processor can end in. */
 
 export function gatewayError(what: string): ApiError {
-  const message = `The processor did not answer, so it is not known yet whether the ${what} happened. Repeat the request with the same idempotency key; nothing is done twice.`;
+  const message = `The processor did not respond, so the outcome of the ${what} is unknown. Repeat the request with the same idempotency key; it is never processed twice.`;
   return new ApiError('gateway_error', message, { unfinished: true });
 }
 
 export function vaultUnavailable(what: string, details: { readonly unfinished: boolean }): ApiError {
-  const message = `The ${what} was not sent, because the card vault cannot be reached. Repeat the request with the same idempotency key.`;
+  const message = `The ${what} was not sent, because the card vault is unavailable. Repeat the request with the same idempotency key.`;
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' }, ...details });
 }
 
 export function notSentError(what: string): ApiError {
   return new ApiError(
     'gateway_error',
-    `The processor cannot be reached; the ${what} did not happen. Repeat the request.`,
+    `The processor is unavailable, so the ${what} was not executed. Repeat the request.`,
   );
 }
 
 /** The processor has another charge under this key. A database that was restored from a backup has forgotten it. */
 export function usedByAnother(): ApiError {
   const message =
-    'This idempotency key was used for another charge at the processor: the amount, the currency or the card differs. Use a fresh key for a new operation.';
+    'This idempotency key was used at the processor for a charge with another amount, currency or card. Use a new key for a new operation.';
   return new ApiError('idempotency_key_conflict', message, { param: 'X-SVC-Idempotency-Key', stored: true });
 }
 

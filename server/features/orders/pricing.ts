@@ -28,18 +28,18 @@ export function priceItems(input: OrderCreate, products: readonly ProductFacts[]
   const lines = mergeItems(input.items).map(({ productId, quantity, index }) => {
     const product = byId.get(productId);
     if (!product) throw notFound('product', `items[${index}].product_id`);
-    if (!product.active) refuse(`items[${index}].product_id`, 'names a product that is archived');
+    if (!product.active) refuse(`items[${index}].product_id`, 'is an archived product. Choose an active product');
     if (quantity > limits.quantityMax) {
-      refuse(`items[${index}].quantity`, `must be at most ${limits.quantityMax} for one product in all`);
+      refuse(`items[${index}].quantity`, `must be at most ${limits.quantityMax} in total for one product`);
     }
     return { product, quantity };
   });
   const currencies = new Set(lines.map(({ product }) => product.currency));
   const [currency = ''] = currencies;
   if (currencies.size > 1) {
-    refuse('currency', `must be one: the products have ${[...currencies].toSorted().join(', ')}`);
+    refuse('currency', `must be the same for all products; these have ${[...currencies].toSorted().join(', ')}`);
   } else if (input.currency && input.currency !== currency) {
-    refuse('currency', `must be ${currency}, the currency of the products, or be left out`);
+    refuse('currency', `must be ${currency}, the currency of the products, or omitted`);
   }
   const items = lines.map(({ product, quantity }) => ({
     product_id: product.id,
@@ -51,7 +51,7 @@ export function priceItems(input: OrderCreate, products: readonly ProductFacts[]
   }));
   const subtotal = items.reduce((sum, item) => sum + item.total, 0);
   if (subtotal > limits.orderTotalCentsMax) {
-    refuse('items', `must not cost more than ${limits.orderTotalCentsMax} in all`);
+    refuse('items', `must not cost more than ${limits.orderTotalCentsMax} in total`);
   }
   if (problems.length > 0) throw validationError(problems);
   return { items, currency, subtotal };

@@ -42,7 +42,7 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
     const { company_id, order_id, id } = open;
     charging.log.error(
       { company_id, order_id, transaction_id: id },
-      'the processor executed something else than we sent',
+      'the processor executed a different operation than we sent',
     );
     return;
   }

@@ -84,10 +84,10 @@ export async function refundOrder(
 }
 
 function notRefundable(order: OrderRow): ApiError {
-  const why = order.total === 0 ? 'nothing was charged for it' : `it is ${order.status}`;
+  const why = order.total === 0 ? 'it was not charged' : `its status is ${order.status}`;
   return new ApiError(
     'invalid_state_transition',
-    `This order cannot be refunded: ${why}. Only orders that are succeeded or partially_refunded can.`,
+    `This order cannot be refunded, because ${why}. Only succeeded and partially_refunded orders can be refunded.`,
     { param: 'id' },
   );
 }
@@ -100,7 +100,7 @@ export async function refuseWhileInFlight(transaction: Database, order: OrderRow
 function amountOf(order: OrderRow, { amount }: OrderRefund): number {
   const left = order.total - order.refunded_amount;
   if (amount && amount > left) {
-    throw invalidField('amount', `must be at most ${left}, which is what is left of this order`);
+    throw invalidField('amount', `must be at most ${left}, the remaining balance of this order`);
   }
   return amount ?? left;
 }

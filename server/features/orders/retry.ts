@@ -63,7 +63,7 @@ export async function retryOrder(
 }
 
 function notRetryable({ order }: OrderState): ApiError {
-  const message = `This order is ${order.status}. Only orders that are failed or refund_failed can be retried.`;
+  const message = `The status of this order is ${order.status}. Only failed and refund_failed orders can be retried.`;
   return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
 }
 

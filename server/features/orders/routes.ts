@@ -18,8 +18,8 @@ export function orderRoutes(orders: Orders): Route[] {
       operationId: 'createOrder',
       summary: 'Create an order and charge it',
       description:
-        'Creating the order is the charge. A declined card is not an error: the order comes back `failed` with its ' +
-        '`failure_code`. 502 `gateway_error` means that nobody knows yet; repeat the request with the same key.',
+        'Creating an order charges the card. A declined card is not an error: the order has the status `failed` and a ' +
+        '`failure_code`. 502 `gateway_error` means that the outcome is unknown: repeat the request with the same idempotency key.',
       idempotency: 'required',
       body: orderCreate,
       bodyExample: {
@@ -47,8 +47,8 @@ export function orderRoutes(orders: Orders): Route[] {
       expand: { customer: 'customers:read' },
       sorts: ['total'],
       filters: {
-        customer_id: uuidParameter('Those of this customer.'),
-        subscription_id: uuidParameter('Those that charged this subscription.'),
+        customer_id: uuidParameter('Filters by customer.'),
+        subscription_id: uuidParameter('Only orders of this subscription.'),
         status: choicesParameter(orderStatus, 'statuses'),
         ...centsFilters('total'),
         ...createdAtFilters,
@@ -80,8 +80,8 @@ export function orderRoutes(orders: Orders): Route[] {
       operationId: 'refundOrder',
       summary: 'Refund an order',
       description:
-        'All that is left, or `amount`. The answer already shows the order refunded and the refund `in_progress`; it ' +
-        'settles afterwards, and an event tells when. Use a fresh idempotency key for each refund.',
+        'Refunds the remaining balance, or `amount`. The response shows the order as refunded and the refund as `in_progress`. An ' +
+        'event is sent when the refund settles. Use a new idempotency key for each refund.',
       idempotency: 'optional',
       body: orderRefund,
       bodyExample: { amount: 4900 },
@@ -97,7 +97,7 @@ export function orderRoutes(orders: Orders): Route[] {
       operationId: 'retryOrder',
       summary: 'Retry a failed charge or refund',
       description:
-        'Charges the order’s own card again, or sends a rejected refund again. For another card, create a new order.',
+        'Charges the card of the order again, or retries a rejected refund. To use another card, create a new order.',
       idempotency: 'optional',
       success: { status: 200, schema: order, shape: 'resource' },
       errors: [

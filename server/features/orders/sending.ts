@@ -73,7 +73,10 @@ export async function send<Intent extends Intended & Opened>(
       expired += 1;
       noteExpired(charging, intent, outcome.nowMs);
       if (expired > renewals) {
-        return { intent, outcome: { outcome: 'unavailable', reason: 'the processor calls every request expired' } };
+        return {
+          intent,
+          outcome: { outcome: 'unavailable', reason: 'the processor rejects every request as expired' },
+        };
       }
       const renewed = await insist(() => renewSending(charging.db, intent, { fromMs: outcome.nowMs }, lockMs[mode]));
       if (!renewed) return undefined;
@@ -119,6 +122,6 @@ function noteExpired(charging: Charging, intent: Intended & Opened, nowMs: numbe
   charging.onExpired?.();
   charging.log.error(
     { company_id, order_id, transaction_id: id, valid_until_ms: validUntilMs, processor_now_ms: nowMs },
-    'the processor refused a request as expired; it is sent again',
+    'the processor rejected a request as expired; sending it again',
   );
 }

@@ -272,7 +272,7 @@ describe('while the vault', { concurrency: false }, () => {
       await service.db.query(`UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1`, [service.company.id]);
       service.logLines.length = 0;
       await service.subscriptions.billDue(64);
-      assert.match(service.logLines.join(''), /the charge was not sent and waits/);
+      assert.match(service.logLines.join(''), /the charge was not sent; it waits for the vault/);
       assert.equal(await metric('svc_vault_ready'), '0');
       assert.equal(await metric('svc_transactions_waiting'), '1');
       assert.deepEqual(JSON.parse(await read('/readyz')), { status: 'ready', vault: 'unreachable' });

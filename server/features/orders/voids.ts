@@ -50,7 +50,7 @@ export async function voidOrder(
         const id = newId(context.nowMs);
         if (!(await claimKey(transaction, phased.key, id))) return undefined;
         if (!nextOrderStatus(order.status, 'void_approved') || !order.sale_id)
-          throw notVoidable(`it is ${order.status}`);
+          throw notVoidable(`its status is ${order.status}`);
         await refuseWhileInFlight(transaction, order);
         return { state, intent: await openVoid(transaction, context, order, id) };
       });

@@ -41,7 +41,7 @@ const underWay = new Map<string, number>();
 const underWayMax = 4;
 
 function busy(): ApiError {
-  const message = 'Statistics are being made. Ask again in a moment.';
+  const message = 'The statistics are being calculated. Retry shortly.';
   return new ApiError('too_many_requests', message, { headers: { 'Retry-After': '2' } });
 }
 
@@ -70,7 +70,7 @@ async function makeStatistics({ db, company, nowMs, caller }: RequestContext, pe
   const first = dayOf(period.from ?? last - ((period.days ?? 30) - 1) * dayMs);
   const length = (last - first) / dayMs + 1;
   if (length < 1 || length > limits.statisticsDays) {
-    throw invalidField('from', `must be at most ${limits.statisticsDays} days before to, and not after it`);
+    throw invalidField('from', `must be at most ${limits.statisticsDays} days before to, and not after to`);
   }
   const starts = Array.from({ length: length + 1 }, (_, index) => firstIdOf(first + index * dayMs));
   const [from = '', to = ''] = [starts[0], starts.at(-1)];

@@ -79,7 +79,7 @@ export async function vaultCard(
   ]);
   if (!registered && customerId) {
     await ensureActiveCustomer(context, customerId, 'customer_id');
-    throw new ApiError('service_unavailable', 'The customer is being changed. Retry shortly.');
+    throw new ApiError('service_unavailable', 'Another request is changing this customer. Retry shortly.');
   }
   await vault.store({ companyId: company.id, cardId, mode: company.mode, number: card.number });
   return {
@@ -140,13 +140,13 @@ export async function redeemToken(
   const tokenHash = keyedHash(tokenHashKey, token);
   const row = await findToken(db, tokenHash);
   if (row && row.company_id !== company.id && row.account_id === company.accountId) {
-    const message = 'The card was captured with a publishable key of the other environment (sandbox or live).';
+    const message = 'The card token and the secret key must both be sandbox or both be live.';
     throw new ApiError('environment_mismatch', message, { param: 'card_token' });
   }
   if (row?.company_id !== company.id) throw unusableToken('does not exist');
-  if (row.used_at) throw unusableToken('was used already');
+  if (row.used_at) throw unusableToken('was already used');
   if (row.expires_at.getTime() <= nowMs) throw unusableToken('has expired');
-  if (!(await useToken(db, tokenHash, new Date(nowMs)))) throw unusableToken('was used already');
+  if (!(await useToken(db, tokenHash, new Date(nowMs)))) throw unusableToken('was already used');
   return row;
 }
 

@@ -36,10 +36,10 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       method: 'POST',
       path: '/v1/card_tokens',
       operationId: 'createCardToken',
-      summary: 'Exchange a card for a token',
+      summary: 'Create a card token',
       description:
-        'For browsers, with a publishable key: the merchant’s server attaches the token to a customer. A token is used ' +
-        'once, within 15 minutes. The card fields of the browser SDK call this.',
+        'For browsers, with a publishable key. Your server then attaches the token to a customer. A token works once ' +
+        'and expires after 15 minutes. The card fields of the browser SDK call this.',
       category: 'capture',
       publishable: true,
       bodyBytes: limits.publicBodyBytes,
@@ -64,7 +64,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       method: 'POST',
       path: '/capture',
       operationId: 'captureCard',
-      summary: 'Capture a card, server to server',
+      summary: 'Capture a card from your server',
       description: 'Captures the card and attaches it to the customer in one call.',
       category: 'capture',
       body: cardCapture,
@@ -89,7 +89,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       path,
       operationId: 'attachPaymentMethod',
       summary: 'Attach a card to a customer',
-      description: 'The first card of a customer becomes the default, whatever `set_as_default` says.',
+      description: 'The first card of a customer always becomes the default, regardless of `set_as_default`.',
       category: 'write',
       body: paymentMethodAttach,
       bodyExample: { card_token: 'cct_8pQz1VbN4sKx7Rw2Ty5Ua9Lc3Md6He0J', set_as_default: true },
@@ -131,10 +131,10 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       method: 'PATCH',
       path: `${path}/:pm_id`,
       operationId: 'updatePaymentMethod',
-      summary: 'Make a card the default, or move subscriptions to it',
+      summary: 'Update a card of a customer',
       description:
-        'For a card that is already on file. With `update_subscriptions` it does what attaching a card with it does: ' +
-        'subscriptions that are past due are charged at once.',
+        'Makes the card the default or moves subscriptions to it. `update_subscriptions` works as it does when you attach a card: ' +
+        'past-due subscriptions are charged immediately.',
       category: 'write',
       body: paymentMethodUpdate,
       bodyExample: { set_as_default: true, update_subscriptions: true },
@@ -150,8 +150,8 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       operationId: 'deletePaymentMethod',
       summary: 'Delete a card of a customer',
       description:
-        'The default card, and one that subscriptions use, need a replacement, which becomes the default and takes ' +
-        'over the subscriptions. The only card can go without one when no subscription uses it.',
+        'To delete the default card or a card that subscriptions use, name a replacement. It becomes the default and takes ' +
+        'over the subscriptions. You can delete the only card without a replacement if no subscription uses it.',
       category: 'write',
       body: paymentMethodDelete,
       bodyExample: {},

@@ -49,7 +49,7 @@ const rawCard = Type.Object(
     number: digits(40, '12 to 19 digits; spaces and hyphens are ignored.', '^[ -]*[0-9](?:[ -]*[0-9]){11,18}[ -]*$'),
     exp_month: monthOrYear('1 to 12.', '^(0?[1-9]|1[0-2])$', '12'),
     exp_year: monthOrYear('Two or four digits.', '^([0-9]{2}|[0-9]{4})$', '2030'),
-    cvc: digits(10, '3 or 4 digits. Checked and forgotten; it is never stored.', '^[0-9]{3,4}$'),
+    cvc: digits(10, '3 or 4 digits. Checked but never stored.', '^[0-9]{3,4}$'),
   },
   { additionalProperties: false, title: 'CardInput' },
 );
@@ -71,7 +71,7 @@ const cardSummary = { brand: cardBrand, last4: Type.String(), exp_month: Type.In
 
 export const cardToken = Type.Object(
   {
-    id: Type.String({ pattern: '^cct_', description: 'Single use, valid 15 minutes.' }),
+    id: Type.String({ pattern: '^cct_', description: 'Works once and expires after 15 minutes.' }),
     card: Type.Object(cardSummary, { title: 'TokenCard' }),
     expires_at: timestamp(),
   },
@@ -91,7 +91,10 @@ export type CardToken = Static<typeof cardToken>;
 const useOptions = {
   set_as_default: Type.Optional(Type.Boolean({ default: false })),
   update_subscriptions: Type.Optional(
-    Type.Boolean({ default: false, description: 'Repoints the subscriptions of the customer to this card.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Moves the customer’s active, paused and past-due subscriptions to this card.',
+    }),
   ),
   billing_details: Type.Optional(clearable(billingDetails)),
 };
@@ -115,14 +118,15 @@ export const paymentMethodUpdate = Type.Object(
   {
     set_as_default: Type.Optional(
       Type.Boolean({
-        description: 'Makes this card the default. `false` is refused for the default card: one card always is it.',
+        description:
+          'Makes this card the default. `false` is not allowed for the default card, because a customer always has a default.',
       }),
     ),
     update_subscriptions: Type.Optional(
       Type.Boolean({
         description:
-          'Moves the active, paused and past due subscriptions of the customer to this card. Those that are past due ' +
-          'are charged at once.',
+          'Moves the customer’s active, paused and past-due subscriptions to this card. Past-due subscriptions ' +
+          'are charged immediately.',
       }),
     ),
   },
@@ -140,11 +144,11 @@ export const paymentMethod = Type.Object(
     id: uuid(),
     type: Type.Literal('card'),
     customer_id: uuid(),
-    is_default: Type.Boolean({ description: 'Used for new orders and subscriptions when none is given.' }),
+    is_default: Type.Boolean({ description: 'Used for new orders and subscriptions without a payment method.' }),
     card: Type.Object(
       {
         ...cardSummary,
-        fingerprint: Type.String({ description: 'The same card of the same merchant has the same value.' }),
+        fingerprint: Type.String({ description: 'The same for the same card of the same merchant.' }),
       },
       { title: 'Card' },
     ),

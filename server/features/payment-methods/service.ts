@@ -129,7 +129,9 @@ async function addCard(
     billing_details: billingDetails,
   };
   if (!(await insertPaymentMethod(transaction, company.id, row))) {
-    throw new ApiError('invalid_request', 'This card is no longer held. Capture it again.', { param: 'card_token' });
+    throw new ApiError('invalid_request', 'The vault no longer has this card. Capture it again.', {
+      param: 'card_token',
+    });
   }
   const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
@@ -191,7 +193,7 @@ export async function changeCard(
     if (input.set_as_default === false && card.is_default) {
       throw invalidField(
         'set_as_default',
-        'must not be false for the default card: make another card the default instead',
+        'must not be false for the default card. Make another card the default instead',
       );
     }
     if (input.set_as_default) await changeDefaultPaymentMethod(context, transaction, customer.id, card.id);
@@ -214,7 +216,7 @@ export async function detachCard(
     const card = cards.find((candidate) => candidate.id === id);
     if (!card) throw notFound('payment method', 'pm_id');
     const replacement = cards.find((candidate) => candidate.id === replacementId);
-    if (replacementId === id) throw invalidField('replacement_payment_method_id', 'must be another card');
+    if (replacementId === id) throw invalidField('replacement_payment_method_id', 'must be a different card');
     if (replacementId && !replacement) throw notFound('payment method', 'replacement_payment_method_id');
 
     const needed = (card.is_default && cards.length > 1) || (await references.inUse(transaction, company.id, id));
@@ -234,7 +236,7 @@ export async function detachCard(
 
 function replacementRequired(): ApiError {
   const message =
-    'This card is the default or used by subscriptions. Name the card that takes over in replacement_payment_method_id.';
+    'This card is the default or used by subscriptions. Set replacement_payment_method_id to the card that replaces it.';
   return new ApiError('replacement_required', message, { param: 'replacement_payment_method_id' });
 }
 

@@ -28,7 +28,7 @@ export function planDashboardRoutes(): Route[] {
       method: 'PATCH',
       path: '/dashboard/plans/:id',
       operationId: 'updatePlan',
-      summary: 'Change or archive a plan',
+      summary: 'Update or archive a plan',
       body: planUpdate,
       success: { status: 200, schema: plan, shape: 'resource' },
       handle: ({ context, params, body }) => changePlan(context, params.id ?? '', body),

@@ -8,8 +8,8 @@ export const billingInterval = choice(['day', 'month'], { title: 'BillingInterva
 export const anchorDay = Type.Union([Type.Integer({ minimum: 1, maximum: 31 }), Type.Literal('signup_date')], {
   title: 'AnchorDay',
   description:
-    'The day of the month to bill on; in a shorter month, its last day. The first renewal is the anchor date ' +
-    'nearest to start + interval. Day cadences ignore it.',
+    'The day of the month of renewals; in a shorter month, its last day. The first renewal is on the anchor date ' +
+    'nearest to the start plus one interval. Ignored for intervals in days.',
 });
 
 export const billingCycle = Type.Object(
@@ -72,18 +72,20 @@ export const plan = Type.Object(
   {
     id: uuid({ description: 'The `plan_id` of subscriptions.' }),
     name: Type.String(),
-    plan_code: Type.String({ description: 'A short handle; it is not the `plan_id`.' }),
+    plan_code: Type.String({ description: 'A short code. It is not the `plan_id`.' }),
     description: nullable(Type.String()),
-    amount: Type.Integer({ description: 'What each cycle costs, in cents.' }),
+    amount: Type.Integer({ description: 'Price of each cycle in cents.' }),
     one_time_amount: Type.Integer({ description: 'Setup fee in cents, charged with the first cycle only.' }),
     currency: Type.String(),
     billing_cycle: billingCycle,
-    billing_cycles: Type.Integer({ description: 'How many there are; 0 means without end.' }),
+    billing_cycles: Type.Integer({ description: 'Number of cycles. 0 means that the subscription never ends.' }),
     products: Type.Array(
       Type.Object({ product_id: uuid(), name: Type.String(), quantity: Type.Integer() }, { title: 'PlanProduct' }),
     ),
-    pricing_tiers: Type.Array(tier, { description: 'What the amounts are made of.' }),
-    active: Type.Boolean({ description: '`false` means archived: its subscriptions go on, new ones are refused.' }),
+    pricing_tiers: Type.Array(tier, { description: 'The parts of the price.' }),
+    active: Type.Boolean({
+      description: '`false` means archived: existing subscriptions continue, but new ones are not possible.',
+    }),
     created_at: timestamp(),
     updated_at: timestamp(),
   },

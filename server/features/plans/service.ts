@@ -65,7 +65,7 @@ export interface PlanToSubscribe extends Plan {
 export async function planToSubscribe(db: Database, companyId: string, id: string): Promise<PlanToSubscribe> {
   const row = await findPlan(db, companyId, id);
   if (!row) throw notFound('plan', 'plan_id');
-  if (!row.active) throw invalidField('plan_id', 'names a plan that is archived');
+  if (!row.active) throw invalidField('plan_id', 'is an archived plan. Choose an active plan');
   const items = (await findPlanProducts(db, companyId, id)).map((product) => ({
     ...product,
     unit_price: null,

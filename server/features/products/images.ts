@@ -61,7 +61,7 @@ export async function addImage(
     await lockChangeableProduct(transaction, company.id, productId);
     const present = await findImages(transaction, company.id, [productId]);
     if (present.length >= limits.imagesPerProduct) {
-      throw invalidField('file', `cannot be added: a product has at most ${limits.imagesPerProduct} images`);
+      throw invalidField('file', `cannot be added. A product can have at most ${limits.imagesPerProduct} images`);
     }
     const row: ImageRow = {
       id: stored.id,
@@ -105,14 +105,14 @@ export async function reorderImages(
   input: ImagesReorder,
 ): Promise<ImageOrders> {
   const wanted = input.image_ids.map((id) => id.toLowerCase());
-  if (new Set(wanted).size < wanted.length) throw invalidField('image_ids', 'must not have the same entry twice');
+  if (new Set(wanted).size < wanted.length) throw invalidField('image_ids', 'must not contain duplicates');
   return db.transaction(async (transaction) => {
     await lockChangeableProduct(transaction, company.id, productId);
     const present = new Set((await findImages(transaction, company.id, [productId])).map((image) => image.id));
     const foreign = wanted.findIndex((id) => !present.has(id));
     if (foreign >= 0) throw notFound('image', `image_ids[${foreign}]`);
     if (wanted.length !== present.size) {
-      throw invalidField('image_ids', `must name all ${present.size} images of the product`);
+      throw invalidField('image_ids', `must contain all ${present.size} images of the product`);
     }
     await setImagePositions(transaction, company.id, productId, wanted);
     return { data: wanted.map((id, order) => ({ id, order })) };

@@ -52,7 +52,10 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       expand: { images: 'products:read' },
       fields,
       sorts: ['updated_at', 'name', 'amount'],
-      filters: { active: booleanParameter('Only active, or only archived products.'), ...createdAtFilters },
+      filters: {
+        active: booleanParameter('`true` for active products, `false` for archived ones.'),
+        ...createdAtFilters,
+      },
       success: { status: 200, schema: listSchema('ProductList', product, '/v1/products'), shape: 'list' },
       errors: [],
       handle: ({ context, query, page, expand }) => getProducts(context, links, query, page, expand),
@@ -77,7 +80,8 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       path: '/v1/products/:id',
       operationId: 'updateProduct',
       summary: 'Update a product',
-      description: 'Omitted fields stay unchanged. `active: false` archives: the product cannot be ordered any more.',
+      description:
+        'Omitted fields keep their value. `active: false` archives the product, so that it cannot be ordered.',
       idempotency: 'required',
       body: productUpdate,
       bodyExample: { pricing: { amount: 5200 }, active: true },
@@ -93,7 +97,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       operationId: 'deleteProduct',
       summary: 'Delete a product',
       description:
-        'A product with orders or archived plans is kept, reads `active: false` and frees its SKU; any other is removed.',
+        'A product with orders or archived plans is archived, and its SKU becomes available. Any other product is removed.',
       idempotency: 'optional',
       success: { status: 200, schema: deletion('product'), shape: 'other' },
       errors: ['product_in_active_plans'],
@@ -108,7 +112,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       summary: 'Upload an image',
       description:
         `JPEG, PNG or GIF of at most ${limits.imageBytes / 1024 / 1024} MB; at most ${limits.imagesPerProduct} per ` +
-        'product. The picture is stored as it is, without metadata such as the place and time of a photo.',
+        'product. Metadata such as the place and time of a photo is removed.',
       idempotency: 'optional',
       upload: { field: 'file', maxBytes: limits.imageBytes, description: 'A JPEG, PNG or GIF file.' },
       success: { status: 201, schema: productImage, shape: 'resource' },
@@ -123,7 +127,7 @@ export function productRoutes(references: ProductReferences, links: ImageLinks):
       path: '/v1/products/:id/images/:imageId',
       operationId: 'deleteProductImage',
       summary: 'Delete an image',
-      description: 'The images behind it move up.',
+      description: 'The images after it move up.',
       idempotency: 'optional',
       success: { status: 200, schema: deletion('image'), shape: 'other' },
       errors: ['invalid_request'],

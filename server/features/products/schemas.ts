@@ -35,7 +35,11 @@ const sku = Type.String({
 });
 const availability = choice(availabilities, { title: 'ProductAvailability' });
 const returnWindow = clearable(
-  Type.Integer({ minimum: 0, maximum: limits.returnWindowDaysMax, description: 'Days in which it can be returned.' }),
+  Type.Integer({
+    minimum: 0,
+    maximum: limits.returnWindowDaysMax,
+    description: 'Number of days in which the product can be returned.',
+  }),
 );
 const inventoryQuantity = clearable(Type.Integer({ minimum: 0, maximum: limits.inventoryMax }));
 
@@ -96,8 +100,8 @@ export const productImage = Type.Object(
   {
     id: uuid(),
     product_id: uuid(),
-    url: Type.String({ format: 'uri', description: 'Presigned link, valid 10 minutes from when it was returned.' }),
-    order: Type.Integer({ minimum: 0, description: 'Display order, 0 is first.' }),
+    url: Type.String({ format: 'uri', description: 'Signed URL, valid for 10 minutes.' }),
+    order: Type.Integer({ minimum: 0, description: 'Display position, starting at 0.' }),
     created_at: timestamp(),
   },
   { title: 'ProductImage', examples: [imageExample] },
@@ -109,7 +113,7 @@ export const imagesReorder = Type.Object(
     image_ids: uniqueStrings(uuid(), {
       minItems: 1,
       maxItems: limits.imagesPerProduct,
-      description: 'All images of the product; the position in the array is the new `order`.',
+      description: 'All images of the product, in their new order.',
     }),
   },
   { additionalProperties: false, title: 'ProductImagesReorder' },

@@ -124,7 +124,7 @@ export async function lockChangeableProduct(db: Database, companyId: string, id:
   const row = await lockProduct(db, companyId, id);
   if (!row) throw notFound('product');
   if (row.deleted_at)
-    throw new ApiError('invalid_request', 'This product was deleted and cannot change.', { param: 'id' });
+    throw new ApiError('invalid_request', 'This product was deleted and cannot be changed.', { param: 'id' });
   return row;
 }
 
@@ -162,7 +162,7 @@ export async function deleteProduct(
     }
     if (row.ordered || (await references.inArchivedPlans(transaction, company.id, id))) {
       await softDeleteProduct(transaction, company.id, id, new Date(nowMs));
-      return deleted(id, 'The product was deleted. Its order history is kept.');
+      return deleted(id, 'The product was deleted. Past orders are kept.');
     }
     await hardDeleteProduct(transaction, company.id, id);
     return deleted(id, 'The product was deleted.');

@@ -36,7 +36,7 @@ export function startRecorder({ db, clock, log, onDropped }: RecorderDependencie
         await insertRequests(db, batch);
       } catch (error) {
         onDropped(batch.length);
-        log.warn({ err: error, count: batch.length }, 'requests could not be logged');
+        log.warn({ err: error, count: batch.length }, 'failed to write to the request log');
       }
       if (waiting.length < batchMax) return;
     }

@@ -16,9 +16,10 @@ const common = { tag: 'Requests', resource: 'request', permission: 'requests:rea
 
 const statusParameter: QueryParameter<readonly [number, number]> = {
   schema: Type.String({ pattern: '^[1-5]([0-9]{2}|xx)$', examples: ['404', '5xx'] }),
-  description: 'A status, or all of a kind, such as `4xx`.',
+  description: 'A status, or a class of statuses such as `4xx`.',
   parse: ([text = '', ...more]): Parsed<readonly [number, number]> => {
-    if (!/^[1-5](\d\d|xx)$/.test(text) || more.length > 0) return { problem: 'must be a status, such as 404 or 4xx' };
+    if (!/^[1-5](\d\d|xx)$/.test(text) || more.length > 0)
+      return { problem: 'must be a status or a class of statuses, for example 404 or 4xx' };
     return { value: [Number(text.replace('xx', '00')), Number(text.replace('xx', '99'))] };
   },
 };
@@ -30,14 +31,14 @@ export function requestRoutes(): Route[] {
       path: '/v1/requests',
       operationId: 'listRequests',
       summary: 'List API requests',
-      description: `The requests of the last ${limits.requestRetentionDays} days that had a valid key, a moment after they were answered.`,
+      description: `Lists the requests with a valid key of the last ${limits.requestRetentionDays} days. A request appears shortly after its response.`,
       sorts: [],
       filters: {
-        request_id: textParameter(limits.textLength, 'The one with this id.'),
-        method: choiceParameter(['GET', 'POST', 'PATCH', 'DELETE'], 'Those with this method.'),
+        request_id: textParameter(limits.textLength, 'Only the request with this ID.'),
+        method: choiceParameter(['GET', 'POST', 'PATCH', 'DELETE'], 'Only requests with this method.'),
         status: statusParameter,
-        path: textParameter(limits.urlLength, 'Those whose path begins so.'),
-        actor_id: uuidParameter('Those of this key or team member.'),
+        path: textParameter(limits.urlLength, 'Only requests whose path begins with this.'),
+        actor_id: uuidParameter('Only requests of this key or team member.'),
         ...createdAtFilters,
       },
       success: { status: 200, schema: listSchema('LoggedRequestList', loggedRequest, '/v1/requests'), shape: 'list' },

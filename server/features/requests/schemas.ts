@@ -3,8 +3,11 @@ import { nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { choice } from '../../platform/choice.ts';
 
 const summary = {
-  id: uuid({ description: 'Its place in the list.' }),
-  request_id: Type.String({ pattern: '^req_[a-z2-7]{24}$', description: 'As the header SVC-Request-Id said.' }),
+  id: uuid({ description: 'Position in the list.' }),
+  request_id: Type.String({
+    pattern: '^req_[a-z2-7]{24}$',
+    description: 'The request ID from the header SVC-Request-Id.',
+  }),
   method: Type.String(),
   path: Type.String(),
   status: Type.Integer(),
@@ -13,7 +16,7 @@ const summary = {
     {
       kind: choice(['key', 'member'], {
         title: 'ActorKind',
-        description: 'An API key, or a member of the team in the dashboard.',
+        description: 'An API key or a team member.',
       }),
       id: uuid(),
       name: Type.String(),
@@ -21,7 +24,7 @@ const summary = {
     { title: 'Actor' },
   ),
   address: Type.String(),
-  created_at: timestamp({ description: 'When it was answered, by the real clock.' }),
+  created_at: timestamp({ description: 'Time of the response, in real time.' }),
 };
 
 const summaryExample = {
@@ -44,13 +47,13 @@ const body = (description: string) => Type.Unsafe<unknown>({ description });
 export const loggedRequestDetails = Type.Object(
   {
     ...summary,
-    query: body('The parameters by their names, or null.'),
+    query: body('Query parameters by name, or null.'),
     api_version: nullable(Type.String()),
     idempotency_key: nullable(Type.String()),
     request_body: body(
-      'JSON, with cards and secrets as `***`; text where it was cut at 8 KiB; null for none or a file.',
+      'JSON with cards and secrets masked as `***`; text if it was cut off at 8 KiB; null if there is none or it is a file.',
     ),
-    response_body: body('As `request_body`.'),
+    response_body: body('Same format as `request_body`.'),
   },
   {
     title: 'LoggedRequestDetails',

@@ -30,7 +30,7 @@ const part = () => Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_0
 
 export const clockAdvance = Type.Object(
   {
-    to: Type.Optional(timestamp({ description: 'Later than the clock shows now.' })),
+    to: Type.Optional(timestamp({ description: 'A time after the current time of the clock.' })),
     by: Type.Optional(
       Type.Object(
         { months: part(), days: part(), hours: part(), minutes: part(), seconds: part() },
@@ -38,14 +38,14 @@ export const clockAdvance = Type.Object(
       ),
     ),
   },
-  { additionalProperties: false, title: 'ClockAdvance', description: 'Either `to` or `by`.' },
+  { additionalProperties: false, title: 'ClockAdvance', description: 'Send either `to` or `by`.' },
 );
 export type ClockAdvance = Static<typeof clockAdvance>;
 
 const reading = {
   now: timestamp(),
   offset_seconds: Type.Integer({
-    description: 'How far the clock is ahead of real time, rounded up to whole seconds.',
+    description: 'How many seconds the clock is ahead of real time, rounded up.',
   }),
 };
 export const clockReading = Type.Object(reading, {
@@ -62,14 +62,17 @@ export const clockAdvanced = Type.Object(
         {
           at: timestamp(),
           type: Type.String({
-            description: 'An event, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`.',
+            description:
+              'An event type, or `webhook.delivered`, `webhook.failed`, `card_token.expired`, `coupon.expired`.',
           }),
           object_id: Type.String(),
           summary: Type.String(),
         },
         { title: 'ClockHappening' },
       ),
-      { description: `In order of time; the first ${limits.clockHappenings} of it. All events are in \`/v1/events\`.` },
+      {
+        description: `What happened, in order of time; at most ${limits.clockHappenings} entries. \`/v1/events\` lists all events.`,
+      },
     ),
   },
   {
@@ -132,7 +135,7 @@ function shown(realMs: number, offsetMs: number): ClockReading {
 
 function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
   if ((to === undefined) === (by === undefined))
-    throw invalidField(to ? 'by' : 'to', to ? 'cannot be combined with to' : 'is required, or by');
+    throw invalidField(to ? 'by' : 'to', to ? 'cannot be combined with to' : 'is required. Send either to or by');
   const { months = 0, days = 0, hours = 0, minutes = 0, seconds = 0 } = by ?? {};
   const targetMs = to
     ? Date.parse(to)
@@ -142,9 +145,10 @@ function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
       minutes * minuteMs +
       seconds * 1_000;
   const field = to ? 'to' : 'by';
-  if (targetMs <= nowMs) throw invalidField(field, 'must be later than the clock shows now; it never goes back');
+  if (targetMs <= nowMs)
+    throw invalidField(field, 'must be after the current time of the clock, which never goes back');
   if (targetMs > Math.min(monthsLater(nowMs, 12 * limits.clockAdvanceYears), lastMs)) {
-    throw invalidField(field, `must not be more than ${limits.clockAdvanceYears} years ahead, nor after the year 9998`);
+    throw invalidField(field, `must be at most ${limits.clockAdvanceYears} years ahead and not after the year 9998`);
   }
   return targetMs;
 }
@@ -157,7 +161,7 @@ export async function advanceClock(
   const { db, clock } = dependencies;
   const offsetMs = await companyClock.lease(db, company.id, leaseMs);
   if (offsetMs === undefined) {
-    throw new ApiError('resource_in_use', 'The clock is being moved. Retry when that is over.', {
+    throw new ApiError('resource_in_use', 'The clock is already being advanced. Retry when it has finished.', {
       headers: { 'Retry-After': '1' },
     });
   }

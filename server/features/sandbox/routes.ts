@@ -37,7 +37,7 @@ const eventTrigger = Type.Object(
         type: 'object',
         additionalProperties: true,
         default: {},
-        description: 'Fields of the customer or order that is made for it.',
+        description: 'Fields of the customer or order that is created for the event.',
       }),
     ),
   },
@@ -46,7 +46,7 @@ const eventTrigger = Type.Object(
 
 function sandboxOnly(context: RequestContext): RequestContext {
   if (context.company.mode === 'sandbox') return context;
-  throw new ApiError('insufficient_permissions', 'This call works with sandbox keys only.');
+  throw new ApiError('insufficient_permissions', 'This call requires a sandbox key.');
 }
 
 export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependencies): Route[] {
@@ -58,7 +58,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       method: 'GET',
       path: '/v1/sandbox/clock',
       operationId: 'getClock',
-      summary: 'Read the clock of the sandbox',
+      summary: 'Retrieve the sandbox clock',
       permission: 'subscriptions:read',
       category: 'read',
       idempotency: 'none',
@@ -72,10 +72,10 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       method: 'POST',
       path: '/v1/sandbox/clock/advance',
       operationId: 'advanceClock',
-      summary: 'Let time pass in the sandbox',
+      summary: 'Advance the sandbox clock',
       description:
-        'Does everything that falls due on the way, in order of time, and answers with what happened: renewals, ' +
-        'retries of declined charges, retries of webhooks, chargebacks, card tokens and coupons that expire.',
+        'Runs everything that is due in between, in order of time, and returns what happened: renewals, ' +
+        'retries of declined charges, webhook retries, chargebacks, and expirations of card tokens and coupons.',
       permission: 'subscriptions:write',
       category: 'write',
       idempotency: 'optional',
@@ -91,13 +91,13 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       resource: 'event',
       path: '/v1/sandbox/events/trigger',
       operationId: 'triggerEvent',
-      summary: 'Make an event happen',
+      summary: 'Trigger an event',
       description:
-        'Makes a real object reach the state that emits the event. Needs the permissions to create what it creates: ' +
-        `\`order.created\`, for example, needs ${permissionsToTrigger('order.created')
+        'Creates a real object and brings it into the state of the event. Requires the permissions for the objects it creates: ' +
+        `\`order.created\`, for example, requires ${permissionsToTrigger('order.created')
           .map((name) => `\`${name}\``)
           .join(', ')}. ` +
-        `There are: ${triggerable.join(', ')}.`,
+        `Supported events: ${triggerable.join(', ')}.`,
       permission: 'orders:write',
       body: eventTrigger,
       bodyExample: { type: 'order.refunded' },
@@ -121,16 +121,16 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       path: '/v1/sandbox/orders/:id/chargeback',
       operationId: 'raiseChargeback',
       summary: 'Dispute an order',
-      description: 'As the cardholder would: the order becomes `chargeback`.',
+      description: 'Simulates a dispute by the cardholder. The order gets the status `chargeback`.',
       handle: ({ context, params }) => orders.raiseChargeback(sandboxOnly(context), params.id ?? ''),
     }),
     defineRoute({
       ...common,
       path: '/v1/sandbox/orders/:id/chargeback/resolve',
       operationId: 'resolveChargeback',
-      summary: 'End a dispute',
+      summary: 'Close a dispute',
       errors: ['invalid_state_transition'],
-      description: '`accepted`: the merchant gives in. `dismissed`: the merchant wins.',
+      description: '`accepted`: the merchant accepts the dispute. `dismissed`: the merchant wins it.',
       body: chargebackResolve,
       bodyExample: { outcome: 'dismissed' },
       handle: ({ context, params, body }) =>

@@ -308,12 +308,12 @@ export async function triggerEvent(
   overrides: Overrides,
 ): Promise<Event> {
   if (context.company.mode !== 'sandbox') {
-    throw new ApiError('insufficient_permissions', 'This call works with sandbox keys only.');
+    throw new ApiError('insufficient_permissions', 'This call requires a sandbox key.');
   }
   const recipe = recipes[type];
-  if (!recipe) throw invalidField('type', 'cannot be triggered yet');
+  if (!recipe) throw invalidField('type', 'cannot be triggered');
   const { caller } = context;
-  requirePermissions(caller, permissionsToTrigger(type), `triggering ${type} needs`);
+  requirePermissions(caller, permissionsToTrigger(type), `triggering ${type} requires`);
   // As inviting itself does.
   if (type === 'team_member.invited') requireStepUp(caller, dependencies.webhooks.clock.nowMs());
   const objectId = await recipe(context, dependencies, overrides);

@@ -97,7 +97,7 @@ async function checkRetry(transaction: Database, order: OrderRow, nowMs: number)
   // A first charge is where the schedule starts, and that cannot be after the end.
   const tooLate = order.subscription_cycle === null && isEnded(row, nowMs);
   if (!tooLate && !['canceled', 'completed'].includes(row.status)) return;
-  const why = tooLate ? `was to end on ${row.end_date}` : `is ${row.status}`;
+  const why = tooLate ? `had the end date ${row.end_date}` : `has the status ${row.status}`;
   const message = `The subscription of this order ${why}, so its charge cannot be retried.`;
   throw new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
 }

@@ -40,7 +40,7 @@ function rowOf(held: HeldSubscription): SubscriptionRow {
 function refuseOver({ status }: SubscriptionRow): void {
   if (status === 'canceled') throw new ApiError('already_canceled', 'The subscription is already canceled.');
   if (status === 'completed') {
-    throw new ApiError('subscription_completed', 'The subscription has run to its end and cannot be canceled.');
+    throw new ApiError('subscription_completed', 'The subscription is completed and cannot be canceled.');
   }
 }
 
@@ -121,7 +121,7 @@ export async function changeSubscription(
 }
 
 function notModifiable({ status }: SubscriptionRow): ApiError {
-  const message = `The subscription is ${status}. Only subscriptions that are active or paused can be changed.`;
+  const message = `The status of the subscription is ${status}. Only active and paused subscriptions can be changed.`;
   return new ApiError('subscription_not_modifiable', message);
 }
 
@@ -140,7 +140,7 @@ export async function pauseSubscription(context: RequestContext, id: string): Pr
   return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
     // How it ends may make the subscription past due, and that is not to be paused.
     if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
-      throw new ApiError('resource_in_use', 'A charge of this subscription is under way. Retry shortly.');
+      throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
     }
     return paused(row, context.nowMs);
   });
@@ -161,7 +161,7 @@ async function operate(
   return db.transaction(async (transaction) => {
     const row = await lockOne(transaction, company.id, id);
     if (row.status !== from) {
-      const message = `The subscription is ${row.status}; it must be ${from}.`;
+      const message = `The status of the subscription is ${row.status}. It must be ${from}.`;
       throw new ApiError('invalid_state_transition', message, { param: 'id' });
     }
     const change = changed(await move(transaction, row), [event], livemode, nowMs, requestId);

@@ -96,7 +96,7 @@ async function begin(
 ): Promise<Begun | undefined> {
   const { company, nowMs, requestId } = context;
   if (!company.processor) {
-    throw new ApiError('merchant_not_configured', 'This company has no payment processor yet. Connect one first.');
+    throw new ApiError('merchant_not_configured', 'This company has no payment processor. Connect one first.');
   }
   const customer = await lockActiveCustomer(transaction, company.id, input.customer_id.toLowerCase(), 'customer_id');
   const plan = await planToSubscribe(transaction, company.id, input.plan_id.toLowerCase());
@@ -201,7 +201,7 @@ function startOf(input: SubscriptionCreate, nowMs: number): number {
   const todayMs = midnight(new Date(nowMs).toISOString().slice(0, 10));
   if (startMs < todayMs) throw invalidField('start_date', 'must be today or later');
   if (startMs > monthsLater(todayMs, 12 * limits.startDateYears)) {
-    throw invalidField('start_date', `must not be more than ${limits.startDateYears} years ahead`);
+    throw invalidField('start_date', `must be at most ${limits.startDateYears} years ahead`);
   }
   return startMs === todayMs ? nowMs : startMs;
 }
@@ -215,7 +215,7 @@ function newSubscription(
 ): SubscriptionRow {
   const startMs = startOf(input, nowMs);
   if (input.end_date && midnight(input.end_date) <= startMs) {
-    throw invalidField('end_date', 'must be later than the start');
+    throw invalidField('end_date', 'must be after the start date');
   }
   const cycle = input.billing_cycle
     ? mergeCadence(plan.billing_cycle, input.billing_cycle, 'signup_date')

@@ -36,7 +36,7 @@ export function subscriptionDashboardRoutes(): Route[] {
       resource: 'plan',
       path: '/dashboard/plans/preview',
       operationId: 'previewPlan',
-      summary: 'When a plan would be billed',
+      summary: 'Preview the payments of a plan',
       permission: 'plans:read',
       category: 'read',
       idempotency: 'none',

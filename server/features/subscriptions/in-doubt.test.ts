@@ -212,7 +212,7 @@ describe('a renewal in doubt', () => {
       ['succeeded', 'pending'],
     );
     const paused = await operator(service, at);
-    await assert.rejects(pauseSubscription(paused, id), /under way/);
+    await assert.rejects(pauseSubscription(paused, id), /in progress/);
     [faults.charge, faults.lookup] = [approvedOutcome, approvedOutcome];
     await checkAllOpen(service);
     assert.equal((await readOrder(service, orders[1]?.id, at)).status, 'succeeded');

@@ -35,12 +35,16 @@ function notThereYet(what: 'pause' | 'resume'): Route {
     path: `/v1/subscriptions/:id/${what}`,
     operationId: `${what}Subscription`,
     summary: `${what === 'pause' ? 'Pause' : 'Resume'} a subscription`,
-    description: 'Not available: always 501 `not_implemented`. An operator of the service can do it.',
+    description:
+      'Not available in the API: always returns 501 `not_implemented`. Use the dashboard or the `svc` command.',
     success: null,
     errors: ['not_implemented'],
     handle: async ({ context, params }) => {
       await getSubscription(context, params.id ?? '', new Set());
-      throw new ApiError('not_implemented', `Subscriptions cannot be ${what}d through the API.`);
+      throw new ApiError(
+        'not_implemented',
+        `Subscriptions cannot be ${what}d through the API. Use the dashboard or the svc command.`,
+      );
     },
   });
 }
@@ -55,9 +59,9 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       operationId: 'createSubscription',
       summary: 'Create a subscription and charge its first cycle',
       description:
-        'The first cycle is charged at once, or at 00:00 UTC of `start_date`. A declined card is not an error: the ' +
-        'subscription comes back `failed`. 502 `gateway_error` means that nobody knows yet; repeat the request with ' +
-        'the same key. Weekly is day/7, quarterly month/3, annual month/12.',
+        'Charges the first cycle immediately, or at 00:00 UTC of `start_date`. A declined card is not an error: the ' +
+        'subscription has the status `failed`. 502 `gateway_error` means that the outcome is unknown: repeat the request with ' +
+        'the same idempotency key. Weekly is day/7, quarterly month/3, annual month/12.',
       body: subscriptionCreate,
       bodyExample: {
         customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',
@@ -84,8 +88,8 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       expand: { customer: 'customers:read', plan: 'plans:read' },
       sorts: [],
       filters: {
-        customer_id: uuidParameter('Those of this customer.'),
-        plan_id: uuidParameter('Those of this plan.'),
+        customer_id: uuidParameter('Filters by customer.'),
+        plan_id: uuidParameter('Only subscriptions with this plan.'),
         status: choicesParameter(subscriptionStatus, 'statuses'),
         ...createdAtFilters,
       },
@@ -114,10 +118,10 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       ...reads,
       path: '/v1/subscriptions/:id/upcoming',
       operationId: 'listUpcomingBills',
-      summary: 'Preview the next bills',
-      description: 'The next dates and amounts, from the same code that bills. Empty when nothing more is billed.',
+      summary: 'Preview upcoming payments',
+      description: 'Returns the next dates and amounts. Empty if there are no more payments.',
       parameters: {
-        count: integerParameter(1, limits.upcomingMax, 'How many bills.', upcomingDefault),
+        count: integerParameter(1, limits.upcomingMax, 'Number of payments.', upcomingDefault),
       },
       success: { status: 200, schema: upcomingBills, shape: 'other' },
       errors: [],
@@ -129,10 +133,10 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       method: 'PATCH',
       path: '/v1/subscriptions/:id',
       operationId: 'updateSubscription',
-      summary: 'Change a subscription',
+      summary: 'Update a subscription',
       description:
-        'Only while it is `active` or `paused`. A change of `billing_cycle` charges nothing now. Dates follow from the ' +
-        'start of the current period as from a new start, and the next is the first that is still to come.',
+        'Only for `active` and `paused` subscriptions. Changing `billing_cycle` charges nothing now. New dates are calculated from the ' +
+        'start of the current period, and the next payment is on the first of them that is in the future.',
       body: subscriptionUpdate,
       bodyExample: { billing_cycle: { interval: 'month', interval_count: 1, anchor_day: 1 } },
       success: one,
@@ -146,7 +150,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       path: '/v1/subscriptions/:id',
       operationId: 'cancelSubscription',
       summary: 'Cancel a subscription',
-      description: 'At once and for good. A charge that is under way stands.',
+      description: 'Cancels immediately. This cannot be undone. A charge in progress is not canceled.',
       success: { status: 200, schema: canceledSubscription, shape: 'resource' },
       errors: ['already_canceled', 'subscription_completed'],
       handle: ({ context, params }) => cancelSubscription(context, params.id ?? ''),

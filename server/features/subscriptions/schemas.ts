@@ -26,7 +26,7 @@ const cadenceParts = {
     Type.Integer({
       minimum: 1,
       maximum: limits.intervalDaysMax,
-      description: 'Left out beside an interval of another kind: 1.',
+      description: 'Default: 1 if you change the interval.',
     }),
   ),
 };
@@ -38,11 +38,11 @@ const cadenceOptions = (title: string, description: string) => ({
 
 const cadence = Type.Object(
   { ...cadenceParts, anchor_day: defaulting(anchorDay, 'signup_date') },
-  cadenceOptions('BillingCycleInput', 'An interval that is left out is that of the plan.'),
+  cadenceOptions('BillingCycleInput', 'Omitted fields have the value of the plan.'),
 );
 const cadenceChange = Type.Object(
   { ...cadenceParts, anchor_day: Type.Optional(anchorDay) },
-  cadenceOptions('BillingCycleUpdate', 'What is left out stays as it is.'),
+  cadenceOptions('BillingCycleUpdate', 'Omitted fields keep their value.'),
 );
 export type Cadence = Static<typeof cadence>;
 
@@ -52,7 +52,7 @@ const common = {
   shipping_address_id: Type.Optional(
     uuid({
       description:
-        'The `shipping_address.id` of the customer; its address is copied. Sending `shipping` without it clears it.',
+        'The `shipping_address.id` of the customer, whose address is copied. If you send `shipping` without it, it is cleared.',
     }),
   ),
 };
@@ -61,19 +61,21 @@ export const subscriptionCreate = Type.Object(
   {
     customer_id: uuid(),
     plan_id: uuid(),
-    payment_method_id: Type.Optional(uuid({ description: 'Default: the default card of the customer.' })),
+    payment_method_id: Type.Optional(uuid({ description: 'Default: the customer’s default card.' })),
     billing_cycle: Type.Optional(cadence),
     billing_cycles: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: limits.billingCyclesMax,
-        description: 'Default: those of the plan. 0 means without end.',
+        description: 'Default: the number of cycles of the plan. 0 means that the subscription never ends.',
       }),
     ),
     start_date: Type.Optional(
-      date('Default: today, and the first charge is made at once. Later: it is made at 00:00 UTC of that day.'),
+      date(
+        'Default: today, with the first charge immediately. With a later date, the first charge is at 00:00 UTC of that day.',
+      ),
     ),
-    end_date: Type.Optional(date('No cycle begins on this day or later.')),
+    end_date: Type.Optional(date('No cycle begins on or after this day.')),
     coupon_code: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
     ...common,
     metadata: Type.Optional(metadataInput),
@@ -108,7 +110,7 @@ export const subscription = Type.Object(
       plan,
       Type.Object(
         { id: uuid(), name: Type.String(), amount: Type.Integer(), currency: Type.String() },
-        { title: 'PlanSummary', description: 'As it was when the subscription was made.' },
+        { title: 'PlanSummary', description: 'The plan when the subscription was created.' },
       ),
     ]),
     payment_method: paymentMethodSummary,
@@ -117,17 +119,17 @@ export const subscription = Type.Object(
     shipping: nullable(shipping),
     shipping_address_id: nullable(uuid()),
     billing_cycle: billingCycle,
-    billing_cycles: Type.Integer({ description: 'How many there are in all; 0 means without end.' }),
-    completed_cycles: Type.Integer({ description: 'How many were paid.' }),
-    current_cycle: Type.Integer({ description: 'The cycle that was billed last; 0 before the first.' }),
+    billing_cycles: Type.Integer({ description: 'Total number of cycles. 0 means that the subscription never ends.' }),
+    completed_cycles: Type.Integer({ description: 'Number of paid cycles.' }),
+    current_cycle: Type.Integer({ description: 'The latest charged cycle; 0 before the first.' }),
     start_date: date('The day of the first charge.'),
-    end_date: nullable(date('No cycle begins on this day or later.')),
+    end_date: nullable(date('No cycle begins on or after this day.')),
     current_period_start: moment('Null before the first charge.'),
     current_period_end: moment('Null before the first charge.'),
-    next_billing_at: moment('When the next cycle is billed; null when none is.'),
+    next_billing_at: moment('Time of the next charge; null if there is none.'),
     last_failure_message: nullable(Type.String({ description: 'Why the last charge was declined.' })),
-    attempt_count: Type.Integer({ description: 'How often the charge of the current cycle was declined.' }),
-    next_retry_at: moment('When a declined charge is tried again.'),
+    attempt_count: Type.Integer({ description: 'Number of declined charges of the current cycle.' }),
+    next_retry_at: moment('Time of the next retry of a declined charge.'),
     latest_order_id: nullable(uuid()),
     canceled_at: nullable(timestamp()),
     completed_at: nullable(timestamp()),
@@ -197,10 +199,10 @@ export const upcomingBills = Type.Object(
       Type.Object(
         {
           cycle: Type.Integer(),
-          date: timestamp({ description: 'When it is billed.' }),
-          amount: Type.Integer({ description: 'Cents, before the discount.' }),
+          date: timestamp({ description: 'Time of the charge.' }),
+          amount: Type.Integer({ description: 'Amount in cents before the discount.' }),
           discount_amount: Type.Integer(),
-          total: Type.Integer({ description: 'What will be charged.' }),
+          total: Type.Integer({ description: 'Amount that will be charged.' }),
           currency: Type.String(),
         },
         { title: 'UpcomingBill' },

@@ -60,7 +60,10 @@ async function change(
     const after = await lockMember(db, company.id, id);
     const stillOwned = (await lockOwners(db, company.id)).length > 0;
     if (owners.length > 0 && !stillOwned) {
-      throw new ApiError('invalid_state_transition', 'A company needs an owner. Make somebody else one first.');
+      throw new ApiError(
+        'invalid_state_transition',
+        'A company needs an owner. Give another member the role Owner first.',
+      );
     }
     return toWire(after ?? member);
   });
@@ -74,7 +77,10 @@ export const changeRoleOf = (context: RequestContext, id: string, roleId: string
 
 function expectStatus(member: MemberRow, statuses: readonly MemberRow['status'][], what: string): void {
   if (statuses.includes(member.status)) return;
-  throw new ApiError('invalid_state_transition', `This member is ${member.status} and cannot be ${what}.`);
+  throw new ApiError(
+    'invalid_state_transition',
+    `The status of this member is ${member.status}, so they cannot be ${what}.`,
+  );
 }
 
 export const blockMember = (context: RequestContext, id: string): Promise<TeamMember> =>
@@ -129,7 +135,10 @@ export async function createRole(context: RequestContext, input: RoleCreate): Pr
   requireToGrant(context, input.permissions);
   const existing = await findRoles(db, company.id);
   if (existing.filter(({ custom }) => custom).length >= limits.customRoles) {
-    throw new ApiError('invalid_request', `A company has at most ${limits.customRoles} roles of its own.`);
+    throw new ApiError(
+      'invalid_request',
+      `A company can have at most ${limits.customRoles} custom roles. Delete a role that you no longer need.`,
+    );
   }
   return saveRole(context, {
     id: newId(nowMs),
@@ -145,7 +154,8 @@ async function customRole({ db, company, caller }: RequestContext, id: string): 
   const role = await lockRole(db, company.id, id);
   if (!role) throw notFound('role');
   requirePermissions(caller, role.permissions, `the role ${role.name} has`);
-  if (!role.custom) throw new ApiError('invalid_state_transition', 'The built-in roles stay as they are.');
+  if (!role.custom)
+    throw new ApiError('invalid_state_transition', 'Built-in roles cannot be changed. Create a custom role instead.');
   return role;
 }
 
@@ -171,7 +181,7 @@ export async function removeRole(context: RequestContext, id: string): Promise<{
       await db.transaction((inner) => deleteRole(inner, context.company.id, id));
     } catch (error) {
       if (!violatedConstraint(error)) throw error;
-      throw new ApiError('resource_in_use', 'Members have this role. Give them another one first.');
+      throw new ApiError('resource_in_use', 'Some members have this role. Give them another role first.');
     }
     return { id, deleted: true as const };
   });

@@ -7,7 +7,7 @@ import { choice } from '../../platform/choice.ts';
 const usPhone = Type.String({
   maxLength: 12,
   format: 'us-phone',
-  description: 'A US number: `+1` and 10 digits.',
+  description: 'US phone number: `+1` and 10 digits.',
   examples: ['+15551234567'],
 });
 const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['grace@example.com'] });
@@ -66,8 +66,8 @@ export const role = Type.Object(
     id: uuid(),
     name: Type.String(),
     description: Type.String(),
-    default_page: Type.String({ description: 'Where the dashboard opens.' }),
-    custom: Type.Boolean({ description: 'Whether the merchant made it.' }),
+    default_page: Type.String({ description: 'The page on which the dashboard opens.' }),
+    custom: Type.Boolean({ description: 'Whether it is a custom role.' }),
     permissions: Type.Optional(Type.Array(Type.String(), { description: 'With `expand=permissions`.' })),
   },
   { title: 'Role' },

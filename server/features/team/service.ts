@@ -165,7 +165,7 @@ async function refusingDuplicates(work: Promise<void>): Promise<void> {
     await work;
   } catch (error) {
     if (violatedConstraint(error) !== 'team_members_email') throw error;
-    throw new ApiError('resource_already_exists', 'Somebody with this e-mail address is in the team already.', {
+    throw new ApiError('resource_already_exists', 'A team member with this email address already exists.', {
       param: 'email',
     });
   }

@@ -20,8 +20,8 @@ export function transactionRoutes(ordersById: OrdersById): Route[] {
       expand,
       sorts: ['amount'],
       filters: {
-        customer_id: uuidParameter('Those of this customer.'),
-        order_id: uuidParameter('Those of this order.'),
+        customer_id: uuidParameter('Filters by customer.'),
+        order_id: uuidParameter('Filters by order.'),
         status: choicesParameter(transactionStatus, 'statuses'),
         type: choicesParameter(transactionType, 'types'),
         ...centsFilters('amount'),

@@ -38,7 +38,7 @@ async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Co
   if (await takeAttempt(db, key, limits.failedSignIns, new Date(nowMs), expiresAt)) return;
   const endMs = (await findAttempts(db, key))?.getTime() ?? nowMs;
   const seconds = Math.max(1, Math.ceil((endMs - nowMs) / 1000));
-  const message = `Too many attempts failed. Try again in ${Math.ceil(seconds / 60)} minutes, or choose a new password by mail.`;
+  const message = `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes, or reset your password by email.`;
   throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
 }
 

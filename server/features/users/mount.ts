@@ -132,14 +132,14 @@ async function currentSession(
 ): Promise<CurrentSession> {
   const current = await readSession(cookie.read(request));
   if (route.stepUp && steppedUpUntilMs(current) <= http.clock.nowMs()) {
-    throw new ApiError('step_up_required', 'Confirm your password to go on.');
+    throw new ApiError('step_up_required', 'Confirm your password to continue.');
   }
   return current;
 }
 
 function refuseForNow({ allowed, retryAfterSeconds }: RateDecision): void {
   if (allowed) return;
-  throw new ApiError('too_many_requests', 'Too many attempts from your address. Try again later.', {
+  throw new ApiError('too_many_requests', 'Too many attempts from your IP address. Try again later.', {
     headers: { 'Retry-After': String(retryAfterSeconds) },
   });
 }

@@ -29,7 +29,7 @@ export async function requestReset(dependencies: UserDependencies, email: string
   const user = await findUserByEmail(db, emailKeyOf(email));
   if (!user) return;
   background.run(mailReset(dependencies, user), (error) =>
-    log.error({ err: error, user_id: user.id }, 'the mail for a new password could not be written'),
+    log.error({ err: error, user_id: user.id }, 'failed to create a password reset email'),
   );
 }
 
@@ -74,7 +74,7 @@ export async function completeReset(
   const now = new Date(clock.nowMs());
   return db.transaction(async (transaction) => {
     const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
-    if (!user) throw invalidField('token', 'is not valid any longer; ask for a new link');
+    if (!user) throw invalidField('token', 'is no longer valid. Request a new link');
     checkPassword(password, user.email);
     const passwordHash = await hashPassword(password);
     await takeOver(dependencies, transaction, user, passwordHash);

@@ -24,7 +24,7 @@ const inTurn = createSemaphore({
   atOnce: 2,
   waitingMax: 64,
   busy: () => {
-    const message = 'Too many people sign in right now. Try again in a moment.';
+    const message = 'Too many sign-ins at the moment. Try again shortly.';
     return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '2' } });
   },
 });
@@ -74,9 +74,9 @@ export function checkPassword(password: string, email: string, field = 'password
   const problem = ((): string | undefined => {
     if (password.length < limits.passwordLengthMin) return `must have at least ${limits.passwordLengthMin} characters`;
     const lower = password.toLowerCase();
-    if (common.has(lower) || new Set(lower).size < 4) return 'is among the first that anybody would try';
+    if (common.has(lower) || new Set(lower).size < 4) return 'is too common. Choose a password that is harder to guess';
     if (lower === email.toLowerCase() || lower === email.toLowerCase().split('@')[0]) {
-      return 'must not be your e-mail address';
+      return 'must not be your email address';
     }
     return undefined;
   })();

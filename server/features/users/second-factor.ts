@@ -26,7 +26,7 @@ export async function codeMatches(dependencies: UserDependencies, user: UserRow,
 }
 
 function totpSecretOf({ totpKey }: UserDependencies, user: UserRow): Buffer {
-  if (!user.totp_secret) throw invalidField('code', 'cannot be checked: codes are not set up');
+  if (!user.totp_secret) throw invalidField('code', 'is not needed: two-factor authentication is not set up');
   return openBytes(totpKey, user.totp_secret, user.id);
 }
 
@@ -34,7 +34,8 @@ const recoveryHash = (key: Buffer, userId: string, code: string): Buffer =>
   keyedHash(key, `${userId} ${code.trim().toLowerCase()}`);
 
 export async function beginTotp(dependencies: UserDependencies, { user }: CurrentSession): Promise<TotpEnrolment> {
-  if (user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
+  if (user.totp_confirmed_at)
+    throw new ApiError('resource_already_exists', 'Two-factor authentication is already enabled.');
   const secret = newTotpSecret();
   await setTotpSecret(dependencies.db, user.id, sealBytes(dependencies.totpKey, secret, user.id));
   return { secret: toBase32(secret), otpauth_url: otpauthUrl(secret, user.email) };
@@ -54,9 +55,10 @@ export async function completeTotp(
   const codes = Array.from({ length: recoveryCodeCount }, () => randomBase62(10).toLowerCase());
   await db.transaction(async (transaction) => {
     const user = await lockUser(transaction, id);
-    if (!user || user.totp_confirmed_at) throw new ApiError('resource_already_exists', 'Codes are on already.');
+    if (!user || user.totp_confirmed_at)
+      throw new ApiError('resource_already_exists', 'Two-factor authentication is already enabled.');
     const step = matchingStep(totpSecretOf(dependencies, user), code, nowMs, null);
-    if (step === undefined) throw invalidField('code', 'is wrong; is the clock of your device right?');
+    if (step === undefined) throw invalidField('code', 'is wrong. Check the clock of your device and enter a new code');
     const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
     await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
     await audit(transaction, id);

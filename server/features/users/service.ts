@@ -83,9 +83,13 @@ async function newUser(
     await insertUser(db, user);
   } catch (error) {
     if (violatedConstraint(error) !== 'users_email') throw error;
-    throw new ApiError('resource_already_exists', 'There is an account with this e-mail address. Sign in instead.', {
-      param: 'email',
-    });
+    throw new ApiError(
+      'resource_already_exists',
+      'An account with this email address already exists. Sign in instead.',
+      {
+        param: 'email',
+      },
+    );
   }
   return id;
 }
@@ -99,7 +103,7 @@ export async function signUp(
 ): Promise<string> {
   const { db, clock, signUpOpen } = dependencies;
   if (!signUpOpen) {
-    throw new ApiError('insufficient_permissions', 'Nobody can sign up here; ask your operator for an invitation.');
+    throw new ApiError('insufficient_permissions', 'Sign-up is disabled. Ask your operator for an invitation.');
   }
   checkPassword(input.password, input.email);
   const nowMs = clock.nowMs();
@@ -146,7 +150,7 @@ export async function ensureOwner(
 }
 
 function refusedSignIn(): ApiError {
-  return new ApiError('invalid_credentials', 'The e-mail address or the password is wrong.');
+  return new ApiError('invalid_credentials', 'The email address or the password is wrong.');
 }
 
 /** The password, and the code where codes are on. Each failure counts towards the lock. */
@@ -161,10 +165,10 @@ async function verify(
   if (user.totp_confirmed_at) {
     if (!given.totp_code) {
       await giveBack(dependencies, counter);
-      throw new ApiError('totp_required', 'Enter the code of your authenticator app.');
+      throw new ApiError('totp_required', 'Enter the code from your authenticator app.');
     }
     if (!(await codeMatches(dependencies, user, given.totp_code))) {
-      throw new ApiError('invalid_credentials', 'The code is wrong or was used.', { param: 'totp_code' });
+      throw new ApiError('invalid_credentials', 'The code is wrong or was already used.', { param: 'totp_code' });
     }
   }
   await forgetAttempts(dependencies, dependencies.db, counter);
@@ -204,7 +208,7 @@ export async function changePassword(
   const { db } = dependencies;
   const { user, session } = current;
   if (!(await tryPassword(dependencies, counterOf(current), user, current_password))) {
-    throw invalidField('current_password', 'is not your password');
+    throw invalidField('current_password', 'is not your current password');
   }
   await forgetAttempts(dependencies, db, counterOf(current));
   checkPassword(password, user.email);

@@ -79,8 +79,8 @@ export function createAttempts(
       return await send(dependencies, outgoing, timeoutMs);
     } catch (error) {
       // Such as a secret that does not open: to be mended by the operator, and tried again until then.
-      log.error({ err: error, event_id: delivery.event_id }, 'a delivery could not be made ready');
-      return notSent('the delivery could not be made ready');
+      log.error({ err: error, event_id: delivery.event_id }, 'failed to prepare a delivery');
+      return notSent('the delivery could not be prepared');
     }
   }
 

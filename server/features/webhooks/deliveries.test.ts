@@ -266,7 +266,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     const id = await one.subscriber.happen();
     await assertRetried(one, id);
     await closed.promise;
-    assert.equal(await lastError(one), 'no answer in time');
+    assert.equal(await lastError(one), 'no response in time');
     const [log] = await one.subscriber.logs(one.endpoint.id);
     assert.ok(log && log.duration_ms >= answerMs - 50 && log.duration_ms < answerMs + 3_000, String(log?.duration_ms));
   });
@@ -274,7 +274,7 @@ describe('a receiver', { concurrency: 4 }, () => {
   it('that begins an answer and never ends it is given up in time', async (t) => {
     const one = await scene(t, (_, response) => response.writeHead(200).write('a'));
     await assertRetried(one, await one.subscriber.happen());
-    assert.equal(await lastError(one), 'no answer in time');
+    assert.equal(await lastError(one), 'no response in time');
   });
 
   it('that answers endlessly is read to 4 KiB and no further', async (t) => {
@@ -328,7 +328,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     for (const status of [301, 302, 303, 307, 308]) {
       const one = await scene(t, (_, response) => response.writeHead(status, { location: elsewhere.url }).end());
       await assertRetried(one, await one.subscriber.happen());
-      assert.equal(await lastError(one), `answered ${status}; redirects are not followed`);
+      assert.equal(await lastError(one), `responded with ${status}; redirects are not followed`);
     }
     assert.equal(elsewhere.connections(), 0);
   });
@@ -414,7 +414,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     const one = await scene(t);
     await service.db.query(`UPDATE webhook_endpoints SET secret = '\\x00'::bytea WHERE id = $1`, [one.endpoint.id]);
     await assertRetried(one, await one.subscriber.happen());
-    assert.equal(await lastError(one), 'the delivery could not be made ready');
+    assert.equal(await lastError(one), 'the delivery could not be prepared');
     assert.equal(one.receiver.received.length, 0);
   });
 });

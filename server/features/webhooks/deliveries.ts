@@ -162,7 +162,7 @@ export async function replayEvent(
     const done = await replayDelivery(transaction, company.id, endpointId, eventId, force);
     if (!done) throw notFound('event', 'eventId');
     if (!done.replayed) {
-      throw new ApiError('invalid_request', 'This event was already delivered. Send force: true to repeat it.', {
+      throw new ApiError('invalid_request', 'This event was already delivered. Send force: true to resend it.', {
         param: 'force',
       });
     }

@@ -301,7 +301,7 @@ describe('an address inside', () => {
       const tested = await mine.call('POST', at(endpoint.id, '/test'));
       assert.deepEqual(
         [tested.status, tested.body.status, tested.body.http_status, tested.body.error],
-        [200, 'failed', null, 'the address is not a public one'],
+        [200, 'failed', null, 'the address is not public'],
       );
       const id = await mine.happen();
       const attempts = async (count: number) => (await mine.logs(endpoint.id)).length >= count;
@@ -309,7 +309,7 @@ describe('an address inside', () => {
       const replayed = await mine.call('POST', at(endpoint.id, `/events/${id}/replay`), { body: {} });
       assert.equal(replayed.status, 200, replayed.text);
       await eventually('the replay was refused', () => attempts(2));
-      for (const log of await mine.logs(endpoint.id)) assert.equal(log.error, 'the address is not a public one');
+      for (const log of await mine.logs(endpoint.id)) assert.equal(log.error, 'the address is not public');
       assert.equal(secret.connections(), 0);
     } finally {
       await dispatcher.stop();
@@ -399,7 +399,7 @@ describe('a test of an endpoint', () => {
     const failed = await subscriber.call('POST', at(endpoint.id, '/test'));
     assert.deepEqual(
       [failed.status, failed.body.status, failed.body.http_status, failed.body.error],
-      [200, 'failed', 500, 'answered 500'],
+      [200, 'failed', 500, 'responded with 500'],
     );
     bad.behave((_, __, raw) => raw.socket.destroy());
     const broken = await subscriber.call('POST', at(endpoint.id, '/test'));
@@ -412,12 +412,12 @@ describe('a test of an endpoint', () => {
     let waitsMs = 0;
     const post: Outbound['post'] = async ({ timeoutMs }) => {
       waitsMs = timeoutMs;
-      return { answered: false, error: 'no answer in time' };
+      return { answered: false, error: 'no response in time' };
     };
     const { outbound, clock, webhookSecretKey: secretKey } = service;
     const dependencies = { outbound: { ...outbound, post }, clock, secretKey, isAllowed: () => true };
     const tested = await testEndpoint(contextOf(service, subscriber.company), dependencies, endpoint.id, {});
-    assert.deepEqual([tested.status, tested.error, waitsMs], ['failed', 'no answer in time', 30_000]);
+    assert.deepEqual([tested.status, tested.error, waitsMs], ['failed', 'no response in time', 30_000]);
   });
 
   it('keeps no connection to the database and locks no key while it waits', async () => {

@@ -9,7 +9,7 @@ const url = Type.String({
   format: 'uri',
   minLength: 1,
   maxLength: limits.urlLength,
-  description: 'HTTPS, at a public address.',
+  description: 'An HTTPS URL with a public address.',
   examples: ['https://shop.example.com/webhooks'],
 });
 const description = clearable(freeText(limits.descriptionLength));
@@ -52,7 +52,7 @@ const endpointFields = {
   enabled_events: Type.Array(Type.String()),
   status,
   disabled_reason: nullable(Type.String()),
-  api_version: Type.String({ description: 'The version its events are rendered in.' }),
+  api_version: Type.String({ description: 'API version of its events.' }),
   created_at: timestamp(),
   updated_at: timestamp(),
 };
@@ -74,7 +74,7 @@ export const endpoint = Type.Object(endpointFields, { title: 'WebhookEndpoint', 
 export type Endpoint = Static<typeof endpoint>;
 
 export const createdEndpoint = Type.Object(
-  { ...endpointFields, signing_secret: Type.String({ description: 'Shown this once.' }) },
+  { ...endpointFields, signing_secret: Type.String({ description: 'Returned only once.' }) },
   {
     title: 'CreatedWebhookEndpoint',
     examples: [{ ...endpointExample, signing_secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }],
@@ -85,7 +85,10 @@ export type CreatedEndpoint = Static<typeof createdEndpoint>;
 export const secretRotate = Type.Object(
   {
     grace_period_hours: defaulting(
-      choice([1, 24, 72], { title: 'GracePeriodHours', description: 'How long the old secret keeps signing too.' }),
+      choice([1, 24, 72], {
+        title: 'GracePeriodHours',
+        description: 'How long deliveries are signed with the old secret too.',
+      }),
       24,
     ),
   },
@@ -149,16 +152,16 @@ const anyObject = Type.Unsafe<object>({ type: 'object', additionalProperties: tr
 
 export const delivery = Type.Object(
   {
-    id: Type.String({ description: 'Of the event.' }),
+    id: Type.String({ description: 'ID of the event.' }),
     type: eventType,
     created_at: timestamp(),
     delivery_status: choice(['pending', 'delivered', 'failed'], { title: 'DeliveryStatus' }),
-    attempts: Type.Integer({ description: 'One that is under way included.' }),
-    last_attempt_at: nullable(timestamp({ description: 'The last attempt that has ended.' })),
+    attempts: Type.Integer({ description: 'Number of attempts, including one in progress.' }),
+    last_attempt_at: nullable(timestamp({ description: 'Time of the last completed attempt.' })),
     next_attempt_at: nullable(
       timestamp({
         description:
-          'When the next attempt is due, by the clock of the company; while one is under way, when that one was due. Null when there is none to come.',
+          'Time of the next attempt, by the clock of the company. During an attempt, the time at which it was due. Null if there is no further attempt.',
       }),
     ),
     data: Type.Object({ object: anyObject, previous: Type.Optional(anyObject) }, { title: 'WebhookDeliveryData' }),
@@ -192,7 +195,7 @@ export const deliveryLog = Type.Object(
     duration_ms: Type.Integer(),
     error: nullable(Type.String()),
     request_headers: Type.Record(Type.String(), Type.String()),
-    response_body: nullable(Type.String({ description: 'The first 4 KiB.' })),
+    response_body: nullable(Type.String({ description: 'The first 4 KiB of the response.' })),
     created_at: timestamp(),
   },
   {
@@ -231,7 +234,7 @@ export const versionMoved = Type.Object(
     sample: Type.Array(
       Type.Object({ event_id: Type.String(), before: anyObject, after: anyObject }, { title: 'EventInBothVersions' }),
       {
-        description: 'The last events of the company, in both versions.',
+        description: 'The latest events of the company in both versions.',
       },
     ),
   },
@@ -251,6 +254,10 @@ export const versionMoved = Type.Object(
 export type VersionMoved = Static<typeof versionMoved>;
 
 export const replay = Type.Object(
-  { force: Type.Optional(Type.Boolean({ default: false, description: 'Also when it was already delivered.' })) },
+  {
+    force: Type.Optional(
+      Type.Boolean({ default: false, description: 'Resends the event even if it was already delivered.' }),
+    ),
+  },
   { additionalProperties: false, title: 'WebhookReplay' },
 );

@@ -53,6 +53,6 @@ export async function send(
   const succeeded = status >= 200 && status < 300;
   const error = succeeded
     ? null
-    : `answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
+    : `responded with ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`;
   return { succeeded, httpStatus: status, durationMs, error, headers, body: answer, retryAfter };
 }

@@ -58,16 +58,16 @@ export function toWire(row: EndpointRow): Endpoint {
 }
 
 const invalidUrl = (why: string): ApiError =>
-  new ApiError('webhook_endpoint_invalid', `The URL of an endpoint ${why}.`, { param: 'url' });
+  new ApiError('webhook_endpoint_invalid', `The endpoint URL ${why}.`, { param: 'url' });
 
 /** Says what is wrong now; where it really leads is checked again at every connection. */
 async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) throw invalidUrl('must be a URL, such as https://shop.example.com/webhooks');
+  if (!url) throw invalidUrl('must be a URL, for example https://shop.example.com/webhooks');
   if (url.protocol !== 'https:') throw invalidUrl('must begin with https://');
-  if (url.username || url.password) throw invalidUrl('must not have a user name or password in it');
+  if (url.username || url.password) throw invalidUrl('must not contain a user name or password');
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const notPublic = invalidUrl('must lead to a public address');
+  const notPublic = invalidUrl('must have a public address. For local tests, use svc listen');
   if (isIP(host)) {
     if (!isAllowed(host)) throw notPublic;
   } else {
@@ -110,7 +110,7 @@ export async function createEndpoint(
     updated_at: new Date(nowMs),
   };
   if (!(await insertEndpoint(db, company.id, row, limits.webhookEndpoints))) {
-    const message = `A company has at most ${limits.webhookEndpoints} endpoints. Delete one that is not needed.`;
+    const message = `A company can have at most ${limits.webhookEndpoints} endpoints. Delete an endpoint that you no longer need.`;
     throw new ApiError('invalid_request', message, { param: 'url' });
   }
   return { ...toWire(row), signing_secret: secret };

@@ -54,19 +54,21 @@ export function openApiDocument({ routes, events, baseUrl }: Documented, version
 const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description });
 
 const securitySchemes: Json = {
-  secretKey: bearer('A secret key, such as `svc_test_sk_…`. It stays on your server.'),
-  publishableKey: bearer('A publishable key, such as `svc_test_pk_…`. It may be in a page and captures cards only.'),
+  secretKey: bearer('A secret key, for example `svc_test_sk_…`. Keep it on your server.'),
+  publishableKey: bearer(
+    'A publishable key, for example `svc_test_pk_…`. It is safe in a web page and can only create card tokens.',
+  ),
 };
 
 function introduction(version: string): string {
   const differences = differencesOf(version);
   return [
-    'Customers, vaulted cards, catalog, orders that charge, refunds, subscriptions, coupons, team and webhooks. ' +
-      'Amounts are integers in cents, or more exactly in the smallest unit of the currency: 4900 in `usd` is $49.00, ' +
-      '1500 in `jpy` is ¥1,500, 1250 in `kwd` is KWD 1.250. A declined card is not an error: the order comes back as `failed`.',
-    `This is version \`${version}\`. Each version has a document of its own, at \`/openapi/<version>.json\`.`,
+    'Customers, cards, products, orders, refunds, subscriptions, coupons, team members and webhooks. ' +
+      'Amounts are integers in the smallest unit of the currency: 4900 in `usd` is $49.00, ' +
+      '1500 in `jpy` is ¥1,500, 1250 in `kwd` is KWD 1.250. A declined card is not an error: the order has the status `failed`.',
+    `This is version \`${version}\`. Each version has its own document at \`/openapi/<version>.json\`.`,
     ...(differences.length === 0
       ? []
-      : [`Different from \`${latestVersion}\`:\n\n${differences.map((text) => `- ${text}`).join('\n')}`]),
+      : [`Differences from \`${latestVersion}\`:\n\n${differences.map((text) => `- ${text}`).join('\n')}`]),
   ].join('\n\n');
 }

@@ -80,7 +80,7 @@ export function errorResponses(route: RouteBase, version: string, components: Co
 
 function anyError(components: Components): Json {
   return {
-    description: 'This call has no other answers than errors.',
+    description: 'This call only returns errors.',
     headers: headerReferences(commonHeaders),
     content: {
       'application/json': {

@@ -1,14 +1,20 @@
 import { componentReference, type Json } from './components.ts';
 
 export const responseHeaders: Json = {
-  'SVC-Request-Id': { description: 'Name it when you ask about this request.', schema: { type: 'string' } },
-  'SVC-Version': { description: 'The version that served the request.', schema: { type: 'string' } },
-  'SVC-Idempotent-Replayed': { description: '`true` on a stored answer.', schema: { type: 'string' } },
-  'RateLimit-Limit': { description: 'Requests the tightest limit allows.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'How many are left.', schema: { type: 'integer' } },
-  'RateLimit-Reset': { description: 'Seconds until it is full again.', schema: { type: 'integer' } },
+  'SVC-Request-Id': { description: 'Include it when you ask for support.', schema: { type: 'string' } },
+  'SVC-Version': { description: 'The API version of the response.', schema: { type: 'string' } },
+  'SVC-Idempotent-Replayed': {
+    description: '`true` if this is the stored response of the idempotency key.',
+    schema: { type: 'string' },
+  },
+  'RateLimit-Limit': {
+    description: 'Number of requests that the strictest limit allows.',
+    schema: { type: 'integer' },
+  },
+  'RateLimit-Remaining': { description: 'Number of remaining requests.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until the limit is fully reset.', schema: { type: 'integer' } },
   'RateLimit-Policy': { description: '`count;w=seconds`.', schema: { type: 'string' } },
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Number of seconds to wait before a retry.', schema: { type: 'integer' } },
 };
 
 /** What every answer has. */

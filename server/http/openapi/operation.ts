@@ -32,7 +32,7 @@ export function operation(route: RouteBase, version: string, components: Compone
 function describe(route: RouteBase): string {
   const idempotency = {
     required: 'The header `X-SVC-Idempotency-Key` is required.',
-    optional: 'The header `X-SVC-Idempotency-Key` is honoured.',
+    optional: 'The header `X-SVC-Idempotency-Key` is optional.',
     none: '',
   }[route.idempotency];
   const note = route.permission && permissionNotes[route.permission];
@@ -77,8 +77,8 @@ function headerParameters(route: RouteBase, version: string, { parameters, schem
     in: 'header',
     required: false,
     description:
-      'The version that this document describes. Send it with every request: without it the version that is pinned for ' +
-      'the company answers.',
+      'The version that this document describes. Send it with every request. Without it, the pinned version of ' +
+      'the company is used.',
     schema: componentReference('schemas', 'ApiVersion'),
   };
   if (route.idempotency === 'none') return [componentReference('parameters', 'Version')];
@@ -88,7 +88,7 @@ function headerParameters(route: RouteBase, version: string, { parameters, schem
     name: 'X-SVC-Idempotency-Key',
     in: 'header',
     required,
-    description: `A fresh UUID for each new operation, the same one when it is repeated; remembered for ${limits.idempotencyKeyHours} hours.`,
+    description: `A new UUID for each new operation, and the same one for a repeat. Valid for ${limits.idempotencyKeyHours} hours.`,
     schema: { type: 'string', minLength: 1, maxLength: limits.idempotencyKeyLength, pattern: '^[A-Za-z0-9_-]+$' },
   };
   return [componentReference('parameters', 'Version'), componentReference('parameters', name)];

@@ -22,8 +22,8 @@ const deliveryHeaders = [
     signature,
   ),
   header('SVC-Event-Id', 'The same in every attempt.'),
-  header('SVC-Event-Type', 'As `type` in the body.'),
-  header('SVC-Delivery-Attempt', 'Counts from 1.', { type: 'integer', minimum: 1 }),
+  header('SVC-Event-Type', 'Same as `type` in the body.'),
+  header('SVC-Delivery-Attempt', 'Number of the attempt, starting at 1.', { type: 'integer', minimum: 1 }),
 ];
 
 /** What an endpoint receives when an event happens. */
@@ -32,16 +32,16 @@ export function webhook({ type, meaning, schema }: DocumentedEvent, components: 
     post: {
       operationId: `on${type.replace(/(^|[._])(\w)/g, (_, __, letter: string) => letter.toUpperCase())}`,
       summary: meaning.replace(/\.$/, ''),
-      description: `Sent to endpoints that have \`${type}\` among their \`enabled_events\`.`,
+      description: `Sent to endpoints with \`${type}\` in their \`enabled_events\`.`,
       tags: ['Events'],
       security: [],
       parameters: deliveryHeaders,
       requestBody: { required: true, content: { 'application/json': { schema: schemaReference(schema, components) } } },
       responses: {
         '2XX': {
-          description: `Received, within ${limits.webhookTimeoutSeconds} seconds. Anything else is tried again.`,
+          description: `Accepted. Respond within ${limits.webhookTimeoutSeconds} seconds; any other response is retried.`,
         },
-        '410': { description: 'Gone: the endpoint is disabled.' },
+        '410': { description: 'Disables the endpoint.' },
       },
     },
   };

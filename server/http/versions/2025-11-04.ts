@@ -7,7 +7,7 @@ export const version20251104: VersionStep = {
   version: '2025-11-04',
   differences: [
     'A single resource is wrapped in `data`.',
-    'Refunding an order that cannot be refunded is 400 instead of 422.',
+    'Refunding an order that cannot be refunded returns 400 instead of 422.',
   ],
   response: (route, body) => (isResource(route) ? { data: body } : body),
   schema: (route, schema) =>

@@ -35,7 +35,7 @@ export function checkVersion(requested: string): string {
   if (requested.length === 10 && parseMoment(requested) !== undefined && requested <= lastRetired) {
     throw new ApiError('api_version_sunset', `Version ${requested} is retired. ${newest}`, { param: 'SVC-Version' });
   }
-  throw new ApiError('invalid_api_version', `SVC-Version is not the date of a release. ${newest}`, {
+  throw new ApiError('invalid_api_version', `SVC-Version is not a known version. ${newest}`, {
     param: 'SVC-Version',
   });
 }

@@ -9,14 +9,14 @@ export interface Account {
 export async function serverAccount(dataDirectory: string): Promise<Account | null> {
   if (process.getuid?.() !== 0) return null;
   if (process.platform !== 'linux') {
-    throw new Error('PostgreSQL refuses to run as root: start as an ordinary user, or set DATABASE_URL');
+    throw new Error('PostgreSQL does not run as root. Start as an ordinary user, or set DATABASE_URL');
   }
   const owner = await stat(dataDirectory).catch(() => null);
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const passwd = await readFile('/etc/passwd', 'utf8');
   const nobody = /^nobody:[^:]*:(\d+):(\d+):/m.exec(passwd);
   if (!nobody) {
-    throw new Error('PostgreSQL refuses to run as root and there is no user "nobody" to run it as: set DATABASE_URL');
+    throw new Error('PostgreSQL does not run as root, and there is no user "nobody" to run it as. Set DATABASE_URL');
   }
   return { uid: Number(nobody[1]), gid: Number(nobody[2]) };
 }

@@ -22,8 +22,8 @@ export async function usableNativeFolder(account: Account | null): Promise<strin
     }
   }
   throw new Error(
-    `User ${account.uid} cannot run ${join(packaged, 'bin/postgres')}, nor a copy of it in ${tmpdir()}, /tmp or ` +
-      '/var/tmp: move the program to a folder everybody may enter, run it as an ordinary user, or set DATABASE_URL',
+    `User ${account.uid} cannot run ${join(packaged, 'bin/postgres')}, or a copy of it in ${tmpdir()}, /tmp or ` +
+      '/var/tmp. Move the service to a folder that every user can read, run it as an ordinary user, or set DATABASE_URL',
     { cause },
   );
 }
@@ -33,7 +33,7 @@ function packagedNativeFolder(): string {
   try {
     return resolve(dirname(fileURLToPath(import.meta.resolve(name))), '../native');
   } catch (cause) {
-    throw new Error(`${name} is not installed, or does not exist: install it, or set DATABASE_URL instead`, { cause });
+    throw new Error(`${name} is not installed. Install it, or set DATABASE_URL`, { cause });
   }
 }
 

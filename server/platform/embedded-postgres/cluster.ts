@@ -55,7 +55,7 @@ async function isInitialised(dataDirectory: string): Promise<boolean> {
     return true;
   } catch (cause) {
     if (errorCode(cause) === 'ENOENT') return false;
-    throw new Error(`Cannot read ${dataDirectory}: was it made by another user, such as root?`, { cause });
+    throw new Error(`Cannot read ${dataDirectory}. Was it created by another user, for example root?`, { cause });
   }
 }
 
@@ -74,8 +74,8 @@ async function giveAway(paths: string[], account: Account): Promise<void> {
     for (const path of paths) await fs.chown(path, account.uid, account.gid);
   } catch (cause) {
     throw new Error(
-      `PostgreSQL refuses to run as root, and ${paths[0]} cannot be given to user ${account.uid}: ` +
-        'run as an ordinary user, or set DATABASE_URL',
+      `PostgreSQL does not run as root, and the owner of ${paths[0]} cannot be changed to user ${account.uid}. ` +
+        'Run as an ordinary user, or set DATABASE_URL',
       { cause },
     );
   }
@@ -101,7 +101,7 @@ async function runInitdb(cluster: NewCluster, folder: string): Promise<void> {
     child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => output.push(chunk));
     const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(`initdb ended with code ${code}`);
+    if (code !== 0) throw new Error(`initdb exited with code ${code}`);
   } catch (cause) {
     const said = Buffer.concat(output).toString().trim();
     throw new Error(`Could not make the database in ${cluster.dataDirectory}: ${said || String(cause)}`, { cause });
@@ -116,7 +116,7 @@ async function publish(cluster: NewCluster, made: string): Promise<void> {
   } catch (cause) {
     // A simultaneous first start was faster: its cluster is as good as ours.
     if (await isInitialised(dataDirectory)) return;
-    throw new Error(`${dataDirectory} exists but holds no PostgreSQL data: move it away`, { cause });
+    throw new Error(`${dataDirectory} exists but contains no PostgreSQL data. Move it to another place`, { cause });
   }
 }
 
@@ -140,7 +140,7 @@ async function readPassword(dataDirectory: string): Promise<string> {
   try {
     return (await fs.readFile(join(dataDirectory, passwordFileName), 'utf8')).trim();
   } catch (cause) {
-    throw new Error(`${dataDirectory} was not made by this program: there is no readable ${passwordFileName} in it`, {
+    throw new Error(`${dataDirectory} was not created by this service: it has no readable ${passwordFileName}`, {
       cause,
     });
   }

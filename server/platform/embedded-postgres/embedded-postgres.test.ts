@@ -121,7 +121,7 @@ test('refuses a folder that holds something else', async (t) => {
   const dataDirectory = await makeDataDirectory(t);
   await fs.mkdir(dataDirectory);
   await fs.writeFile(join(dataDirectory, 'thesis.txt'), '');
-  await assert.rejects(start(dataDirectory), /holds no PostgreSQL data/);
+  await assert.rejects(start(dataDirectory), /contains no PostgreSQL data/);
   assert.deepEqual(await siblings(dataDirectory), ['postgres']);
 });
 

@@ -77,7 +77,7 @@ async function launch(cluster: Cluster): Promise<Postmaster | null> {
     life.end = error.message;
   });
   child.on('exit', (code, signal) => {
-    life.end = `it ended with ${signal ?? `code ${code}`}`;
+    life.end = `it exited with ${signal ?? `code ${code}`}`;
   });
   await log.close();
 

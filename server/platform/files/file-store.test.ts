@@ -366,7 +366,7 @@ describe('S3 store', () => {
     await assert.rejects(storeWith({ bucket: 'absent' }).put(key, source, 'image/jpeg'), /failed: 404 NoSuchBucket$/);
     const missing = storeWith({ endpoint: 'http://127.0.0.1:1' }).put(key, source, 'image/jpeg');
     await assert.rejects(missing, StorageError, 'it may be there later');
-    await assert.rejects(storeWith({ endpoint: 'http://127.0.0.1:1' }).delete(key), /no answer \(ECONNREFUSED\)$/);
+    await assert.rejects(storeWith({ endpoint: 'http://127.0.0.1:1' }).delete(key), /no response \(ECONNREFUSED\)$/);
   });
 
   test('links name the public endpoint, in either style, and are signed for it', async () => {

@@ -127,7 +127,7 @@ test('refuses other formats by name', async () => {
     ['\n<!DOCTYPE html><p>', 'The file is an HTML page; send JPEG, PNG or GIF.'],
     ['PK\x03\x04', 'The file is a ZIP archive; send JPEG, PNG or GIF.'],
     ['', 'The file is empty; send JPEG, PNG or GIF.'],
-    ['BMX and other words', 'The file is not an image of a known kind; send JPEG, PNG or GIF.'],
+    ['BMX and other words', 'The file is not an image of a known format; send JPEG, PNG or GIF.'],
   ];
   for (const [bytes, problem] of cases) assert.equal(await problemOf(bytes), problem);
 });
@@ -203,10 +203,10 @@ test('refuses a PNG or GIF that is something else as well, but not padding', asy
   const page = Buffer.from('<script>alert(document.domain)</script>');
   const zip = Buffer.concat([Buffer.from('PK\x05\x06'), Buffer.alloc(18)]);
   for (const image of [await noise().png().toBuffer(), await noise().gif().toBuffer(), await animation(3)]) {
-    assert.match(await problemOf(Buffer.concat([image, page])), /goes on after the end/);
-    assert.match(await problemOf(Buffer.concat([image, zip])), /goes on after the end/);
-    assert.match(await problemOf(Buffer.concat([image, image])), /goes on after the end/);
-    assert.match(await problemOf(Buffer.concat([image, Buffer.alloc(5000)])), /goes on after the end/);
+    assert.match(await problemOf(Buffer.concat([image, page])), /contains data after the end/);
+    assert.match(await problemOf(Buffer.concat([image, zip])), /contains data after the end/);
+    assert.match(await problemOf(Buffer.concat([image, image])), /contains data after the end/);
+    assert.match(await problemOf(Buffer.concat([image, Buffer.alloc(5000)])), /contains data after the end/);
     assert.ok('format' in (await inspect(Buffer.concat([image, Buffer.from('\0\0\r\n')]))));
   }
 });

@@ -122,7 +122,7 @@ async function decode(path: string, outline: Outline): Promise<ImageFacts | Imag
   if (!cleaned) return damaged(format);
   await writeFile(path, cleaned);
   const failure = await decodeFailure(path, format);
-  if (failure?.startsWith('timeout')) return { problem: 'The image takes too long to decode.' };
+  if (failure?.startsWith('timeout')) return { problem: 'The image takes too long to decode. Send a simpler image.' };
   if (failure) return damaged(format);
   const { contentType, extension } = formats[format];
   return { format, contentType, extension, width, height, sizeBytes: cleaned.length };
@@ -196,7 +196,9 @@ async function walk(format: ImageFormat, readAt: ReadAt): Promise<Outline | Imag
     return { problem: `The image has too many frames; at most ${framesMax} are allowed.` };
   }
   if (!(await isPadding(readAt, walked.end))) {
-    return { problem: `The file goes on after the end of the ${formats[format].name} image; save the image anew.` };
+    return {
+      problem: `The file contains data after the end of the ${formats[format].name} image. Save the image again.`,
+    };
   }
   return { format, ...walked };
 }
@@ -293,7 +295,7 @@ function describeOther(head: Buffer): string {
   if (head.length === 0) return `The file is empty; ${advice}`;
   const text = head.toString('latin1');
   const name = otherFormats.find(([pattern]) => pattern.test(text))?.[1];
-  return name ? `The file is ${name}; ${advice}` : `The file is not an image of a known kind; ${advice}`;
+  return name ? `The file is ${name}; ${advice}` : `The file is not an image of a known format; ${advice}`;
 }
 
 function damaged(format: ImageFormat): ImageProblem {

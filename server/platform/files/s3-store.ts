@@ -165,9 +165,9 @@ function failureOf({ status, body }: Answer): Failure | null {
 }
 
 function networkReason(error: unknown): string {
-  if (!(error instanceof Error)) return 'no answer';
-  if (error.name === 'AbortError') return `no answer in ${tryTimeoutMs / 1000} seconds`;
-  return 'code' in error ? `no answer (${String(error.code)})` : 'no answer';
+  if (!(error instanceof Error)) return 'no response';
+  if (error.name === 'AbortError') return `no response in ${tryTimeoutMs / 1000} seconds`;
+  return 'code' in error ? `no response (${String(error.code)})` : 'no response';
 }
 
 // Random, so that uploads that failed together do not come back together.

@@ -105,7 +105,7 @@ function outboundTo(allowed: readonly string[], ...answers: string[][]): { outbo
 const post = (outbound: Outbound, url: string, timeoutMs = 5_000): Promise<OutboundResult> =>
   outbound.post({ url, headers: {}, body: '{}', timeoutMs, answerBytesMax: 4_096 });
 
-const refused = { answered: false, error: 'the address is not a public one' };
+const refused = { answered: false, error: 'the address is not public' };
 
 describe('a request to an address that somebody else chose', () => {
   it('connects to no literal that leads inside, in any disguise', async () => {
@@ -157,11 +157,11 @@ describe('a request to an address that somebody else chose', () => {
     opened.push(failing);
     assert.deepEqual(await post(failing, 'https://nowhere.test/'), {
       answered: false,
-      error: 'the name does not resolve',
+      error: 'the host name does not resolve',
     });
   });
 
-  it('is given up when the name does not resolve in time, or nobody speaks TLS behind the address', async () => {
+  it('is given up when the host name does not resolve in time, or nobody speaks TLS behind the address', async () => {
     const tooLong = { answered: false, error: 'the connection took too long' };
     const times = { isAllowed: addressCheck(['127.0.0.1']), connectTimeoutMs: 100 };
     const silent = createOutbound({ ...times, resolve: () => new Promise(() => undefined) });

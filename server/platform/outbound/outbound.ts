@@ -51,7 +51,7 @@ export function createOutbound({
   resolve = createResolve(),
   connectTimeoutMs = 10_000,
 }: OutboundOptions): Outbound {
-  const refused = (): AddressRefused => new AddressRefused('the address is not a public one');
+  const refused = (): AddressRefused => new AddressRefused('the address is not public');
 
   const lookup = (
     hostname: string,
@@ -100,9 +100,9 @@ export function createOutbound({
   };
 }
 
-const noAnswer = 'no answer in time';
+const noAnswer = 'no response in time';
 const tooLate = new Error(noAnswer);
-const longEnough = new Error('nothing more is read');
+const longEnough = new Error('the rest of the response is not read');
 
 /**
  * One timer for the whole exchange, from waiting for a connection to the last byte. An answer that is longer than it may be is
@@ -161,9 +161,9 @@ function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResul
 }
 
 const messages: Readonly<Record<string, string>> = {
-  ADDRESS_REFUSED: 'the address is not a public one',
-  ENOTFOUND: 'the name does not resolve',
-  EAI_AGAIN: 'the name does not resolve',
+  ADDRESS_REFUSED: 'the address is not public',
+  ENOTFOUND: 'the host name does not resolve',
+  EAI_AGAIN: 'the host name does not resolve',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
   UND_ERR_SOCKET: 'the connection was closed',
@@ -176,6 +176,6 @@ function describe(error: unknown): string {
   const code = 'code' in error ? String(error.code) : '';
   if (messages[code]) return messages[code];
   return /CERT|SSL|TLS|ALTNAME|SELF_SIGNED|UNABLE_TO/.test(code)
-    ? `the certificate or the TLS connection is not acceptable (${code})`
+    ? `the certificate or the TLS connection is invalid (${code})`
     : `the request failed${code ? ` (${code})` : ''}`;
 }

@@ -24,7 +24,7 @@ const waitingMax = 100;
 /** DNS has answered, and knows nothing; or there is no DNS here. Silence is something else. */
 const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
-const unresolved = (): Error => Object.assign(new Error('the name does not resolve'), { code: 'EAI_AGAIN' });
+const unresolved = (): Error => Object.assign(new Error('the host name does not resolve'), { code: 'EAI_AGAIN' });
 
 export function createResolve({
   servers,

@@ -53,7 +53,7 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
         if (rows.length === checks.length) return decideAll(checks, startsOf(checks, rows), nowUs);
         await query(addMissingSql, [checks.map(({ key }) => key)]);
       }
-      throw new Error(`rate_limits rows were swept away ${attemptsMax} times in a row`);
+      throw new Error(`rate_limits rows were deleted ${attemptsMax} times in a row`);
     },
     async peek(check, nowMs) {
       const nowUs = toMicroseconds(nowMs);

@@ -40,7 +40,7 @@ export function parseRateLimit(text: string): RateLimit | null {
   if (text === 'off') return null;
   const [, count, windowSeconds] = /^([1-9]\d{0,8})\/([1-9]\d{0,5})$/.exec(text) ?? [];
   if (!count || !windowSeconds) {
-    throw new Error(`A rate limit is count/seconds, for example 1000/10, or off; got "${text.slice(0, 40)}".`);
+    throw new Error(`A rate limit must be count/seconds, for example 1000/10, or off, not "${text.slice(0, 40)}".`);
   }
   return { count: Number(count), windowSeconds: Number(windowSeconds) };
 }

@@ -55,7 +55,7 @@ export function createResilientRateLimiter(
 
 async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   const { promise: expiry, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
   try {
     return await Promise.race([work, expiry]);
   } finally {

@@ -194,14 +194,14 @@ function outcomeOf(answer: Answer | Silence, asked: Asked): Outcome {
       return declined('invalid_merchant_configuration', { response_text: 'The secret of the acquirer is wrong.' });
     }
     if (status === 400 && error === 'invalid' && reference === asked.reference) {
-      return declined('validation_error', { response_text: 'A field of the request is not valid.' });
+      return declined('validation_error', { response_text: 'A field of the request is invalid.' });
     }
     if (status === 400 && error === 'expired' && reference === asked.reference) {
       const nowMs = body.now_ms ?? askedAtMs;
       return { outcome: 'expired', ...(nowMs !== undefined && { nowMs }) };
     }
   }
-  return unknown(`the answer, of status ${status}, does not say what became of it`);
+  return unknown(`the response with status ${status} does not contain an outcome`);
 }
 
 function findingOf(answer: Answer | Silence, { reference, chargeReference, sent }: LookupRequest): LookupOutcome {
@@ -219,7 +219,7 @@ function findingOf(answer: Answer | Silence, { reference, chargeReference, sent 
     const atMs = body.now_ms ?? answer.askedAtMs;
     return { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
   }
-  return unknown(`the answer, of status ${status}, does not say what became of it`);
+  return unknown(`the response with status ${status} does not contain an outcome`);
 }
 
 function parse(text: string): unknown {
@@ -294,7 +294,7 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         end({ mayHaveArrived, reason });
         request.destroy();
       };
-      const deadline = setTimeout(() => giveUp(`no answer within ${timeoutMs} ms`), timeoutMs);
+      const deadline = setTimeout(() => giveUp(`no response within ${timeoutMs} ms`), timeoutMs);
 
       request.on('socket', (socket) => {
         // Nothing is written before a new connection stands. On one that was used before, it is written at once.
@@ -312,10 +312,10 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
           const bytesMax = query ? listBytesMax : answerBytesMax;
-          if (bytes > bytesMax) giveUp(`the answer is longer than ${bytesMax} bytes`);
+          if (bytes > bytesMax) giveUp(`the response is longer than ${bytesMax} bytes`);
           else chunks.push(chunk);
         });
-        response.on('error', (error) => giveUp(`the answer broke off: ${errorCode(error)}`));
+        response.on('error', (error) => giveUp(`the response is incomplete: ${errorCode(error)}`));
         response.on('end', () =>
           end({
             status: response.statusCode ?? 0,
@@ -333,7 +333,7 @@ export function acquirerProcessor(options: AcquirerOptions): Processor {
     try {
       return await send(...request);
     } catch (error) {
-      return { mayHaveArrived: false, reason: `the request could not be made: ${errorCode(error)}` };
+      return { mayHaveArrived: false, reason: `the request could not be sent: ${errorCode(error)}` };
     }
   }
 

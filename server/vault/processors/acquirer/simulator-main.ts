@@ -23,7 +23,7 @@ function count(name: string, text: string): number {
   return Number(text);
 }
 
-if (!values.journal || !values.secret) throw new Error('--journal FILE and --secret TEXT are needed');
+if (!values.journal || !values.secret) throw new Error('--journal FILE and --secret TEXT are required');
 const settleAfter = values['settle-after-ms'];
 
 const server = await openSimulator({

@@ -103,7 +103,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
     async charge(request) {
       const { companyId, reference, card } = request;
       const kind = await behaviour(request);
-      if (kind?.kind === 'never_arrives') return { outcome: 'unknown', reason: 'no answer' };
+      if (kind?.kind === 'never_arrives') return { outcome: 'unknown', reason: 'no response' };
       if (!kind || !remembering.has(kind.kind)) return always(reference, kind);
       const operation = await recordOperation(
         db,
@@ -111,7 +111,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
         (earlier) => decide(kind, earlier),
       );
       return kind.kind === 'answer_lost'
-        ? { outcome: 'unknown', reason: 'no answer' }
+        ? { outcome: 'unknown', reason: 'no response' }
         : fromRecord(reference, operation);
     },
 
