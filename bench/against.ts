@@ -4,8 +4,8 @@ import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import type { Bench, Cell, OtherTree, Report } from './workload.ts';
 
 /**
- * `--against COMMIT`: the CPU that one unit of work takes in this tree, to what it takes in another. Each has a database of its own;
- * they take turns, round after round, so that whatever else the machine does meets both.
+ * `--against COMMIT`: compares the CPU time of one unit of work in this tree and in another. Each has its own database. They
+ * alternate, so that other load on the machine affects both.
  */
 
 export interface Side {
@@ -14,11 +14,11 @@ export interface Side {
 }
 
 export interface Work {
-  /** Such as `order`. */
+  /** For example `order`. */
   readonly unit: string;
   readonly service?: ServiceOptions;
   readonly seconds: number;
-  /** Called once for each side; what it returns works for so many seconds and says how many units it did. */
+  /** Called once for each side. The returned function works for some seconds and returns the number of units. */
   readonly prepare: (side: Side) => Promise<(seconds: number) => Promise<number>>;
 }
 
@@ -43,7 +43,7 @@ export async function compareCpu(bench: Bench, against: OtherTree, work: Work): 
   const now = await openSide(bench.environment, 'now', work);
   const rounds: Round[] = [];
   for (let round = 1; round <= bench.options.rounds; round += 1) {
-    // Which of them goes first alternates too.
+    // The first one alternates too.
     const first = round % 2 === 0 ? await now.measure() : undefined;
     const result = { before: await before.measure(), now: first ?? (await now.measure()) };
     rounds.push(result);
@@ -55,7 +55,7 @@ export async function compareCpu(bench: Bench, against: OtherTree, work: Work): 
 const describe = ({ node, postgres }: Cpu): string => `${Math.round(node)} + ${Math.round(postgres)} µs`;
 
 async function openSide(environment: Environment, name: string, work: Work) {
-  // Else it would fall into some measurements and not into others.
+  // Otherwise it would affect some measurements and not others.
   await environment.sql.query('ALTER SYSTEM SET autovacuum = off');
   await environment.sql.query('SELECT pg_reload_conf()');
   const service = await environment.startService(name, work.service);

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { newId } from '../server/platform/ids.ts';
 
 /**
- * What the service is measured against: the same framework, driver, database and pool, and of everything else
- * nothing. One statement for each call, no authentication, no validation, no errors of its own.
+ * The bare server for comparison: the same framework, driver, database and pool, with one statement for each call. It has no
+ * authentication, no validation and no error handling.
  */
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: Number(process.env.SVC_DATABASE_POOL) });

@@ -3,7 +3,7 @@ import { seedCustomers, someIds } from './customer-data.ts';
 import { createCustomer, errorTargets, inTurn } from './customers.ts';
 import type { Bench, Report, RequestMaker, Workload } from './workload.ts';
 
-/** `npm run bench capture`: cards into the vault, beside the bare server that stores a row of about the same size. */
+/** `npm run bench capture`: captures cards, compared with a bare server that stores a row of about the same size. */
 
 let captured = 0;
 

@@ -3,9 +3,8 @@ import type { ClientMessage, Job, JobResult } from './client.ts';
 import type { BenchRequest, Workload } from './workload.ts';
 
 /**
- * A closed loop: each connection sends its next request when the answer to the last one is complete. Written on
- * plain sockets because a client on the same two cores takes its CPU time from the servers: autocannon needs 42 µs
- * for each request with a body of its own, this 18 µs.
+ * A closed loop: each connection sends its next request when the last response is complete. It uses plain sockets, because
+ * the client shares two cores with the servers: autocannon needs 42 µs for each request with its own body, this 18 µs.
  */
 
 const headerEnd = Buffer.from('\r\n\r\n');
@@ -30,7 +29,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Undefined while the answer is incomplete. */
+/** Undefined while the response is incomplete. */
 function readAnswer(bytes: Buffer): Answer | undefined {
   const end = bytes.indexOf(headerEnd);
   if (end < 0) return undefined;

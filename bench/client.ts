@@ -1,11 +1,11 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** The load generator, in a process of its own so that it shares no event loop with what it measures. */
+/** The load generator, in a separate process so that it does not share an event loop with the measured server. */
 
 export interface Job {
   readonly module: string;
-  /** Name of a maker in the `requests` of that module. */
+  /** Name of a function in the `requests` of that module. */
   readonly request: string;
   readonly baseUrl: string;
   readonly key: string | undefined;
@@ -20,9 +20,9 @@ export interface JobResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** How often each status came; `broken` counts connections that ended without an answer. */
+  /** Number of responses per status; `broken` counts connections that ended without a response. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** The first answer of each status that is not 2xx, to show what went wrong. */
+  /** The first response of each status other than 2xx, for debugging. */
   readonly samples: Readonly<Record<string, string>>;
 }
 

@@ -4,8 +4,8 @@ import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import type { Bench, Cell, Table } from './workload.ts';
 
 /**
- * Measures several candidates in turn, round after round, so that whatever else the machine does meets all of them.
- * The first candidate is the one the others are compared with.
+ * Measures several candidates alternately, so that other load on the machine affects all of them. The others are compared
+ * with the first candidate.
  */
 
 export interface Candidate {
@@ -29,14 +29,14 @@ export interface Measured {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Median over the rounds of this rate divided by the first candidate's rate of the same round. */
+  /** Median over the rounds of this rate divided by the rate of the first candidate in the same round. */
   readonly ratio: number;
   readonly ratioRange: readonly [number, number];
-  /** The same of the median latencies. */
+  /** The same for the median latencies. */
   readonly latencyRatio: number;
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
-  /** Share of the machine that went to other programs meanwhile: how far to believe the rest. */
+  /** Share of the machine that other programs used. Shows how reliable the other numbers are. */
   readonly othersShare: number | null;
 }
 
@@ -48,7 +48,7 @@ export interface Compared {
 
 interface Round extends JobResult, Pick<Measured, 'serverCpuUs' | 'postgresCpuUs' | 'othersShare'> {}
 
-// A measurement next to somebody's test run is repeated, but not for ever.
+// A measurement with other load on the machine is repeated a few times.
 const othersShareMax = 0.1;
 const attemptsMax = 6;
 

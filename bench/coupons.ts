@@ -4,7 +4,7 @@ import { connections, median, openShop, post, undisturbed } from './orders.ts';
 import { watchOthers } from './processes.ts';
 import type { Bench, Cell, Report, RequestMaker, Workload } from './workload.ts';
 
-/** `npm run bench coupons`: orders that all use the same coupon, in turn with orders that use none. */
+/** `npm run bench coupons`: orders with the same coupon, compared with orders without one. */
 
 const requests: Record<string, RequestMaker> = {
   order: ({ customers = [], products = [], codes = [] }) => {

@@ -1,6 +1,6 @@
 import type { Environment } from './environment.ts';
 
-/** Customers by the million, written by PostgreSQL itself: as the service would have, with every column. */
+/** Inserts millions of customers directly in PostgreSQL, with every column that the service writes. */
 
 const firstNames = 'ada alan anna ben carla david emma felix grace hugo ines jonas karen liam maria nora oscar paula';
 const lastNames =
@@ -9,7 +9,7 @@ const lastNames =
 const wordsOf = (names: string): string => `string_to_array('${names}', ' ')`;
 const pick = (names: string, by: string): string => `(${wordsOf(names)})[1 + ${by} % cardinality(${wordsOf(names)})]`;
 
-// Ids are UUID v7 of rising milliseconds that end a minute ago, so that rows made by the run come after them.
+// IDs are UUID v7 with ascending milliseconds up to a minute ago, so that rows of the run come after them.
 const seedRows = `
   SELECT
     (lpad(to_hex($1::bigint + n), 12, '0') || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::uuid AS id,
@@ -53,7 +53,7 @@ const createBareTable = `
     deleted_at timestamptz
   )`;
 
-/** Filling an index row by row takes several times as long as building it afterwards. */
+/** Filling an index row by row takes several times longer than building it afterwards. */
 async function withoutIndexes({ sql }: Environment, table: string, work: () => Promise<unknown>): Promise<void> {
   const { rows } = await sql.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index i
@@ -65,7 +65,7 @@ async function withoutIndexes({ sql }: Environment, table: string, work: () => P
   for (const { definition } of rows) await sql.query(definition);
 }
 
-/** Milliseconds that seeding our own table took, indexes and statistics included. */
+/** Milliseconds for seeding our table, including indexes and statistics. */
 export async function seedCustomers(environment: Environment, count: number): Promise<number> {
   const { sql, companyId } = environment;
   const firstMs = Date.now() - 60_000 - count;

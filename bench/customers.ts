@@ -4,11 +4,11 @@ import { seedCustomers, someIds } from './customer-data.ts';
 import type { Environment, ServerProcess } from './environment.ts';
 import type { Bench, BenchRequest, Report, RequestMaker, Target, Workload } from './workload.ts';
 
-/** `npm run bench customers`: creating, reading and listing beside the bare server, and the cost of a far page. */
+/** `npm run bench customers`: creates, reads and lists, compared with a bare server, and measures a far page. */
 
 let created = 0;
 
-// A multiplication modulo 2^32 by an odd number is one-to-one: unique, yet all over the indexes as real data is.
+// Multiplication by an odd number modulo 2^32 is one-to-one: values are unique and spread over the indexes, like real data.
 const scattered = (number: number): number => Math.imul(number, 2_654_435_761) >>> 0;
 
 /** Unique within a run: there is one client process, and seeded rows have another phone prefix. */
@@ -29,7 +29,7 @@ const path = '/v1/customers';
 
 export const createCustomer = (): BenchRequest => ({ method: 'POST', path, body: newCustomer() });
 
-/** Goes round in what the parent process chose. */
+/** Cycles through the values of the parent process. */
 export function inTurn(values: readonly string[] = []): () => string {
   let index = 0;
   return () => values[index++ % values.length] ?? '';
@@ -126,7 +126,7 @@ async function cursorsFrom({ sql, companyId }: Environment, page: number): Promi
 async function comparePages(bench: Bench, server: ServerProcess): Promise<Compared[]> {
   const page = Math.min(farPage, Math.floor(bench.options.rows / pageSize / 2));
   const far = await cursorsFrom(bench.environment, page);
-  // All over the table: a plan that reads from its start to the position gives itself away here.
+  // Spread over the table, to detect a plan that scans from the start to the position.
   const anywhere = await someIds(bench.environment, 'customers', 5_000);
   const compared: Compared[] = [];
   for (const sort of ['-created_at', '-updated_at']) {
@@ -155,7 +155,7 @@ function rateTargets(compared: readonly Compared[]): Target[] {
 const pageRatioMax = 1.5;
 
 function pageTargets(paged: readonly Compared[]): Target[] {
-  // In another order a cursor's position is looked up first, which is one more round trip on every page but the first.
+  // In other orders, the position of the cursor is read first: one more round trip for every page but the first.
   const byPosition = paged.filter(({ title }) => title.endsWith('-created_at'));
   return byPosition.flatMap(({ title, measured }) =>
     measured.slice(1).map(({ name, latencyRatio }) => ({

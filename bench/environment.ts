@@ -17,7 +17,7 @@ import {
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey, Secret } from '../server/platform/secret.ts';
 
-/** A PostgreSQL as durable as in production, a company with a key, and server processes to be measured. */
+/** A durable PostgreSQL as in production, a company with a key, and the measured server processes. */
 
 export interface ServerProcess {
   readonly name: string;
@@ -40,9 +40,9 @@ export interface Environment {
 
 export interface ServiceOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** Root of the repository whose service is started; this one, when not given. */
+  /** Root of the repository whose service is started. Default: this one. */
   readonly root?: string;
-  /** Folder to leave a CPU profile in when the service stops. */
+  /** Folder for a CPU profile, which is written when the service stops. */
   readonly profileInto?: string;
 }
 
@@ -119,7 +119,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
   };
 }
 
-/** What `npm start` gives to Node: its flags are part of what is measured. */
+/** The Node flags of `npm start`, which are part of the measurement. */
 async function startArguments(root: string): Promise<string[]> {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
   return scripts.start.split(' ').slice(1);
@@ -160,7 +160,7 @@ async function startServer(
   return { name, baseUrl, pid: child.pid ?? 0, stop: () => stopProcess(child) };
 }
 
-/** Both servers print the address they got; the log lines that follow go to the same file, as to a production stdout. */
+/** Both servers print their URL. Their log lines go to the same file, like stdout in production. */
 async function addressOf(child: ChildProcess, outputFile: string, name: string): Promise<string> {
   const deadlineMs = Date.now() + startTimeoutMs;
   while (child.exitCode === null && Date.now() < deadlineMs) {

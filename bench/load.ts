@@ -6,13 +6,13 @@ import { defaultRateLimits, type ServerProcess } from './environment.ts';
 import { residentMb } from './processes.ts';
 import type { Bench, BenchRequest, Cell, Report, Table, Target, Workload } from './workload.ts';
 
-/** `npm run bench load`: many clients at once, with and without rate limits: no failures, and memory stays flat. */
+/** `npm run bench load`: many clients, with and without rate limits. Expects no failures and constant memory. */
 
 const connections = 200;
 const defaultSeconds = 30;
 const seededRows = 100_000;
 const residentMbMax = 300;
-// Garbage comes and goes between two samples: "flat" means that the last third needs no more than this over the first.
+// Garbage varies between samples. "Constant" means that the last third needs at most this much more than the first.
 const growthMax = 1.15;
 
 const path = '/v1/customers';
@@ -35,7 +35,7 @@ const requests: Workload['requests'] = {
 interface LoadRun {
   readonly name: string;
   readonly result: JobResult;
-  /** One for each second. */
+  /** One sample per second. */
   readonly residentMb: readonly number[];
 }
 

@@ -1,8 +1,8 @@
 import type { Environment } from './environment.ts';
 
-/** Orders by the million that are over and done with, written by PostgreSQL itself. */
+/** Inserts millions of completed orders directly in PostgreSQL. */
 
-// Ids are UUID v7 of rising milliseconds that end a minute ago, so that orders made by the run come after them.
+// IDs are UUID v7 with ascending milliseconds up to a minute ago, so that orders of the run come after them.
 const seedOrders = `
   INSERT INTO orders (company_id, id, order_number, customer_id, payment_method_id, card_brand, card_last4, status,
     items, currency, subtotal, discount_amount, total, refunded_amount, metadata, attempt_count, request_id, sale_id,

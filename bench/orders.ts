@@ -7,7 +7,7 @@ import { hasPgbench, prepareRawOrders, writeRawOrders } from './raw-orders.ts';
 import type { ServerProcess } from './environment.ts';
 import type { Bench, Cell, OtherTree, Report, RequestMaker, Table, Workload } from './workload.ts';
 
-/** `npm run bench orders`: orders over HTTP, beside a raw writer of the same rows with the same two commits. */
+/** `npm run bench orders`: orders over HTTP, compared with a raw writer of the same rows with the same two commits. */
 
 export const connections = 32;
 const shopperCount = 500;
@@ -117,7 +117,7 @@ async function observed(
   const each = (from: number | null | undefined, to: number | null | undefined): number | null =>
     from === null || from === undefined || to === null || to === undefined ? null : ((to - from) * 1e6) / result.count;
   const cpuAfter = { server: server && cpuSeconds(server.pid), postgres: familyCpuSeconds(postgresPid) };
-  // Sessions report what they did up to a second later.
+  // PostgreSQL sessions report their statistics up to a second later.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   const after = await counters(bench);
   return {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-/** CPU time and memory of other processes, from /proc; elsewhere than on Linux they are not measured. */
+/** CPU time and memory of other processes, from /proc. Only on Linux. */
 
 // USER_HZ: 100 on every Linux that Node runs on.
 const ticksPerSecond = 100;
@@ -26,7 +26,7 @@ export function cpuSeconds(pid: number): number | null {
   return ticks(statFields(pid), userTicksField, systemTicksField) / ticksPerSecond;
 }
 
-/** Of a process and its children, those that have ended included. */
+/** For a process and its children, including ended ones. */
 export function familyCpuSeconds(pid: number): number | null {
   if (process.platform !== 'linux') return null;
   let sum = ticks(statFields(pid), userTicksField, systemTicksField, reapedUserTicksField, reapedSystemTicksField);
@@ -36,7 +36,7 @@ export function familyCpuSeconds(pid: number): number | null {
       const fields = statFields(Number(name));
       if (Number(fields[parentField]) === pid) sum += ticks(fields, userTicksField, systemTicksField);
     } catch {
-      // It ended while we were looking.
+      // The process ended in the meantime.
     }
   }
   return sum / ticksPerSecond;
@@ -59,7 +59,7 @@ function machineCpuSeconds(): number {
   );
 }
 
-/** Starts watching; the function it returns says which share of the machine went to others than this program's family. */
+/** Starts measuring. The returned function gives the share of the machine that other programs used. */
 export function watchOthers(postgresPid: number): () => number | null {
   if (process.platform !== 'linux') return () => null;
   const others = (): number =>

@@ -7,11 +7,11 @@ import pg from 'pg';
 import type { Environment } from './environment.ts';
 
 /**
- * The same rows as an order of ours leaves, written one statement at a time with the same two commits: what a careful
- * program without batches would do. By pgbench where there is one, else by a program that does the same.
+ * Writes the same rows as an order, one statement at a time with the same two commits, as a careful program without batches
+ * would. Uses pgbench if it is installed, otherwise a program that does the same.
  */
 
-/** `:name` stands for a value that the first statement chose. */
+/** `:name` is a value from the first statement. */
 const statements = [
   `BEGIN`,
   `INSERT INTO idempotency_keys (company_id, key, method, path, field_hashes, request_id, api_version, operation_id,
@@ -50,7 +50,7 @@ const choose = `SELECT s.company_id, s.customer_id, s.payment_method_id, p.items
     left(md5(random()::text), 10) AS number
   FROM bench_shoppers s, bench_payload p WHERE s.n = :n`;
 
-/** Shoppers, and values as long as those of a real order, for the raw writer to use. */
+/** Customers, and values with the length of real orders, for the raw writer. */
 export async function prepareRawOrders({ sql }: Environment, sampleOrder: object, companyId: string): Promise<number> {
   await sql.query(`CREATE TABLE bench_shoppers AS
     SELECT row_number() OVER ()::integer AS n, company_id, id AS customer_id,
@@ -124,7 +124,7 @@ async function withPgbench(
   }
 }
 
-/** Values by name instead of by number. */
+/** Replaces named parameters with numbered ones. */
 function bound(text: string): { text: string; names: string[] } {
   const names: string[] = [];
   const numbered = text.replaceAll(/(?<!:):([a-z_]+)/g, (_, name: string) => {

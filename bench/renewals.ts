@@ -7,7 +7,7 @@ import { cpuSeconds, familyCpuSeconds, residentMb, watchOthers } from './process
 import type { ServerProcess } from './environment.ts';
 import type { Bench, Cell, Report, Workload } from './workload.ts';
 
-/** `npm run bench renewals`: subscriptions that all fall due in the same minute, billed by one, two and four workers. */
+/** `npm run bench renewals`: subscriptions that are due in the same minute, charged by one, two and four workers. */
 
 const subscriptionsMax = 100_000;
 const shopperCount = 500;
@@ -28,7 +28,7 @@ async function post(server: ServerProcess, key: string, path: string, body: obje
   return answer;
 }
 
-/** Customers with cards by the API, and their subscriptions by the database itself: paid once, due to nobody yet. */
+/** Creates customers with cards through the API, and subscriptions in the database: paid once, without a due date. */
 async function seed({ environment, note }: Bench, count: number, dataDir: string): Promise<void> {
   const { sql, key, companyId } = environment;
   const server = await environment.startService('seeding', {
@@ -67,7 +67,7 @@ async function seed({ environment, note }: Bench, count: number, dataDir: string
   note(`${count} subscriptions seeded`);
 }
 
-/** As if their month were over, all within this minute. */
+/** Makes all of them due within this minute. */
 const makeDue = `UPDATE subscriptions SET base_at = date_trunc('minute', now()) - next_number * interval '1 month',
   due_at = date_trunc('minute', now()) WHERE company_id = $1`;
 
@@ -87,7 +87,7 @@ async function measure(bench: Bench, workers: number, count: number, dataDir: st
   const { environment, note } = bench;
   const { sql, companyId, postgresPid } = environment;
   const servers: ServerProcess[] = [];
-  // The keys of the cards are in the folder, so it is one for all.
+  // All processes share the folder, because it contains the vault keys.
   const settings = { SVC_DATA_DIR: dataDir };
   for (let n = 0; n < workers; n += 1) servers.push(await environment.startService(`worker ${n + 1}`, { settings }));
   await sql.query('VACUUM ANALYZE');

@@ -2,7 +2,7 @@ import { compare, comparisonTable } from './compare.ts';
 import { connections, openShop, workload as orders } from './orders.ts';
 import type { Bench, Report, Workload } from './workload.ts';
 
-/** `npm run bench request-log`: orders with the log of requests and without, in the same rounds. */
+/** `npm run bench request-log`: orders with and without the request log, in the same rounds. */
 
 const target = 0.95;
 

@@ -14,7 +14,7 @@ import { openTree, startEnvironmentOf } from './tree.ts';
 import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
-/** `npm run bench [workload] [options]`: each workload on a database and processes of its own. */
+/** `npm run bench [workload] [options]`: runs each workload on its own database and processes. */
 
 const workloads: Readonly<Record<string, Workload>> = {
   customers,

@@ -7,7 +7,7 @@ import type { Environment } from './environment.ts';
 
 const thisRoot = resolve(import.meta.dirname, '..');
 
-/** The root of another state of this repository: a folder that holds a copy, or a commit, which is checked out until the process ends. */
+/** The root of another state of this repository: a folder with a copy, or a commit, which is checked out until the process ends. */
 export function openTree(folderOrCommit: string): string {
   if (existsSync(join(folderOrCommit, 'package.json'))) return resolve(folderOrCommit);
   const root = mkdtempSync(join(tmpdir(), 'svc-against-'));
@@ -22,14 +22,14 @@ export function openTree(folderOrCommit: string): string {
   return root;
 }
 
-/** The packages of this copy serve as long as both ask for the same ones. */
+/** Uses the packages of this copy if both have the same lockfile. */
 function installPackages(root: string): void {
   const lockOf = (folder: string): string => readFileSync(join(folder, 'package-lock.json'), 'utf8');
   if (lockOf(root) === lockOf(thisRoot)) symlinkSync(join(thisRoot, 'node_modules'), join(root, 'node_modules'));
   else execFileSync('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: root, stdio: 'inherit' });
 }
 
-/** With a database by the migrations of that tree: its schema may differ from ours. */
+/** Uses a database from the migrations of that tree, because its schema may differ. */
 export async function startEnvironmentOf(root: string): Promise<Environment> {
   const url = pathToFileURL(join(root, 'bench/environment.ts')).href;
   const { startEnvironment } = (await import(url)) as typeof import('./environment.ts');

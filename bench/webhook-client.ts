@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'undici';
 import { signatureHeaders, signingKey } from '../server/features/webhooks/signing.ts';
 
-/** What the dispatcher is compared with: a client that does nothing but sign and post, as many at once. */
+/** A client that only signs and posts with the same concurrency, for comparison with the dispatcher. */
 
 export interface ClientJob {
   readonly urls: readonly string[];

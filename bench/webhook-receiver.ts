@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** A receiver in a process of its own: answers 200 at once and knows when each event arrived. */
+/** A receiver in a separate process. It responds with 200 immediately and records when each event arrived. */
 
 export type ReceiverQuestion = { readonly reset: true } | { readonly waitFor: number };
 export type ReceiverAnswer =

@@ -14,7 +14,7 @@ import type { ClientJob } from './webhook-client.ts';
 import type { ReceiverAnswer, ReceiverQuestion } from './webhook-receiver.ts';
 import type { Bench, Cell, OtherTree, Report, Workload } from './workload.ts';
 
-/** `npm run bench webhooks`: from commit to 2xx, beside a bare client that posts the same signed bodies. */
+/** `npm run bench webhooks`: from commit to 2xx, compared with a bare client that posts the same signed bodies. */
 
 const start = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
@@ -30,7 +30,7 @@ const sampleObject = {
   filler: 'x'.repeat(1_100),
 };
 
-/** Events as a charge leaves them, each in a transaction of its own or many in one. */
+/** Events like those of a charge, each in its own transaction or many in one. */
 async function insertEvents({ environment }: Pick<Bench, 'environment'>, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => newId(Date.now()));
   await environment.sql.query(
@@ -41,7 +41,7 @@ async function insertEvents({ environment }: Pick<Bench, 'environment'>, count: 
   return ids;
 }
 
-/** Written directly: a company may have no more than 50 by the API. */
+/** Inserted directly, because the API allows only 50 per company. */
 async function makeEndpoints({ environment }: Bench, receiver: string, count: number): Promise<void> {
   const { sql, companyId, masterSecret } = environment;
   await sql.query('DELETE FROM webhook_endpoints');
@@ -58,7 +58,7 @@ async function makeEndpoints({ environment }: Bench, receiver: string, count: nu
   }
 }
 
-/** Both sides are compiled while they run: 4,000 deliveries are not enough for either. */
+/** Warm-up: the JIT needs more than 4,000 deliveries on both sides. */
 const warmUpRounds = 3;
 
 interface Rate {
@@ -66,7 +66,7 @@ interface Rate {
   readonly deliveries: number;
   readonly ours: number;
   readonly bare: number;
-  /** CPU of the service and of PostgreSQL for a delivery; that of the insert is part of it. */
+  /** CPU time of the service and of PostgreSQL for a delivery, including the insert. */
   readonly nodeUs: number;
   readonly postgresUs: number;
 }
@@ -84,7 +84,7 @@ const serviceSettings = {
 
 const againstEndpoints = 10;
 const againstPerSecond = 3_000;
-/** What follows the last arrival: the service notes that it was delivered. */
+/** Waits until the service has recorded the last delivery. */
 const settlingMs = 500;
 
 async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {

@@ -1,7 +1,7 @@
 import type { Client } from './client.ts';
 import type { Environment } from './environment.ts';
 
-/** What a workload is made of. A new one is a file that exports one of these, and a line in the table of `run.ts`. */
+/** A workload. To add one, export it from a new file and add a line to the table in `run.ts`. */
 
 export interface BenchRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
@@ -10,23 +10,23 @@ export interface BenchRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Called once for each job inside the client process, with the job's data; what it returns makes one request a call. */
+/** Called once for each job in the client process, with its data. The returned function creates one request per call. */
 export type RequestMaker = (data: Readonly<Record<string, readonly string[]>>) => () => BenchRequest;
 
 export interface BenchOptions {
-  /** Seconds of one measurement; each workload has its own default. */
+  /** Seconds of one measurement. Each workload has its own default. */
   readonly seconds: number | undefined;
   readonly rounds: number;
   readonly rows: number;
-  /** The commit, or the folder, that this tree is compared with. */
+  /** The commit or folder to compare this tree with. */
   readonly against: string | undefined;
   readonly profile: boolean;
 }
 
-/** Another state of this repository, to be measured in the same rounds. */
+/** Another state of this repository that is measured in the same rounds. */
 export interface OtherTree {
   readonly root: string;
-  /** A database and processes of that tree. */
+  /** The database and processes of that tree. */
   startEnvironment(): Promise<Environment>;
 }
 

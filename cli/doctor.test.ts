@@ -195,7 +195,7 @@ describe('the doctor', () => {
       };
       const { code, stderr } = await svc(settings, 'doctor');
       assert.equal(code, 1);
-      assert.match(stderr, new RegExp(`older than this program.*${newest}`));
+      assert.match(stderr, new RegExp(`older than this version.*${newest}`));
       assert.deepEqual(await applied(), []);
     } finally {
       await service.db.query('INSERT INTO schema_migrations (name, run_on) VALUES ($1, now())', [newest]);

@@ -13,7 +13,7 @@ import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { withProgress } from './progress.ts';
 
-/** `reconcile`: compares the books with those of the processors, and lists or adopts what the books miss. */
+/** `reconcile`: compares our books with those of the processors, and lists or adopts missing operations. */
 export async function reconcileCommand(_words: readonly string[], flags: Flags): Promise<string> {
   if (flags.dismiss !== undefined) return dismiss(flags.dismiss, flags);
   const sinceMs = flags.since === undefined ? undefined : Date.parse(flags.since);

@@ -2,7 +2,7 @@ import { currentRestore, noteRestored } from '../server/features/restores/servic
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 
-/** `restored`: says that the database was restored from a backup, before the service starts on it. */
+/** `restored`: marks the database as restored from a backup, before the service starts. */
 export async function restoredCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, clock }) => {
     const isNew = await noteRestored(db, clock.nowMs(), 'svc restored');

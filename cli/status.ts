@@ -5,7 +5,7 @@ import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 
-/** `status`: how the service is doing, as the database and the vault show it. */
+/** `status`: shows the state of the service from the database and the vault. */
 export async function statusCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const { db, clock } = connected;

@@ -10,8 +10,8 @@ import { startService } from '../server/service.ts';
 import { launchBrowser } from '../tests/support/browser.ts';
 
 /**
- * `node dashboard/pictures.ts [folder]`: takes pictures of the dashboard, of a shop with some weeks of business and of one
- * that has just begun. Without a folder only those that the docs show are taken, into docs/pictures.
+ * `node dashboard/pictures.ts [folder]`: takes screenshots of the dashboard of an established shop and of a new one.
+ * Without a folder, it takes only the pictures for the docs, into docs/pictures.
  */
 
 const shown = ['home', 'order', 'customers', 'webhook-phone-dark'];
@@ -62,7 +62,7 @@ const pages = (ids: Ids): Record<string, string> => ({
 
 const emptyPages = ['home', 'customers', 'orders', 'subscriptions', 'products', 'coupons', 'webhooks', 'events'];
 
-/** What the API answers, as far as it is read here. */
+/** The fields of API responses that this script reads. */
 interface Answer {
   readonly id: string;
   readonly status: string;

@@ -2,7 +2,7 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** Everything in files with hashed names: the service sends them with a policy that allows nothing inline. */
+/** All code is in files with hashed names, because the content security policy allows nothing inline. */
 export default defineConfig({
   base: '/',
   plugins: [react(), tailwindcss()],

@@ -10,7 +10,7 @@ const toolsFolder = join(root, 'tools');
 const toolsPath = join(toolsFolder, 'node_modules', '.bin');
 
 function run(name: string, command: string, parameters: readonly string[], folder = root): boolean {
-  // oxlint looks for its type-aware part on the PATH.
+  // oxlint expects its type-aware part on the PATH.
   const env = { ...process.env, PATH: `${toolsPath}${delimiter}${process.env.PATH}` };
   const result = spawnSync(command, parameters, {
     cwd: folder,

@@ -1,5 +1,5 @@
-// Plain JavaScript that any Node from 20 on can run: installs what the lockfile names when that is missing or older, and
-// builds the dashboard when its sources have changed.
+// Plain JavaScript for Node 20 and newer. Installs missing or outdated packages from the lockfile, and builds the dashboard
+// if its sources have changed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,12 +8,12 @@ import { createHash } from 'node:crypto';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const event = process.env.npm_lifecycle_event ?? '';
-// The service itself runs without the development dependencies, which makes the first start faster.
+// The service does not need development dependencies. Without them, the first start is faster.
 const withoutDevelopment = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 20) {
-  console.error(`Node 20 or newer is needed to install; this is ${process.version}.`);
+  console.error(`Node 20 or newer is required; this is ${process.version}.`);
   process.exit(1);
 }
 
@@ -26,11 +26,11 @@ const upToDate = installed[0] === lockHash && (withoutDevelopment || installed[1
 
 if (!upToDate) {
   console.error('Installing dependencies from the lockfile …');
-  // Only on a fresh clone: an engineer's tree keeps its compiler.
+  // Only on a fresh clone, so that a development tree keeps its compiler.
   const fresh = !existsSync(join(root, 'node_modules')) || installed[1] === 'production';
   const omit = withoutDevelopment && fresh ? ['--omit=dev'] : [];
   const npm = process.env.npm_execpath;
-  // What is there is right and may be in use by a running service: it is added to, where `ci` would delete it first.
+  // The installed packages are correct and a running service may use them. So add to them; `ci` would delete them first.
   const how = installed[0] === lockHash ? ['install', '--no-save', '--include=dev'] : ['ci'];
   const npmArguments = [...how, '--loglevel=error', '--no-audit', '--no-fund', ...omit];
   const result = npm
@@ -40,7 +40,7 @@ if (!upToDate) {
   writeFileSync(marker, `${lockHash} ${omit.length > 0 ? 'production' : 'all'}\n`);
 }
 
-// The dashboard is built here, once for each state of its sources, so that nothing else has to be started for it.
+// Builds the dashboard once for each state of its sources.
 const dashboard = join(root, 'dashboard');
 const built = join(dashboard, 'dist', '.built');
 const sources = ['index.html', 'package.json', 'vite.config.ts', 'src', 'public']

@@ -90,7 +90,7 @@ async function takePicture(context: BrowserContext, serviceUrl: string, picture:
   const fields = page.frameLocator('iframe');
   await picture.prepare?.(fields, page);
   await page.waitForTimeout(250);
-  // Without the room that is kept for a message.
+  // Without the reserved space for a message.
   const last = await fields.locator('#group, .error:visible').last().boundingBox();
   const bottomPx = last ? last.y + last.height : 0;
   const clip = { x: 0, y: 0, width: picture.widthPx, height: Math.ceil(bottomPx + marginPx) };

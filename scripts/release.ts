@@ -2,8 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { readMigrations } from '../server/platform/migrations.ts';
 
 /**
- * `node scripts/release.ts VERSION`: adds a release with the migrations that are new since the last one. From then on
- * the tests hold them to be unchangeable and upgrade from this release.
+ * `node scripts/release.ts VERSION`: adds a release with the migrations since the last one. From then on, tests check that
+ * these migrations do not change, and upgrade from this release.
  */
 
 export type Releases = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -17,7 +17,7 @@ export async function readReleases(): Promise<Releases> {
 async function release(version: string): Promise<void> {
   const releases = await readReleases();
   if (!/^\d+\.\d+\.\d+$/.test(version) || releases[version]) {
-    throw new Error('Name a version that is not released yet, such as 0.2.0.');
+    throw new Error('Pass a version that is not released yet, for example 0.2.0.');
   }
   const released = new Set(Object.values(releases).flatMap(Object.keys));
   const added = (await readMigrations()).filter(({ name }) => !released.has(name));

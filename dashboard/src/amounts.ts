@@ -1,12 +1,12 @@
 import { decimalsOf, decimalText } from '../../server/platform/currencies.ts';
 import { amounts } from './texts/amounts.ts';
 
-/** As an amount is typed again, and in exports: `12.50`. */
+/** An amount in a form or an export: `12.50`. */
 export { decimalText as amountText };
 
 /**
- * What people type into fields for money and percentages. A comma may be a decimal mark or a thousands separator, and a wrong
- * guess is off by a factor of 100 or 1,000. So every way to read a text is tried, and a text with two readings is refused.
+ * Reads amounts and percentages that people type. A comma can be a decimal mark or a thousands separator, and a wrong guess
+ * is off by a factor of 100 or 1,000. So both readings are tried, and a text with two readings is rejected.
  */
 
 export type Reading =
@@ -32,12 +32,12 @@ function decimalParts(text: string): (Parts & { readonly mark: string }) | undef
 type Found = { readonly parts: Parts } | { readonly wrong: 'unreadable' | 'ambiguous' | 'too_precise' };
 
 function read(input: string, decimals: number): Found {
-  // Spaces of every width and apostrophes separate thousands in some countries, and are never a decimal mark.
+  // In some countries, spaces and apostrophes separate thousands. They are never a decimal mark.
   const text = input.trim().replaceAll(/\s/g, ' ').replaceAll('’', "'");
   const integer = asWhole.test(text) ? { whole: digitsOf(text), fraction: '' } : undefined;
   const decimal = decimalParts(text);
   if (!decimal) return integer ? { parts: integer } : { wrong: 'unreadable' };
-  // What a currency without decimals shows is whole, and one with three decimals is written 1.234 by this dashboard itself.
+  // A currency without decimals has only one reading. For three decimals, the dashboard itself writes 1.234.
   if (integer && decimals === 0) return { parts: integer };
   if (integer && !(decimals === 3 && decimal.mark === '.')) return { wrong: 'ambiguous' };
   return decimal.fraction.length > decimals ? { wrong: 'too_precise' } : { parts: decimal };
@@ -46,7 +46,7 @@ function read(input: string, decimals: number): Found {
 const scaled = ({ whole: units, fraction }: Parts, decimals: number): number =>
   Number(units + fraction.padEnd(decimals, '0'));
 
-/** In the smallest unit of the currency, or what is wrong and what to write instead. */
+/** Returns the amount in the smallest unit of the currency, or an error message. */
 export function readAmount(text: string, currency: string): Reading {
   const decimals = decimalsOf(currency);
   const example = decimalText(125 * 10 ** Math.max(decimals - 1, 1), currency);
@@ -62,7 +62,7 @@ export function readAmount(text: string, currency: string): Reading {
   return { problem: amounts.ambiguous(text.trim(), asUnits, `${units}.${fraction.slice(0, decimals)}`) };
 }
 
-/** A percentage from 1 to 100 with two decimals at most. */
+/** A percentage from 1 to 100 with at most two decimals. */
 export function readPercentage(text: string): Reading {
   const found = read(text.trim().replace(/\s*%$/, ''), 2);
   const amount = 'parts' in found ? scaled(found.parts, 2) / 100 : Number.NaN;

@@ -1,7 +1,7 @@
 import { apiVersion } from '../../sdk/node/src/generated/operations.ts';
 import { askStepUp } from './step-up.ts';
 
-/** Every call to the service. The cookie is the browser's business; this adds what a call of a company needs. */
+/** Calls the service. The browser sends the session cookie; this adds the headers that a call needs. */
 
 export interface FieldError {
   readonly field: string;
@@ -26,7 +26,7 @@ export class ApiError extends Error {
       listed.length === 0 && param ? [{ field: param, code: this.code, message: this.message }] : listed;
   }
 
-  /** Nobody knows whether it was done: to be repeated with the same idempotency key. */
+  /** The outcome is unknown. Repeat the call with the same idempotency key. */
   get undecided(): boolean {
     return this.status === 0 || this.status >= 500 || this.code === 'request_in_progress';
   }
@@ -52,7 +52,7 @@ export interface CallOptions {
 
 let companyId: string | null = null;
 
-/** The company that calls are about. */
+/** Sets the company of all later calls. */
 export function setCompanyOfCalls(id: string | null): void {
   companyId = id;
 }
@@ -99,11 +99,11 @@ async function sendOnce<T>(method: Method, path: string, options: CallOptions): 
     ...(options.signal ? { signal: options.signal } : {}),
   }).catch((cause: unknown) => {
     if (options.signal?.aborted) throw cause;
-    throw new ApiError(0, {}, 'The service did not answer. Check the connection and try again.');
+    throw new ApiError(0, {}, 'The service did not respond. Check your connection and try again.');
   });
   const body = (await response.json().catch(() => ({}))) as { readonly error?: ErrorBody };
   if (response.ok) return body as T;
-  throw new ApiError(response.status, body.error ?? {}, `The service answered with ${response.status}.`);
+  throw new ApiError(response.status, body.error ?? {}, `The service responded with ${response.status}.`);
 }
 
 const openPages = ['/login', '/sign-up', '/forgot-password', '/reset-password', '/invitations/'];
@@ -114,7 +114,7 @@ function leaveForLogin(): void {
   location.assign(`/login?next=${encodeURIComponent(pathname + search)}`);
 }
 
-/** An upload with progress, which `fetch` cannot tell. */
+/** Uploads with progress, which `fetch` does not report. */
 export function upload<T>(path: string, file: File, onProgress: (share: number) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -129,7 +129,7 @@ export function upload<T>(path: string, file: File, onProgress: (share: number) 
     request.addEventListener('load', () => {
       const body = jsonOf(request.responseText) as { readonly error?: ErrorBody };
       if (request.status < 300) resolve(body as T);
-      else reject(new ApiError(request.status, body.error ?? {}, `The service answered with ${request.status}.`));
+      else reject(new ApiError(request.status, body.error ?? {}, `The service responded with ${request.status}.`));
     });
     request.send(form);
   });

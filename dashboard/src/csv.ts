@@ -1,6 +1,6 @@
 /**
- * Lists as CSV that no spreadsheet takes for formulas, whatever its separator and quotes are. What customers typed ends up
- * in these cells, and a formula can send the sheet elsewhere or start a program.
+ * Writes CSV in which no spreadsheet finds formulas, whatever its separator and quotes are. The cells contain text from
+ * customers, and a formula could send the sheet to another server or start a program.
  */
 
 type CsvValue = string | number | boolean | null | undefined;
@@ -10,23 +10,23 @@ export interface CsvColumn<T> {
   readonly value: (row: T) => CsvValue;
 }
 
-/** What begins a formula, in the width of Latin and of East Asian letters. */
+/** Characters that begin a formula, in Latin and in East Asian width. */
 const trigger = '[=+\\-@＝＋－＠]';
-/** What a spreadsheet may skip before it looks for one. */
+/** Characters that a spreadsheet may skip before a formula. */
 const skipped = '[\\s"\'\\p{Cc}\\p{Cf}]*';
 const atStart = new RegExp(`^(?:[\\t\\r\\n]|${skipped}${trigger})`, 'u');
-/** A cell begins here for a program that separates by something else, or ignores quotes. */
+/** Where a cell begins for programs with other separators, or that ignore quotes. */
 const afterSeparator = new RegExp(`([,;|\\t\\r\\n]["'\\p{Cc}\\p{Cf}]*)(?=${trigger})`, 'gu');
 const plainNumber = /^-?\d+(?:\.\d+)?$/;
 
-/** An apostrophe makes text of what follows; a spreadsheet does not show it. */
+/** A leading apostrophe marks a cell as text. Spreadsheets do not show it. */
 function harmless(text: string): string {
   if (plainNumber.test(text)) return text;
   const inside = text.replace(afterSeparator, "$1'");
   return atStart.test(inside) ? `'${inside}` : inside;
 }
 
-/** Every cell has quotes, so that nothing in it can be taken for the end of it. */
+/** Every cell is quoted, so that its content cannot end it. */
 function cell(value: CsvValue): string {
   const text = value === null || value === undefined ? '' : harmless(String(value));
   return `"${text.replaceAll('"', '""')}"`;

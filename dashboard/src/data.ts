@@ -5,9 +5,9 @@ import { call, type Query } from './api.ts';
 import { useSignedIn } from './session.ts';
 import type { List } from './types.ts';
 
-/** Reading from the service. What was read belongs to a company, so that switching never shows the other one's data. */
+/** Reads from the API. Cached data belongs to a company, so that switching never shows data of the other one. */
 
-/** What changes while one looks on is read again this often. */
+/** Polling interval for pages whose data changes. */
 export const lookEveryMs = 4_000;
 
 interface ReadOptions {
@@ -37,7 +37,7 @@ export function useList<T>(path: string, query: Query = {}, options: ReadOptions
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** What a list shows is part of its address: it can be shared, bookmarked and gone back to. */
+/** The filters of a list are part of its URL, so that it can be shared and bookmarked. */
 export function useFilters(): [Filters, (changes: Readonly<Record<string, string | undefined>>) => void] {
   const filters = useSearch({ strict: false }) as Filters;
   const navigate = useNavigate();
@@ -52,7 +52,7 @@ export function useFilters(): [Filters, (changes: Readonly<Record<string, string
 
 const typingMs = 300;
 
-/** A text once nobody has typed for a moment. */
+/** A text after a short pause in typing. */
 export function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

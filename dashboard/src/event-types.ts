@@ -1,6 +1,6 @@
 import type { EventType } from './types.ts';
 
-/** Every kind of event. The type makes sure that none of the service's is missing. */
+/** Every event type. The compiler reports a missing one. */
 const known: Readonly<Record<EventType, true>> = {
   'customer.created': true,
   'customer.updated': true,
@@ -34,7 +34,7 @@ const known: Readonly<Record<EventType, true>> = {
 
 export const eventTypes = Object.keys(known) as EventType[];
 
-/** What an endpoint can be subscribed to. */
+/** Valid values of `enabled_events`. */
 export const eventPatterns: readonly string[] = [
   '*',
   ...new Set(eventTypes.map((type) => `${type.split('.')[0]}.*`)),

@@ -1,6 +1,6 @@
 import { decimalsOf } from '../../server/platform/currencies.ts';
 
-/** How values are written for people. All times are UTC, the zone the service bills in. */
+/** Formats values for people. All times are in UTC, as billing is. */
 
 /** `$1,234.50`, `¥1,250`, `KWD 1.250` */
 export function money(amount: number, currency: string | null | undefined): string {
@@ -16,7 +16,7 @@ export function shortMoney(amount: number, currency: string | null | undefined):
   return format.format(amount / 10 ** decimalsOf(currency ?? 'usd'));
 }
 
-/** A plain number while the code is still being typed. */
+/** Formats a plain number while the currency code is incomplete. */
 function currencyFormat(currency: string | null | undefined, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const code = (currency ?? 'usd').trim();
   const style = /^[a-z]{3}$/i.test(code) ? ({ style: 'currency', currency: code } as const) : {};
@@ -63,7 +63,7 @@ export function shortId(id: string): string {
 export const personName = (person: { first_name: string; last_name: string }): string =>
   `${person.first_name} ${person.last_name}`;
 
-/** As the service wants it, however it was written. */
+/** Normalizes a phone number for the API. */
 export function phoneDigits(text: string): string {
   const clean = text.replaceAll(/[\s().-]/g, '');
   return /^1?\d{10}$/.test(clean) ? `+1${clean.slice(-10)}` : clean;

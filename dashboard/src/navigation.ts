@@ -6,7 +6,7 @@ interface Place {
   readonly to: string;
   readonly label: string;
   readonly icon: IconName;
-  /** What one needs to be allowed to see it. */
+  /** The permission that is required to see the page. */
   readonly permission?: string;
   readonly sandboxOnly?: boolean;
 }
@@ -18,7 +18,7 @@ export interface PlaceGroup {
 
 const { places, groups } = shell;
 
-/** Every place of the side navigation and the command palette. */
+/** Every page of the navigation and the command palette. */
 const allGroups: readonly PlaceGroup[] = [
   {
     label: null,
@@ -88,7 +88,7 @@ export function placesOf(company: Company): PlaceGroup[] {
     .filter(({ places: list }) => list.length > 0);
 }
 
-/** Pages that are of use only to those who may do what they are for. */
+/** Pages that require a write permission. */
 export const neededFor: Readonly<Record<string, string>> = {
   '/orders/new': 'orders:write',
   '/subscriptions/new': 'subscriptions:write',

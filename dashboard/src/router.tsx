@@ -3,7 +3,7 @@ import { Toasts } from './components/toasts.tsx';
 import { Crash, NotFound } from './components/not-found.tsx';
 import { Shell } from './components/shell.tsx';
 
-/** Which address shows which page. Every page is a file of its own that is loaded when it is first opened. */
+/** The routes. Each page is a separate file that is loaded when it is first opened. */
 
 type Loader = () => Promise<Record<string, unknown>>;
 type PageEntry = readonly [path: string, load: Loader, component: string];
@@ -65,7 +65,7 @@ const rootRoute = createRootRoute({
 });
 
 const shellRoute = createRoute({ getParentRoute: () => rootRoute, id: 'shell', component: Shell });
-/** Each role opens somewhere else. */
+/** The start page depends on the role. */
 const startRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
@@ -84,7 +84,7 @@ export function makeRouter() {
     routeTree: rootRoute.addChildren([...open, shellRoute.addChildren([startRoute, ...inShell])]),
     defaultPreload: 'intent',
     scrollRestoration: true,
-    // Filters are plain text, so the address shows them as people would write them.
+    // Filters are plain text in the URL, so that people can read them.
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
     stringifySearch: (search) => {
       const text = new URLSearchParams(search as Record<string, string>).toString();

@@ -4,7 +4,7 @@ import { ApiError, call, setCompanyOfCalls } from './api.ts';
 import { common } from './texts/common.ts';
 import type { Company, Session } from './types.ts';
 
-/** Who is signed in, and which of their companies the pages are about. */
+/** The signed-in user and the current company. */
 
 const storageName = 'svc.company';
 
@@ -12,7 +12,7 @@ export const sessionQuery = {
   queryKey: ['session'],
   queryFn: () => call<Session>('GET', '/dashboard/session'),
   staleTime: 60_000,
-  // Not to be signed in is an answer; a service that is busy is none.
+  // 401 is a valid result. Other errors, for example a busy service, are not.
   retry: (failures: number, error: Error) => failures < 4 && error instanceof ApiError && error.undecided,
 } as const;
 
@@ -20,7 +20,7 @@ export function useSessionQuery() {
   return useQuery(sessionQuery);
 }
 
-/** The company chosen last in this tab, else in this browser, else the sandbox. */
+/** The last company of this tab, otherwise of this browser, otherwise the sandbox. */
 export function companyOf(session: Session): Company | undefined {
   const chosen = sessionStorage.getItem(storageName) ?? localStorage.getItem(storageName);
   return (
@@ -36,7 +36,7 @@ export function rememberCompany(id: string): void {
   setCompanyOfCalls(id);
 }
 
-/** The other one of the merchant's two companies. */
+/** The other company of the merchant. */
 export function counterpartOf(session: Session, company: Company): Company | undefined {
   return session.companies.find((other) => other.account_id === company.account_id && other.mode !== company.mode);
 }
@@ -50,7 +50,7 @@ export const SignedInContext = createContext<SignedIn | null>(null);
 
 export function useSignedIn(): SignedIn {
   const value = useContext(SignedInContext);
-  if (!value) throw new Error('This page needs somebody who is signed in.');
+  if (!value) throw new Error('This page requires a signed-in user.');
   return value;
 }
 
@@ -58,13 +58,13 @@ export function useCan(permission: string): boolean {
   return useSignedIn().company.permissions.includes(permission);
 }
 
-/** Why the member may not touch what has these permissions: members touch nothing that may do more than they may. */
+/** Why a member cannot change an object with these permissions: it has more permissions than they do. */
 export function useReasonAgainst(): (permissions: readonly string[] | undefined) => string | undefined {
   const { permissions: own } = useSignedIn().company;
   return (permissions = []) => (permissions.every((one) => own.includes(one)) ? undefined : common.stronger);
 }
 
-/** An expansion needs the permission to read what it adds; pages do without what the member may not read. */
+/** An expansion requires a read permission. Pages omit expansions that the member cannot read. */
 export function useExpand(name: 'customer'): string | undefined {
   return useCan(`${name}s:read`) ? name : undefined;
 }

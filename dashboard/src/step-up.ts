@@ -1,4 +1,4 @@
-/** Lets a call ask the person at the screen to confirm who they are, without knowing the dialog that does it. */
+/** Lets a call ask for a password confirmation without a dependency on the dialog. */
 
 type Asker = () => Promise<boolean>;
 
@@ -12,7 +12,7 @@ export function answerStepUps(next: Asker): () => void {
   };
 }
 
-/** True when it was confirmed. Calls that ask at the same time share one dialog. */
+/** True if the user confirmed. Calls at the same time share one dialog. */
 export function askStepUp(): Promise<boolean> {
   if (!asker) return Promise.resolve(false);
   asking ??= asker().finally(() => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-// In a project of your own: from '@svc/node'.
+// In your own project, import from '@svc/node'.
 import {
   ConnectionError,
   type Customer,
@@ -19,8 +19,8 @@ import {
 } from '../../sdk/node/src/index.ts';
 
 /**
- * A small shop. The page shows the products and keeps the cart; this server makes the order, and believes in a payment
- * when a webhook with a good signature says so.
+ * A small shop. The page shows the products and keeps the cart. This server creates the order, and treats it as paid when a
+ * webhook with a valid signature says so.
  */
 
 const { baseUrl, secretKey, publishableKey } = readSettings();
@@ -32,13 +32,13 @@ interface Purchase {
   total?: string;
   orderNumber?: string;
   orderId?: string;
-  /** Why it was declined, for the shopper. */
+  /** The reason of a decline, for the customer. */
   message?: string;
-  /** Of the newest event seen: an older one that arrives late must not undo it. */
+  /** Sequence of the latest event, so that an older event that arrives late does not overwrite it. */
   sequence: number;
 }
 
-/** By the id that the page chose for the purchase. A real shop has a database for this. */
+/** Purchases by the ID that the page chose. A real shop uses a database. */
 const purchases = new Map<string, Purchase>();
 
 const page = readFileSync(new URL('index.html', import.meta.url), 'utf8');
@@ -55,7 +55,7 @@ const routes: Readonly<Record<string, (request: IncomingMessage, response: Serve
 const server = createServer((request, response) => {
   answer(request, response).catch((error: unknown) => {
     process.stderr.write(`${error instanceof SvcError ? `${error.code}: ${error.message}` : String(error)}\n`);
-    if (!response.headersSent) sendJson(response, 500, { message: 'Something went wrong here. Please try again.' });
+    if (!response.headersSent) sendJson(response, 500, { message: 'Something went wrong. Please try again.' });
   });
 });
 
@@ -65,7 +65,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (request.method === 'GET' && kind === 'orders' && id) return showPage(request, response);
   if (request.method === 'GET' && kind === 'purchases' && id) return showPurchase(id, response);
   const route = routes[`${request.method} ${path}`];
-  return route ? route(request, response) : response.writeHead(404).end('There is nothing here.');
+  return route ? route(request, response) : response.writeHead(404).end('Not found.');
 }
 
 function showPage(_request: IncomingMessage, response: ServerResponse): void {
@@ -90,10 +90,10 @@ interface Checkout {
   readonly customer: { readonly name: string; readonly email: string; readonly phone: string };
 }
 
-/** Prices are the catalog's: the page says what is bought, never what it costs. */
+/** Prices come from the catalog. The page sends products, never prices. */
 async function buy(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const checkout = JSON.parse((await bodyOf(request)).toString()) as Checkout;
-  // Known before it is paid for: the webhook may be faster than the answer.
+  // Stored before the payment, because the webhook can arrive before the response.
   const purchase: Purchase = purchases.get(checkout.id) ?? { status: 'paying', sequence: 0 };
   purchases.set(checkout.id, purchase);
   try {
@@ -103,10 +103,10 @@ async function buy(request: IncomingMessage, response: ServerResponse): Promise<
       return sendJson(response, 200, { status: 'paying' });
     }
     purchases.delete(checkout.id);
-    const why = kindWords[order.failure_code ?? ''] ?? 'The bank declined it. Please try another card.';
+    const why = kindWords[order.failure_code ?? ''] ?? 'Your bank declined the payment. Please try another card.';
     return sendJson(response, 200, { status: 'declined', message: `Your card was not charged. ${why}` });
   } catch (error) {
-    // Nobody knows yet whether the card was charged: a webhook will tell.
+    // The outcome is unknown. A webhook will report it.
     if (unclear.some((kind) => error instanceof kind)) return sendJson(response, 200, { status: 'paying' });
     if (!purchase.orderId) purchases.delete(checkout.id);
     if (!(error instanceof InvalidRequestError)) throw error;
@@ -117,7 +117,7 @@ async function buy(request: IncomingMessage, response: ServerResponse): Promise<
 
 const unclear = [ConnectionError, IdempotencyError, ProcessingError];
 
-/** One purchase is one order, also when the shopper clicks twice or an answer is lost. */
+/** One purchase is one order, even if the customer clicks twice or a response is lost. */
 async function placeOrder({ id, customer: shopper, card_token, items }: Checkout): Promise<Order> {
   const customer = await findOrCreateCustomer(shopper);
   const card = await svc.paymentMethods.attach(customer.id, { card_token }, { idempotencyKey: `card-${id}` });
@@ -126,9 +126,9 @@ async function placeOrder({ id, customer: shopper, card_token, items }: Checkout
 }
 
 const kindWords: Readonly<Record<string, string>> = {
-  insufficient_funds: 'There is not enough money on it. Please try another card.',
-  expired_card: 'It has expired. Please try another card.',
-  incorrect_cvv: 'The security code does not fit. Please check it and try again.',
+  insufficient_funds: 'The card has insufficient funds. Please try another card.',
+  expired_card: 'The card has expired. Please try another card.',
+  incorrect_cvv: 'The security code is wrong. Please check it and try again.',
 };
 
 async function findOrCreateCustomer({ name, email, phone }: Checkout['customer']): Promise<Customer> {
@@ -140,8 +140,8 @@ async function findOrCreateCustomer({ name, email, phone }: Checkout['customer']
 
 async function showPurchase(id: string, response: ServerResponse): Promise<void> {
   const purchase = purchases.get(id);
-  if (!purchase) return sendJson(response, 404, { message: 'There is no such order.' });
-  // Without webhooks the shop has to ask. That works for a try; with them it also hears of refunds and late answers.
+  if (!purchase) return sendJson(response, 404, { message: 'This order does not exist.' });
+  // Without webhooks the shop polls. With webhooks it also learns about refunds and late outcomes.
   if (!webhookSecret && purchase.orderId) {
     for await (const event of svc.events.list({ object_id: purchase.orderId, sort: 'created_at' })) learn(event);
   }
@@ -160,7 +160,7 @@ async function receiveWebhook(request: IncomingMessage, response: ServerResponse
   }
 }
 
-/** May be called any number of times with the same event, and in any order. */
+/** Can be called several times with the same event, and in any order. */
 function learn(event: Event): void {
   if (event.type !== 'order.succeeded' && event.type !== 'order.failed' && event.type !== 'order.refunded') return;
   const { object: order } = event.data;
@@ -196,7 +196,7 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   response.end(JSON.stringify(body));
 }
 
-/** The keys of the demo company, unless the environment names others. */
+/** The keys from the environment, or those of the demo company. */
 function readSettings(): { baseUrl: string; secretKey: string; publishableKey: string } {
   const { SVC_URL, SVC_KEY, SVC_PUBLISHABLE_KEY, SVC_DATA_DIR = '.svc' } = process.env;
   if (SVC_URL && SVC_KEY && SVC_PUBLISHABLE_KEY) {
@@ -204,7 +204,7 @@ function readSettings(): { baseUrl: string; secretKey: string; publishableKey: s
   }
   const file = join(SVC_DATA_DIR, 'demo.json');
   if (!existsSync(file)) {
-    process.stderr.write(`There is no ${file}. Start the service first, in another terminal: npm start\n`);
+    process.stderr.write(`${file} does not exist. Start the service first, in another terminal: npm start\n`);
     process.exit(1);
   }
   const demo = JSON.parse(readFileSync(file, 'utf8')) as Record<'base_url' | 'secret_key' | 'publishable_key', string>;
@@ -215,9 +215,9 @@ server.listen(Number(process.env.PORT ?? 4242), () => {
   const { port } = server.address() as AddressInfo;
   const listen = `npm run svc -- listen --forward-to localhost:${port}/webhooks`;
   process.stdout.write(
-    `The shop is open: http://localhost:${port}\n` +
+    `The shop is running: http://localhost:${port}\n` +
       (webhookSecret
-        ? `Webhooks arrive at /webhooks. To bring them here: ${listen}\n`
-        : `SVC_WEBHOOK_SECRET is not set, so the shop asks for news instead of hearing them. See examples/shop/README.md.\n`),
+        ? `The shop receives webhooks at /webhooks. To forward them: ${listen}\n`
+        : `SVC_WEBHOOK_SECRET is not set, so the shop polls the API instead of receiving webhooks. See examples/shop/README.md.\n`),
   );
 });

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { classicScript, moduleScript, sources } from './bundle.ts';
 
-/** `node build.ts [folder]`: makes what npm users get: a module, a script for pages without a bundler, and the types. */
+/** `node build.ts [folder]`: builds the npm package: a module, a script for pages without a bundler, and the types. */
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, 'dist'));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 
-/** Turns the TypeScript of this package into what a browser runs. Types are only taken out: no other tool is needed. */
+/** Converts the TypeScript of this package to JavaScript for browsers. It only removes types, so it needs no other tool. */
 
 const source = (name: string): URL => new URL(name, import.meta.url);
 
@@ -40,7 +40,7 @@ export function moduleScript(names: readonly string[]): string {
   return [...scripts.slice(0, -1).map(withoutExports), ...scripts.slice(-1)].join('');
 }
 
-/** A classic script: its files, in the order of their imports, in one scope that only `globals` leave. */
+/** A classic script: all files in the order of their imports, in one scope that exports only `globals`. */
 export function classicScript(names: readonly string[], globals: readonly string[] = []): string {
   const script = withoutExports(moduleScript(names)).replaceAll('import.meta.url', 'document.currentScript.src');
   const handOver = globals.map((name) => `window.${name} = ${name};\n`);
@@ -49,7 +49,7 @@ export function classicScript(names: readonly string[], globals: readonly string
 
 function stripTypes(text: string): string {
   const emitWarning = Object.getOwnPropertyDescriptor(process, 'emitWarning') ?? {};
-  // It is marked experimental, which nobody who starts the service can do anything about.
+  // Suppresses the warning about an experimental feature, which users of the service cannot change.
   process.emitWarning = () => undefined;
   try {
     return stripTypeScriptTypes(text);

@@ -11,7 +11,7 @@ import { compileFunction, createContext } from 'node:vm';
 import { newSigningSecret, signatureHeaders, signingKey } from '../../server/features/webhooks/signing.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 
-/** What npm users get: built into a folder of its own, and used from there as from a registry. */
+/** The built package in a separate folder, used as from a registry. */
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
@@ -39,7 +39,7 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs Node in the folder, with the SDK installed there. */
+/** Runs Node in the folder with the installed SDK. */
 async function run(parameters: string[]): Promise<{ status: number; output: string }> {
   const environment = {
     ...process.env,
@@ -59,7 +59,7 @@ const usage = `
   svc.customers.list().then((page) => process.stdout.write(typeof webhooks.verify + page.data.length));
 `;
 
-/** An edge runtime in small: a context with the globals of the web, and modules that find each other by their URLs. */
+/** A minimal edge runtime: a context with web globals, and modules that are resolved by URL. */
 const edge = `
   import { readFileSync } from 'node:fs';
   import { createContext, SourceTextModule } from 'node:vm';
@@ -93,7 +93,7 @@ const edge = `
   process.stdout.write(JSON.stringify(program.namespace));
 `;
 
-/** The errors of the compiler, as file and line. */
+/** Compiler errors as file and line. */
 async function typeErrors(files: string[], ...more: string[]): Promise<string[]> {
   const options = [
     '--noEmit',
@@ -120,7 +120,7 @@ describe('the built SDK', () => {
     assert.deepEqual(await run(['--no-experimental-require-module', 'script.cjs']), { status: 0, output: 'function0' });
   });
 
-  it('uses nothing that only Node has', () => {
+  it('uses no API that only Node has', () => {
     const scripts = globSync('dist/**/*.js', { cwd: installed });
     assert.ok(scripts.length > 20);
     for (const name of scripts) {
@@ -129,7 +129,7 @@ describe('the built SDK', () => {
     }
   });
 
-  it('runs where there is only the web', async () => {
+  it('runs in a runtime with web APIs only', async () => {
     const web = {
       ...{ fetch, Headers, FormData, Blob, URL, URLSearchParams, AbortController, AbortSignal },
       ...{ crypto, TextEncoder, TextDecoder, atob, btoa, setTimeout, clearTimeout },
@@ -155,7 +155,7 @@ describe('the built SDK', () => {
     }
   });
 
-  it('runs as an ES module where there is only the web, on what the service has signed', async () => {
+  it('verifies a real delivery as an ES module in a runtime with web APIs only', async () => {
     const secret = newSigningSecret(randomBytes(32));
     const triggered = await service.call('POST', '/v1/sandbox/events/trigger', { body: { type: 'order.succeeded' } });
     const signed = {
@@ -186,7 +186,7 @@ describe('the built SDK', () => {
     }
   });
 
-  it('has types for both kinds of module, on Node and elsewhere', async () => {
+  it('has types for both module systems, on Node and elsewhere', async () => {
     const text = `
       import { Svc, type Customer, type Order, type Page, type Plan, webhooks } from '@svc/node';
       export async function use(svc: Svc): Promise<void> {
@@ -212,11 +212,11 @@ describe('the built SDK', () => {
     const names = ['consumer.mts', 'consumer.cts'];
     for (const name of names) await writeFile(join(folder, name), text);
     assert.deepEqual(await typeErrors(names, ...onNode), [], 'on Node');
-    // Here the declarations themselves are checked, too.
+    // Checks the declarations themselves too.
     assert.deepEqual(await typeErrors(names, '--types', '', '--lib', 'es2022,dom', '--skipDefaultLibCheck'), []);
   });
 
-  it('has types that refuse mistakes', async () => {
+  it('has types that reject mistakes', async () => {
     const mistakes = [
       `svc.orders.create({ customer_id: '1', items: [{ product_id: '1', quantity: 1, price: 5 }] });`,
       `svc.orders.create({ items: [] });`,
@@ -238,7 +238,7 @@ describe('the built SDK', () => {
     assert.deepEqual(accepted, []);
   });
 
-  it('does what its README says', async () => {
+  it('runs the samples of its README', async () => {
     const text = readFileSync(join(here, 'README.md'), 'utf8');
     const blocks = [...text.matchAll(/```ts\n([^]*?)```/g)].map((match) => match[1] ?? '');
     assert.ok(blocks.length >= 8);

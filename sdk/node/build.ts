@@ -3,13 +3,13 @@ import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** `node build.ts [folder]`: makes what npm users get: an ES module and a CommonJS one, each with its types. */
+/** `node build.ts [folder]`: builds the npm package: an ES module and a CommonJS module, each with types. */
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const folder = resolve(process.argv[2] ?? join(here, 'dist'));
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript/package.json')));
 
-// CommonJS is asked for by name: the nearest package.json says that the sources are ES modules.
+// CommonJS is set explicitly, because the nearest package.json declares ES modules.
 const formats = {
   esm: ['--module', 'nodenext'],
   cjs: ['--module', 'commonjs', '--moduleResolution', 'bundler', '--verbatimModuleSyntax', 'false'],
@@ -23,7 +23,7 @@ for (const format of ['esm', 'cjs'] as const) {
   const project = ['-p', join(here, 'tsconfig.build.json'), '--outDir', output];
   execFileSync(process.execPath, [compiler, ...project, ...formats[format]], { stdio: 'inherit' });
   writeFileSync(join(output, 'package.json'), `${JSON.stringify({ type: packageTypes[format] })}\n`);
-  // The compiler rewrites the names of imported files in the code, not in the types.
+  // The compiler rewrites import paths in the code, but not in the types.
   for (const name of globSync('**/*.d.ts', { cwd: output })) {
     const file = join(output, name);
     writeFileSync(file, readFileSync(file, 'utf8').replace(/(from '\.[^']*|import\("\.[^"]*)\.ts(?=['"])/g, '$1.js'));

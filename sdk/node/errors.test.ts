@@ -14,7 +14,7 @@ import {
   WebhookError,
 } from './src/index.ts';
 
-/** What a caller learns when the service refuses. */
+/** The errors of the SDK. */
 
 let service: TestService;
 let sdk: RecordedSdk;
@@ -39,7 +39,7 @@ async function refusal(call: Promise<unknown>): Promise<SvcError> {
 }
 
 describe('an error', () => {
-  it('names every wrong field', async () => {
+  it('names every invalid field', async () => {
     const error = await refusal(svc.customers.create(aCustomer({ email: 'nobody', phone: '12' })));
     assert.ok(error instanceof InvalidRequestError);
     assert.deepEqual(
@@ -57,26 +57,26 @@ describe('an error', () => {
     assert.match(error.requestId ?? '', /^req_[a-z2-7]{24}$/);
   });
 
-  it('of an object that is not there is a 404', async () => {
+  it('for a missing object is a 404', async () => {
     const error = await refusal(svc.orders.get(randomUUID()));
     assert.ok(error instanceof InvalidRequestError);
     assert.deepEqual([error.code, error.status, error.fieldErrors], ['resource_not_found', 404, []]);
   });
 
-  it('of a value that is taken names it', async () => {
+  it('for a duplicate value names the field', async () => {
     const { sku } = await svc.products.create(aProduct());
     const error = await refusal(svc.products.create(aProduct({ sku })));
     assert.ok(error instanceof InvalidRequestError);
     assert.deepEqual([error.code, error.status, error.param], ['sku_already_exists', 409, 'sku']);
   });
 
-  it('of a wrong key is one of authentication', async () => {
+  it('for an invalid API key is an AuthenticationError', async () => {
     const error = await refusal(new Svc('svc_test_sk_wrong', { baseUrl: service.baseUrl }).plans.list());
     assert.ok(error instanceof AuthenticationError);
     assert.deepEqual([error.code, error.status], ['invalid_api_key_format', 401]);
   });
 
-  it('of a key that may not is one of authorization', async () => {
+  it('for a missing permission is an AuthorizationError', async () => {
     const key = await service.createKey(service.company, { permissions: ['customers:read'] });
     const reader = recordedSdk(service, { key }).svc;
     await reader.customers.list();
@@ -85,7 +85,7 @@ describe('an error', () => {
     assert.deepEqual([error.code, error.status], ['insufficient_permissions', 403]);
   });
 
-  it('of a customer without a card is one of processing', async () => {
+  it('for a customer without a card is a ProcessingError', async () => {
     const { productId } = await aShop(svc);
     const customer = await svc.customers.create(aCustomer());
     const items = [{ product_id: productId, quantity: 1 }];
@@ -95,7 +95,7 @@ describe('an error', () => {
     assert.equal(error.idempotencyKey, sdk.attempts.at(-1)?.headers.get('x-svc-idempotency-key'));
   });
 
-  it('of an endpoint that cannot be used is one of webhooks', async () => {
+  it('for an endpoint URL that is not allowed is a WebhookError', async () => {
     const error = await refusal(
       svc.webhookEndpoints.create({ url: 'https://127.0.0.1/hook', enabled_events: ['order.*'] }),
     );
@@ -110,7 +110,7 @@ describe('the client', () => {
     assert.ok(!shown.includes(service.key));
   });
 
-  it('refuses ids that would lead elsewhere', async () => {
+  it('rejects IDs that would lead to another path', async () => {
     sdk.attempts.length = 0;
     for (const id of ['', '.', '..']) {
       await assert.rejects(svc.customers.delete(id), TypeError);
@@ -122,14 +122,14 @@ describe('the client', () => {
     assert.match(sdk.attempts[0]?.url ?? '', /customers\/\.\.%2Fproducts%3Flimit%3D1%23$/);
   });
 
-  it('speaks its own version, whatever is pinned, and says so', async () => {
+  it('uses its own API version, whatever version the company is pinned to', async () => {
     await service.db.query(`UPDATE companies SET api_version = '2025-11-04' WHERE id = $1`, [service.company.id]);
     const customer = await svc.customers.create(aCustomer());
     assert.equal((await svc.customers.get(customer.id)).id, customer.id);
     assert.equal(sdk.attempts.at(-1)?.headers.get('svc-version'), '2026-02-11');
   });
 
-  it('sends raw cards elsewhere when it is told to', async () => {
+  it('sends raw cards to captureUrl if it is set', async () => {
     const customer = await svc.customers.create(aCustomer());
     const elsewhere = recordedSdk(service, {
       captureUrl: `${service.baseUrl}/capture?`,
@@ -140,10 +140,10 @@ describe('the client', () => {
     assert.equal(captured.card.last4, '4242');
   });
 
-  it('needs a key and an address', () => {
+  it('requires a key and a URL', () => {
     assert.throws(() => new Svc('', { baseUrl: service.baseUrl }), TypeError);
     for (const baseUrl of ['', 'localhost:8080', 'http://']) {
-      assert.throws(() => new Svc(service.key, { baseUrl }), /The baseUrl begins with https:\/\//);
+      assert.throws(() => new Svc(service.key, { baseUrl }), /baseUrl must begin with https:\/\//);
     }
     assert.throws(() => Reflect.construct(Svc, ['svc_test_sk_x']), TypeError);
   });

@@ -6,7 +6,7 @@ import { recordedSdk } from '../../tests/support/sdk.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import type { EventType, Svc } from './src/index.ts';
 
-/** The document leaves open what an event is about; the SDK's types say it. Here every type of event is held to them. */
+/** Compares the object of every event type with the types of the SDK. */
 
 let service: TestService;
 let svc: Svc;
@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** A call that answers with the object which the types promise. */
+/** A call that returns the object of the declared type. */
 const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
   customer: ['GET', '/v1/customers/1', 200],
   payment_method: ['GET', '/v1/customers/1/payment_methods/1', 200],
@@ -27,7 +27,7 @@ const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
   webhook_endpoint: ['GET', '/v1/webhook_endpoints/1', 200],
 };
 
-describe('an event is about what its type says', () => {
+describe('the object of an event matches its type', () => {
   for (const type of eventTypes satisfies readonly EventType[]) {
     it(type, async () => {
       const event = await svc.sandbox.events.trigger({ type });

@@ -6,19 +6,19 @@ import { outdatedFiles } from './generate.ts';
 import { operations } from './src/generated/operations.ts';
 
 describe('the generated part of the SDK', () => {
-  it('says what the OpenAPI document says', () => {
+  it('matches the OpenAPI document', () => {
     assert.deepEqual(outdatedFiles(), [], 'run: node sdk/node/generate.ts');
   });
 
-  it('sends a key with everything that changes something', () => {
+  it('sends an idempotency key with every write', () => {
     const withoutKey = Object.entries(operations)
       .filter(([, { method, keyed }]) => keyed !== (method !== 'GET'))
       .map(([name]) => name);
-    // A preview: it is sent as POST to keep codes out of logs.
+    // A preview. It is a POST so that codes do not appear in logs.
     assert.deepEqual(withoutKey, ['validateCoupon']);
   });
 
-  it('knows every error code', () => {
+  it('has every error code', () => {
     const text = readFileSync(new URL('src/generated/errors.ts', import.meta.url), 'utf8');
     const [union = ''] = /export type ErrorCode =[^;]*/.exec(text) ?? [];
     const known = [...union.matchAll(/'(\w+)'/g)].map((match) => match[1] ?? '');

@@ -9,7 +9,7 @@ import { dispatchFor, eventually, startWebhookService } from '../../tests/suppor
 import type { Dispatcher } from '../../server/features/webhooks/dispatcher.ts';
 import { ProcessingError, type Svc } from './src/index.ts';
 
-/** Every operation, called through the SDK; each answer is held against the OpenAPI document on its way. */
+/** Calls every operation through the SDK and compares each response with the OpenAPI document. */
 
 let service: TestService;
 let dispatcher: Dispatcher;
@@ -33,7 +33,7 @@ after(async () => {
 const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 
 describe('the SDK', () => {
-  it('keeps customers', async () => {
+  it('manages customers', async () => {
     const made = await svc.customers.create(aCustomer({ tags: ['vip'], metadata: { level: 1 } }));
     const changed = await svc.customers.update(made.id, { first_name: 'Grace', metadata: { level: 2 } });
     assert.deepEqual([changed.first_name, changed.metadata], ['Grace', { level: 2 }]);
@@ -46,7 +46,7 @@ describe('the SDK', () => {
     assert.equal((await svc.customers.delete(made.id)).deleted, true);
   });
 
-  it('keeps cards', async () => {
+  it('manages cards', async () => {
     const customer = await svc.customers.create(aCustomer());
     const token = await svc.cardTokens.create({ card: aCard() });
     const attached = await svc.paymentMethods.attach(customer.id, { card_token: token.id });
@@ -63,7 +63,7 @@ describe('the SDK', () => {
     assert.equal((await svc.customers.get(customer.id)).default_payment_method_id, replacement.id);
   });
 
-  it('keeps products and their images', async () => {
+  it('manages products and their images', async () => {
     const product = await svc.products.create(aProduct());
     const changed = await svc.products.update(product.id, { pricing: { amount: 5100 } });
     assert.equal(changed.pricing.amount, 5100);
@@ -85,7 +85,7 @@ describe('the SDK', () => {
     assert.equal((await svc.products.delete(product.id)).deleted, true);
   });
 
-  it('takes orders and gives money back', async () => {
+  it('creates and refunds orders', async () => {
     const { customerId, productId } = await aShop(svc);
     const order = await svc.orders.create({
       customer_id: customerId,
@@ -109,7 +109,7 @@ describe('the SDK', () => {
     assert.deepEqual([transaction.order?.id, transaction.customer.id], [order.id, customerId]);
   });
 
-  it('tells of declines as orders, and retries them', async () => {
+  it('returns declined orders and retries them', async () => {
     const { customerId, productId } = await aShop(svc, '4000009999003220');
     const items = [{ product_id: productId, quantity: 1 }];
     const declined = await svc.orders.create({ customer_id: customerId, items });
@@ -126,7 +126,7 @@ describe('the SDK', () => {
     assert.equal(resolved.status, 'chargeback_dismissed');
   });
 
-  it('gives discounts', async () => {
+  it('manages coupons', async () => {
     const coupon = await svc.coupons.create({ name: 'Tea week', percentage: 10, codes: { count: 1 } });
     const [code] = coupon.codes;
     assert.ok(code);
@@ -146,7 +146,7 @@ describe('the SDK', () => {
     assert.equal((await svc.coupons.list({ archived: 'true', kind: 'generated' })).data[0]?.id, coupon.id);
   });
 
-  it('subscribes, and lets time pass', async () => {
+  it('manages subscriptions and advances the clock', async () => {
     const plan = await somePlan(service);
     assert.equal((await svc.plans.get(plan.id)).amount, 1900);
     assert.ok((await svc.plans.list({ active: true })).data.some(({ id }) => id === plan.id));
@@ -179,7 +179,7 @@ describe('the SDK', () => {
     assert.equal((await svc.subscriptions.cancel(made.id)).status, 'canceled');
   });
 
-  it('reads events, and makes them happen', async () => {
+  it('reads and triggers events', async () => {
     const { cursor } = await svc.events.feed();
     const triggered = await svc.sandbox.events.trigger({ type: 'order.failed' });
     const fed = await svc.events.feed({ cursor });
@@ -192,7 +192,7 @@ describe('the SDK', () => {
     assert.deepEqual(listed, event);
   });
 
-  it('reads the log of requests', async () => {
+  it('reads the request log', async () => {
     const page = await svc.customers.list({ limit: 1 });
     assert.ok(page);
     const [logged] = await eventually('it is logged', async () => {
@@ -243,7 +243,7 @@ describe('the SDK', () => {
     assert.ok((await svc.teamMembers.list({ status: 'pending' })).data.some(({ id }) => id === member.id));
   });
 
-  it('has been asked for every operation of the document, and for nothing else', () => {
+  it('was tested with every operation of the document, and no other', () => {
     const paths = document.paths as unknown as Record<string, Record<string, { operationId: string }>>;
     const documented = Object.values(paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),

@@ -4,11 +4,11 @@ import { aCustomer, recordedSdk, type RecordedSdk } from '../../tests/support/sd
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { AuthenticationError, type Page, Svc } from './src/index.ts';
 
-/** Walks over lists of several pages. */
+/** Lists with several pages. */
 
 let service: TestService;
 let sdk: RecordedSdk;
-/** Newest first, as they are listed. */
+/** Newest first, as in the list. */
 const ids: string[] = [];
 
 before(async () => {
@@ -29,20 +29,20 @@ async function idsOf(items: AsyncIterable<{ readonly id: string }>): Promise<str
 const idsOn = (page: Page<{ id: string }> | undefined): string[] | undefined => page?.data.map(({ id }) => id);
 
 describe('a list', () => {
-  it('is walked to its end, one page after the other', async () => {
+  it('iterates over all pages', async () => {
     const { attempts } = sdk;
     attempts.length = 0;
     assert.deepEqual(await idsOf(sdk.svc.customers.list({ limit: 5 })), ids);
     assert.equal(attempts.length, 3);
   });
 
-  it('asks only for the pages that are looked at', async () => {
+  it('loads only the pages that are read', async () => {
     sdk.attempts.length = 0;
     for await (const { id } of sdk.svc.customers.list({ limit: 5 })) if (id === ids[6]) break;
     assert.equal(sdk.attempts.length, 2);
   });
 
-  it('keeps filters, order and fields on the way', async () => {
+  it('keeps filters, order and fields for all pages', async () => {
     sdk.attempts.length = 0;
     const list = sdk.svc.customers.list({ limit: 2, tags: ['even'], sort: 'created_at', fields: ['email'] });
     const found: string[] = [];
@@ -54,7 +54,7 @@ describe('a list', () => {
     assert.equal(sdk.attempts.length, 3);
   });
 
-  it('is a page, too, from which one goes on and back', async () => {
+  it('returns a page with nextPage and previousPage', async () => {
     const first = await sdk.svc.customers.list({ limit: 5 });
     assert.deepEqual([idsOn(first), first.has_more], [ids.slice(0, 5), true]);
     assert.equal(await first.previousPage(), undefined);
@@ -69,13 +69,13 @@ describe('a list', () => {
     assert.deepEqual(idsOn(await back?.nextPage()), ids.slice(10));
   });
 
-  it('goes on from any page', async () => {
+  it('iterates from any page', async () => {
     const second = await (await sdk.svc.customers.list({ limit: 5 })).nextPage();
     assert.ok(second);
     assert.deepEqual(await idsOf(second), ids.slice(5));
   });
 
-  it('is walked backwards from where it should end', async () => {
+  it('iterates backwards with ending_before', async () => {
     const cursor = ids[9];
     assert.deepEqual(
       await idsOf(sdk.svc.customers.list({ limit: 4, ending_before: cursor })),
@@ -88,11 +88,11 @@ describe('a list', () => {
     assert.deepEqual(await idsOf(before), ids.slice(0, 10).toReversed());
   });
 
-  it('without anything in it ends at once', async () => {
+  it('ends immediately if it is empty', async () => {
     assert.deepEqual(await idsOf(sdk.svc.customers.list({ tags: 'nobody' })), []);
   });
 
-  it('that is refused throws where it is walked', async () => {
+  it('throws errors during the iteration', async () => {
     const stranger = new Svc('svc_test_sk_nobody', { baseUrl: service.baseUrl });
     await assert.rejects(idsOf(stranger.customers.list()), AuthenticationError);
     await assert.rejects(stranger.customers.list(), AuthenticationError);

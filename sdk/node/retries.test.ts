@@ -17,7 +17,7 @@ import {
 import { retryAfterSeconds } from './src/errors.ts';
 import { retryDelayMs, usualPatience, withRetries } from './src/retry.ts';
 
-/** What the SDK does about answers that do not come. */
+/** How the SDK handles lost responses. */
 
 let service: TestService;
 let proxy: FlakyProxy;
@@ -40,8 +40,8 @@ beforeEach(() => {
 const keysSeen = (): (string | undefined)[] => [...new Set(proxy.seen.map(({ key }) => key))];
 const waitedMs = (): number => (proxy.seen[1]?.atMs ?? 0) - (proxy.seen[0]?.atMs ?? 0);
 
-describe('a call whose answer is lost', () => {
-  it('charges an order once, with one key over all attempts', async () => {
+describe('a call with a lost response', () => {
+  it('charges an order once, with one key for all attempts', async () => {
     const { customerId, productId } = await aShop(svc);
     proxy.seen.length = 0;
     proxy.mishaps.push('drop_answer', 'cut_answer', 'drop_request');
@@ -79,7 +79,7 @@ describe('a call whose answer is lost', () => {
     );
   });
 
-  it('uses the key it is given, and a new one for each call otherwise', async () => {
+  it('uses the given key, or a new key for each call', async () => {
     const idempotencyKey = randomUUID();
     const fields = aCustomer();
     const first = await svc.customers.create(fields, { idempotencyKey });
@@ -92,21 +92,21 @@ describe('a call whose answer is lost', () => {
     assert.equal(proxy.seen.at(-1)?.key, undefined);
   });
 
-  it('says which key it used when it gives up', async () => {
+  it('has the key in the final error', async () => {
     proxy.mishaps.push('drop_answer', 'drop_answer');
     const fields = aCustomer();
     const error = await svc.customers.create(fields, { maxRetries: 1 }).catch((caught: unknown) => caught as SvcError);
     assert.ok(error instanceof ConnectionError);
     assert.deepEqual([error.code, error.status, proxy.seen.length], ['connection_failed', undefined, 2]);
-    assert.equal(error.message, `The service could not be reached at ${proxy.url}.`);
+    assert.equal(error.message, `The service is unreachable at ${proxy.url}.`);
     assert.deepEqual(keysSeen(), [error.idempotencyKey]);
     const continued = await svc.customers.create(fields, { idempotencyKey: error.idempotencyKey });
     assert.equal(continued.email, fields.email);
   });
 });
 
-describe('a refused call', () => {
-  it('is tried again after 500, 502, 503, 504 and 429', async () => {
+describe('a failed call', () => {
+  it('is retried after 500, 502, 503, 504 and 429', async () => {
     for (const status of [500, 502, 503, 504, 429]) {
       proxy.seen.length = 0;
       proxy.mishaps.push({ status, body: '<html>' });
@@ -115,20 +115,20 @@ describe('a refused call', () => {
     }
   });
 
-  it('waits as long as Retry-After says', async () => {
+  it('waits for Retry-After', async () => {
     proxy.mishaps.push({ status: 503, headers: { 'retry-after': '1' } });
     await svc.customers.list();
     assert.ok(waitedMs() >= 1_000 && waitedMs() < 4_000, String(waitedMs()));
   });
 
-  it('does not wait for long when Retry-After says so', async () => {
+  it('waits only briefly for a short Retry-After', async () => {
     proxy.mishaps.push({ status: 429, headers: { 'retry-after': '3600' } });
     const error = await svc.customers.list().catch((caught: unknown) => caught as SvcError);
     assert.ok(error instanceof ProcessingError);
     assert.deepEqual([error.retryAfterSeconds, error.code, proxy.seen.length], [3600, 'unreadable_answer', 1]);
   });
 
-  it('waits for the real limit of the service', async () => {
+  it('waits for the real rate limit of the service', async () => {
     const limited = await startTestService({ settings: { SVC_RATE_LIMIT_READ: '2/1' } });
     try {
       const patient = new Svc(limited.key, { baseUrl: limited.baseUrl });
@@ -145,7 +145,7 @@ describe('a refused call', () => {
     }
   });
 
-  it('is tried again while the same key is under way', async () => {
+  it('is retried while a request with the same key is in progress', async () => {
     const { service: slow, faults, stop } = await startFaultyService();
     try {
       const client = new Svc(slow.key, { baseUrl: slow.baseUrl });
@@ -174,7 +174,7 @@ describe('a refused call', () => {
     }
   });
 
-  it('goes on with the same charge when the answer of the processor was lost', async () => {
+  it('continues the same charge when the response of the processor was lost', async () => {
     const { customerId, productId } = await aShop(svc, '4000009999007070');
     const body = { customer_id: customerId, items: [{ product_id: productId, quantity: 1 }] };
     const lost = await svc.orders.create(body, { maxRetries: 0 }).catch((caught: unknown) => caught as SvcError);
@@ -186,7 +186,7 @@ describe('a refused call', () => {
     assert.equal((await svc.transactions.list({ customer_id: customerId })).data.length, 1);
   });
 
-  it('is not tried again when it would be refused again', async () => {
+  it('is not retried after an error that a retry cannot fix', async () => {
     const idempotencyKey = randomUUID();
     await svc.customers.create(aCustomer(), { idempotencyKey });
     proxy.seen.length = 0;
@@ -198,7 +198,7 @@ describe('a refused call', () => {
     assert.equal(proxy.seen.length, 3);
   });
 
-  it('is not tried again when that is switched off', async () => {
+  it('is not retried if retries are disabled', async () => {
     proxy.mishaps.push({ status: 503 });
     await assert.rejects(svc.customers.list({}, { maxRetries: 0 }), ProcessingError);
     assert.equal(proxy.seen.length, 1);
@@ -206,7 +206,7 @@ describe('a refused call', () => {
 });
 
 describe('a slow call', () => {
-  it('is ended after its time, and tried again', async () => {
+  it('times out and is retried', async () => {
     proxy.mishaps.push({ delayMs: 5_000 });
     const startedMs = performance.now();
     await svc.customers.list({}, { timeoutMs: 300 });
@@ -214,7 +214,7 @@ describe('a slow call', () => {
     assert.equal(proxy.seen.length, 2);
   });
 
-  it('tells of a time-out when no attempt is left', async () => {
+  it('throws a TimeoutError after the last attempt', async () => {
     proxy.mishaps.push({ delayMs: 5_000 });
     const error = await svc.customers
       .list({}, { timeoutMs: 100, maxRetries: 0 })
@@ -224,12 +224,12 @@ describe('a slow call', () => {
     assert.equal(error.code, 'timed_out');
   });
 
-  it('may take for ever, but not no time', async () => {
+  it('accepts an infinite timeout but not 0', async () => {
     await svc.customers.list({ limit: 1 }, { timeoutMs: Infinity, maxRetries: 0 });
     for (const timeoutMs of [0, -1, NaN]) await assert.rejects(svc.customers.list({}, { timeoutMs }), RangeError);
   });
 
-  it('ends at once when the caller gives up, and is not tried again', async () => {
+  it('ends immediately without retries when the caller aborts', async () => {
     proxy.mishaps.push({ delayMs: 5_000 });
     const giveUp = new AbortController();
     const reason = new Error('the shopper left');
@@ -238,7 +238,7 @@ describe('a slow call', () => {
     assert.equal(proxy.seen.length, 1);
   });
 
-  it('ends between two attempts as well, and before the first', async () => {
+  it('can be aborted between two attempts and before the first', async () => {
     proxy.mishaps.push({ status: 503, headers: { 'retry-after': '30' } });
     const startedMs = performance.now();
     await assert.rejects(svc.customers.list({}, { signal: AbortSignal.timeout(200) }), { name: 'TimeoutError' });
@@ -248,8 +248,8 @@ describe('a slow call', () => {
   });
 });
 
-describe('an answer that is not from the service', () => {
-  it('is an error, also when it says that all is well', async () => {
+describe('a response that is not from the service', () => {
+  it('is an error, even with a 2xx status', async () => {
     proxy.mishaps.push({ status: 200, body: '<html>' }, { status: 302, headers: { location: 'http://127.0.0.1:1/' } });
     for (const status of [200, 302]) {
       const error = await svc.customers.list().catch((caught: unknown) => caught as SvcError);
@@ -260,8 +260,8 @@ describe('an answer that is not from the service', () => {
   });
 });
 
-describe('the patience of a call', () => {
-  /** Time that passes only while a call waits. */
+describe('the retry time of a call', () => {
+  /** A clock that advances only while a call waits. */
   function play(outcome: (atMs: number) => unknown, patience = usualPatience, attemptMs = 5) {
     let nowMs = 0;
     const attemptsAtMs: number[] = [];
@@ -287,7 +287,7 @@ describe('the patience of a call', () => {
   const unavailable = new ProcessingError({ ...facts, status: 503, retryAfterSeconds: 1 });
   const inProgress = new IdempotencyError({ ...facts, code: 'request_in_progress', status: 409, retryAfterSeconds: 1 });
 
-  it('outlasts every failover that was seen, of 4 to 30 seconds', async () => {
+  it('is longer than every measured failover, of 4 to 30 seconds', async () => {
     for (const error of [unreachable, unavailable, inProgress]) {
       for (const seconds of [4, 21, 30]) {
         const { done } = play((atMs) => (atMs < seconds * 1_000 ? error : 'back'));
@@ -296,32 +296,32 @@ describe('the patience of a call', () => {
     }
   });
 
-  it('ends after 45 seconds, with the last error and some dozen attempts', async () => {
+  it('ends after 45 seconds with the last error, after about a dozen attempts', async () => {
     const { done, attemptsAtMs, waitedMs } = play(() => unavailable);
     await assert.rejects(done, unavailable);
     assert.ok(waitedMs() > 39_000 && waitedMs() <= 45_200, String(waitedMs()));
     assert.ok(attemptsAtMs.length >= 10 && attemptsAtMs.length <= 25, String(attemptsAtMs.length));
   });
 
-  it('counts from the first failure, so that a slow attempt does not use it up', async () => {
+  it('counts from the first failure, so that a slow attempt does not consume it', async () => {
     const { done, attemptsAtMs } = play((atMs) => (atMs < 70_000 ? unreachable : 'back'), usualPatience, 60_000);
     assert.equal(await done, 'back');
     assert.equal(attemptsAtMs.length, 2);
   });
 
-  it('does not wait for a Retry-After that lies beyond it', async () => {
+  it('does not wait for a Retry-After beyond it', async () => {
     const { done, attemptsAtMs } = play(() => new RateLimitError({ ...facts, status: 429, retryAfterSeconds: 46 }));
     await assert.rejects(done, RateLimitError);
     assert.equal(attemptsAtMs.length, 1);
   });
 
-  it('is short with what breaks on every attempt', async () => {
+  it('is short for errors on every attempt', async () => {
     const { done, attemptsAtMs } = play(() => new ProcessingError({ ...facts, code: 'internal_error', status: 500 }));
     await assert.rejects(done, ProcessingError);
     assert.equal(attemptsAtMs.length, 4);
   });
 
-  it('is chosen by the caller, in time and in attempts', async () => {
+  it('can be limited by time and by attempts', async () => {
     const short = play(() => unavailable, { retryForMs: 3_000, maxRetries: Infinity });
     await assert.rejects(short.done);
     assert.ok(short.waitedMs() <= 3_100, String(short.waitedMs()));
@@ -337,10 +337,10 @@ describe('the patience of a call', () => {
   });
 });
 
-describe('the wait before another attempt', () => {
+describe('the delay before a retry', () => {
   const [least, most] = [() => 0, () => 0.999_999];
 
-  it('doubles up to five seconds, and differs by chance', () => {
+  it('doubles up to five seconds, with jitter', () => {
     const spans = [1, 2, 3, 10].map((attempt) =>
       [least, most].map((random) => Math.round(retryDelayMs(attempt, undefined, random))),
     );
@@ -352,13 +352,13 @@ describe('the wait before another attempt', () => {
     ]);
   });
 
-  it('is never shorter than asked for, and grows although the service asks for the same again and again', () => {
+  it('is never shorter than Retry-After, and grows even if Retry-After stays the same', () => {
     assert.equal(retryDelayMs(1, 2, least), 2_000);
     assert.ok(retryDelayMs(1, 2, most) > 2_000);
     assert.equal(retryDelayMs(10, 1, least), 2_500);
   });
 
-  it('reads seconds and dates', () => {
+  it('accepts Retry-After as seconds and as a date', () => {
     const nowMs = Date.parse('2026-02-11T09:30:00Z');
     assert.equal(retryAfterSeconds('3', nowMs), 3);
     assert.equal(retryAfterSeconds('Wed, 11 Feb 2026 09:30:05 GMT', nowMs), 5);

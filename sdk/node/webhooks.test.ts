@@ -10,7 +10,7 @@ import type { TestService } from '../../tests/support/service.ts';
 import { dispatchFor, newSubscriber, startWebhookService } from '../../tests/support/webhooks.ts';
 import { type CreatedWebhookEndpoint, type Event, type Svc, webhooks, WebhookSignatureError } from './src/index.ts';
 
-/** Deliveries of the real service, and forged ones. */
+/** Real and forged deliveries. */
 
 let service: TestService;
 let dispatcher: Dispatcher;
@@ -44,7 +44,7 @@ async function delivered({ receiver, svc }: { receiver: Receiver; svc: Svc }): P
 const isRefusal = (error: unknown): boolean =>
   error instanceof WebhookSignatureError && error.code === 'webhook_signature_failed';
 
-/** What the library of Standard Webhooks says about the same delivery. */
+/** The result of the Standard Webhooks library for the same delivery. */
 function standardAccepts(body: string, headers: Received['headers'], secret: string): boolean {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>);
@@ -65,7 +65,7 @@ async function accepts(body: string, headers: Received['headers'], secret: strin
 }
 
 describe('a real delivery', () => {
-  it('is accepted, and gives its event with its type', async (t) => {
+  it('is accepted and returns a typed event', async (t) => {
     const { svc, receiver, endpoint } = await scene(t);
     const { body, headers } = await delivered({ svc, receiver });
     const event = await webhooks.verify(body, headers, endpoint.signing_secret);
@@ -75,7 +75,7 @@ describe('a real delivery', () => {
     assert.deepEqual(event, await svc.events.get(event.id));
   });
 
-  it('is accepted as text, bytes and with any kind of headers', async (t) => {
+  it('is accepted as text and bytes, with any type of headers', async (t) => {
     const { svc, receiver, endpoint } = await scene(t);
     const { body, headers } = await delivered({ svc, receiver });
     const { signing_secret: secret } = endpoint;
@@ -90,7 +90,7 @@ describe('a real delivery', () => {
     for (const event of events) assert.equal(event.id, headers['svc-event-id']);
   });
 
-  it('is accepted by the old and the new secret while one replaces the other', async (t) => {
+  it('is accepted with the old and the new secret during a rotation', async (t) => {
     const { svc, receiver, endpoint } = await scene(t);
     const rotated = await svc.webhookEndpoints.rotateSecret(endpoint.id, { grace_period_hours: 1 });
     const { body, headers } = await delivered({ svc, receiver });
@@ -99,13 +99,13 @@ describe('a real delivery', () => {
       assert.equal(await accepts(body, headers, secret), true);
       assert.equal(standardAccepts(body, headers, secret), true);
     }
-    // A receiver that knows the new one already, and one that knows both.
+    // One receiver has only the new secret, the other has both.
     const before = { ...headers, ...signed([endpoint.signing_secret], body) };
     assert.equal(await accepts(body, before, rotated.new_signing_secret), false);
     assert.equal(await accepts(body, before, [rotated.new_signing_secret, endpoint.signing_secret]), true);
   });
 
-  it('is refused with another secret, another body, another time', async (t) => {
+  it('is rejected with another secret, body or time', async (t) => {
     const { svc, receiver, endpoint } = await scene(t);
     const { body, headers } = await delivered({ svc, receiver });
     const { signing_secret: secret } = endpoint;
@@ -156,7 +156,7 @@ function signed(secrets: string[], body = eventBody, timestampSeconds = nowSecon
 }
 
 describe('a signature', () => {
-  it('is good for five minutes either way, or as long as one likes', async () => {
+  it('is valid for five minutes in both directions, or for toleranceSeconds', async () => {
     for (const [offset, isGood] of [
       [-290, true],
       [290, true],
@@ -177,7 +177,7 @@ describe('a signature', () => {
     );
   });
 
-  it('in the headers of Standard Webhooks alone is as good', async () => {
+  it('is accepted in the headers of Standard Webhooks alone', async () => {
     const { 'svc-signature': _, ...standard } = signed([secret]);
     assert.equal(await accepts(eventBody, standard, secret), true);
     assert.equal(await accepts(eventBody, { ...standard, 'webhook-id': 'evt_2' }, secret), false);
@@ -185,7 +185,7 @@ describe('a signature', () => {
     assert.equal(await accepts(eventBody, standard, newSigningSecret(randomBytes(32))), false);
   });
 
-  it('that is missing or not one is refused', async () => {
+  it('is rejected if it is missing or malformed', async () => {
     const good = signed([secret])['svc-signature'] ?? '';
     const time = good.split(',')[0] ?? '';
     const wrong = [
@@ -206,7 +206,7 @@ describe('a signature', () => {
     assert.equal(await accepts(eventBody, { 'svc-signature': `${time},v1=00,${good.split(',')[1]}` }, secret), true);
   });
 
-  it('by a secret that is none is never looked at', async () => {
+  it('is rejected if the secret is not a signing secret', async () => {
     for (const none of ['', 'whsec_', 'secret', []]) {
       await assert.rejects(webhooks.verify(eventBody, signed([secret]), none), TypeError);
     }
@@ -215,14 +215,14 @@ describe('a signature', () => {
     await assert.rejects(webhooks.verify(eventBody, signed([secret]), [secret, unset]), TypeError);
   });
 
-  it('of a body that was parsed cannot be told', async () => {
+  it('cannot be checked for a parsed body', async () => {
     const parsed = event as unknown as string;
     await assert.rejects(webhooks.verify(parsed, signed([secret]), secret), /as it was received/);
   });
 });
 
 describe('a test event', () => {
-  it('is signed as the service signs', async () => {
+  it('is signed like a real delivery', async () => {
     const other = newSigningSecret(randomBytes(32));
     const timestampSeconds = nowSeconds();
     const { body, headers } = await webhooks.signTestEvent(event, [other, secret], { timestampSeconds });
@@ -232,7 +232,7 @@ describe('a test event', () => {
     assert.deepEqual(await webhooks.verify(body, headers, secret), event);
   });
 
-  it('has all the headers that a delivery has', async (t) => {
+  it('has all headers of a delivery', async (t) => {
     const real = await delivered(await scene(t));
     const { headers } = await webhooks.signTestEvent(event, secret);
     const ofTransport = ['host', 'connection', 'content-length', 'user-agent'];

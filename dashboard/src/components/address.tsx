@@ -14,7 +14,7 @@ export const addressDraft = (address: Known): AddressDraft =>
 
 const same = (one: AddressDraft, other: AddressDraft): boolean => parts.every((part) => one[part] === other[part]);
 
-/** Null when nothing is filled in. */
+/** Null if all fields are empty. */
 export function addressOf(draft: AddressDraft): Record<Part, string | null> | null {
   const address = Object.fromEntries(parts.map((part) => [part, draft[part].trim() || null])) as Record<
     Part,
@@ -24,7 +24,7 @@ export function addressOf(draft: AddressDraft): Record<Part, string | null> | nu
   return { ...address, country: address.country?.toUpperCase() ?? null };
 }
 
-/** What a change has to say of it: nothing when it stays. */
+/** The part of an update: nothing if the address is unchanged. */
 export function addressChange<Name extends string>(
   name: Name,
   draft: AddressDraft,
@@ -34,7 +34,7 @@ export function addressChange<Name extends string>(
   return { [name]: addressOf(draft) } as Partial<Record<Name, Record<Part, string | null> | null>>;
 }
 
-/** The address of whoever is chosen now, unless another one was typed. */
+/** The address of the selected customer, unless the user has typed another one. */
 export const addressFor = (draft: AddressDraft, before: Known, now: Known): AddressDraft =>
   same(draft, addressDraft(before)) ? addressDraft(now) : draft;
 
@@ -53,7 +53,7 @@ export function Address({ address }: { address: Readonly<Record<Part, string | n
   ));
 }
 
-/** Folded away until somebody wants it; what is in it is told all the same. */
+/** Collapsed by default, with its content as a summary. */
 export function AddressField<Draft extends object>({
   form,
   name,

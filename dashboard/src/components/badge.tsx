@@ -35,7 +35,7 @@ const tones: Readonly<Record<string, Tone>> = {
   out_of_stock: 'bad',
 };
 
-/** The words carry the meaning; the colour only helps. */
+/** The text carries the meaning, not only the color. */
 export function Badge({ status, label, tone }: { status: string; label?: string; tone?: Tone }) {
   const look = looks[tone ?? tones[status] ?? 'calm'];
   return (

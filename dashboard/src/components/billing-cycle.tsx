@@ -26,9 +26,9 @@ export const cycleOf = ({ interval, interval_count, anchor_day }: CycleDraft): C
   anchor_day: anchor_day === '' || interval !== 'month' ? 'signup_date' : Number(anchor_day),
 });
 
-/** How often is billed, and on which day. */
+/** The billing interval and the day of the month. */
 export function CycleFields<Draft extends CycleDraft>({ form, hint }: { form: FormState<Draft>; hint: string }) {
-  // The fields are bound to their own names; what else the form has does not concern them.
+  // These fields only use their own names. The other fields of the form do not matter.
   const bound = form as unknown as FormState<CycleDraft>;
   return (
     <>

@@ -21,7 +21,7 @@ interface ButtonProps extends ComponentProps<'button'> {
   readonly small?: boolean;
   readonly icon?: IconName;
   readonly busy?: boolean;
-  /** Why it cannot be used now. It stays focusable, so that everybody can learn the reason. */
+  /** Why the button is disabled. It stays focusable, so that every user can read the reason. */
   readonly reason?: string | undefined;
 }
 

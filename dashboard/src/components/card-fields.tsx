@@ -3,7 +3,7 @@ import { useSignedIn } from '../session.ts';
 import { useTheme } from '../theme.ts';
 import { customers } from '../texts/customers.ts';
 
-/** Our own card fields: what is typed goes to the vault in a frame, never through this page. */
+/** The hosted card fields. Card details go to the vault in an iframe, never through this page. */
 
 export interface MountedFields {
   mount(target: Element): MountedFields;

@@ -11,7 +11,7 @@ import { Panel } from './page.tsx';
 import { Table } from './table.tsx';
 import { toast } from './toasts.tsx';
 
-/** Shown while fields that programs fill hold what looks like card numbers; by name, the values are not kept. */
+/** Warns about fields with possible card numbers, by name. The values are not stored. */
 export function CardWarnings() {
   const query = useGet<{ data: readonly CardWarning[] }>(
     '/dashboard/card_warnings',

@@ -1,8 +1,8 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 
 /**
- * The drawing library is loaded when the first chart is shown. It fails in a browser whose language is none, as that of
- * `LANG=C`; the figures are worth more than their picture.
+ * The chart library is loaded when the first chart is shown. It fails in a browser without a language, for example with
+ * `LANG=C`. The page then shows the numbers without the chart.
  */
 const Plot = lazy<ComponentType<ChartProps>>(() => import('./plot.tsx').catch(() => ({ default: () => null })));
 
@@ -16,9 +16,9 @@ export interface ChartProps {
     readonly tone: 'accent' | 'bad';
   }[];
   readonly format: (value: number) => string;
-  /** For the axis, where there is little room. */
+  /** Short texts for the axis. */
   readonly short: (value: number) => string;
-  /** Values are counts: no half ones on the axis. */
+  /** Values are counts, so the axis has only whole numbers. */
   readonly whole?: boolean;
 }
 

@@ -27,7 +27,7 @@ const icons: Readonly<Record<Found['type'], IconName>> = {
   transaction: 'transactions',
 };
 
-/** A status is written as everywhere else; a name or an address as it is. */
+/** Formats a status as everywhere else, and leaves names and addresses unchanged. */
 const plain = (text: string): string => (/^[a-z]+(_[a-z]+)*$/.test(text) ? words(text).toLowerCase() : text);
 
 export function CommandPalette({ onClose }: { onClose: () => void }) {
@@ -43,7 +43,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     { q: wanted },
     { enabled: wanted.length > 1, keep: true },
   );
-  // As in dialog.tsx: so that the focus goes back.
+  // As in dialog.tsx, so that the focus returns to the button.
   useLayoutEffect(() => {
     const element = dialog.current;
     if (element && !element.open) element.showModal();

@@ -10,13 +10,13 @@ interface SwitchProps {
   readonly onChoose: (company: Company) => void;
 }
 
-/** Another company has other objects: a page about one of them gives way to its list. */
+/** The other company does not have the same objects, so the page of an object changes to its list. */
 function useSwitch(onChoose: SwitchProps['onChoose']): (company: Company) => void {
   const navigate = useNavigate();
   return (company) => {
     const list = location.pathname.replace(/\/[^/]*\d[^/]*$/, '');
     const to = list.startsWith('/sandbox') ? '/home' : list;
-    // First away from the object, so that the other company is not asked for it.
+    // Leave the object first, so that it is not requested from the other company.
     void navigate({ to, search: {} }).then(() => onChoose(company));
   };
 }
@@ -67,7 +67,7 @@ export function CompanySwitcher({ onChoose }: SwitchProps) {
   );
 }
 
-/** Between the two companies of a merchant. */
+/** Switches between the two companies of a merchant. */
 export function ModeSwitch({ onChoose }: SwitchProps) {
   const { session, company } = useSignedIn();
   const change = useSwitch(onChoose);

@@ -8,9 +8,9 @@ import { toast } from './toasts.tsx';
 
 interface QuestionProps {
   readonly title: string;
-  /** What will happen, in words. */
+  /** The text of the question. */
   readonly children: ReactNode;
-  /** Of a move of money: how much. */
+  /** The amount, if money moves. */
   readonly amount?: string;
   readonly confirm: string;
   readonly cancel?: string;
@@ -37,7 +37,7 @@ export function Confirm<Result>({ done, send, onDone, onClose, ...question }: Co
   return <Question {...question} busy={busy} error={error} onYes={() => void action.run(null)} onClose={onClose} />;
 }
 
-/** The question of a form that asks before it sends. */
+/** The confirmation dialog of a form. */
 export function ConfirmForm<Draft extends object>({
   form,
   ...question
@@ -54,7 +54,7 @@ interface AskedProps extends QuestionProps {
   readonly onClose: () => void;
 }
 
-/** Without the advice for programs, of keys and requests; a person has a button for that. */
+/** Removes the advice for programs about keys and requests. People have a button for that. */
 const forPeople = (message: string): string => message.replace(/ Repeat the request\b.*$/, '');
 
 function Question(props: AskedProps) {
@@ -70,7 +70,7 @@ function Question(props: AskedProps) {
     onYes,
     onClose,
   } = props;
-  // Whoever has said yes stays to see what came of it.
+  // While the request runs, the dialog stays open to show the result.
   const close = () => {
     if (!busy) onClose();
   };

@@ -28,7 +28,7 @@ export function CopyButton({ text, label = common.copy }: { text: string; label?
   );
 }
 
-/** An id, short enough for a table, that gives its whole self on a click. */
+/** A shortened ID that copies the full ID on click. */
 export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
   const [copied, copy] = useCopied(id);
   return (
@@ -48,7 +48,7 @@ export function CopyId({ id, whole = false }: { id: string; whole?: boolean }) {
   );
 }
 
-/** A secret that is shown this once. */
+/** A secret that is shown only once. */
 export function SecretOnce({ secret, note }: { secret: string; note: string }) {
   return (
     <div className="flex flex-col gap-3">

@@ -9,7 +9,7 @@ import type { CouponValidate, CouponVerdict } from '../types.ts';
 import { TextField } from './fields.tsx';
 import type { FormState } from './form.tsx';
 
-/** What a code would take off, so that nobody confirms another amount than is charged. Undefined while it is not known. */
+/** The discount of a code, so that the confirmed amount is the charged amount. Undefined while it is unknown. */
 export function useCoupon(code: string, purchase: Omit<CouponValidate, 'code'> | undefined): CouponVerdict | undefined {
   const { company } = useSignedIn();
   const typed = code.trim();
@@ -34,7 +34,7 @@ export function CouponField<Draft extends { coupon_code: string }>({
   verdict,
   currency,
 }: CouponFieldProps<Draft>) {
-  // What else the form has does not concern this field.
+  // The other fields of the form do not matter here.
   const bound = form as unknown as FormState<{ coupon_code: string }>;
   const hint =
     verdict && (verdict.valid ? orders.takesOff(money(verdict.discount_amount, currency)) : words(verdict.reason));

@@ -21,7 +21,7 @@ interface ExportProps<T> {
   readonly name: string;
 }
 
-/** Walks through all pages of what is shown. */
+/** Loads all pages of the list. */
 export function CsvExport<T>({ path, query, columns, name }: ExportProps<T>) {
   const [count, setCount] = useState<number>();
   async function run(): Promise<void> {

@@ -1,7 +1,7 @@
 import { common } from '../texts/common.ts';
 import { Code } from './json-view.tsx';
 
-/** How the same is done through the API. */
+/** Shows the same action as an API request. */
 export function Curl({
   method = 'POST',
   path,

@@ -16,7 +16,7 @@ export interface Payer {
   readonly card: PaymentMethod | undefined;
 }
 
-export const nobody: Payer = { customer: undefined, card: undefined };
+export const noPayer: Payer = { customer: undefined, card: undefined };
 
 export const checkPayer = ({ customer, card }: Payer): Record<string, string | undefined> => ({
   customer_id: customer ? undefined : orders.chooseCustomer,
@@ -28,9 +28,9 @@ export interface PayerDraft {
   shipping: AddressDraft;
 }
 
-/** Who pays, and with which of their cards. The address may name the customer. */
+/** Selects the customer and one of their cards. The URL can preselect the customer. */
 export function CustomerAndCard<Draft extends PayerDraft>(props: { form: FormState<Draft> }) {
-  // What else the form has does not concern these fields.
+  // The other fields of the form do not matter here.
   const form = props.form as unknown as FormState<PayerDraft>;
   const [{ customer: given }] = useFilters();
   const [customer, setCustomer] = useState<Customer>();
@@ -42,7 +42,7 @@ export function CustomerAndCard<Draft extends PayerDraft>(props: { form: FormSta
   const cards = useList<PaymentMethod>(path, { limit: 100 }, { enabled: chosen !== undefined });
   const methods = chosen ? (cards.data?.data ?? []) : [];
   const card = methods.find(({ id }) => id === cardId) ?? methods.find(({ is_default }) => is_default) ?? methods[0];
-  // The form around it wants to know whoever is chosen, however that came about.
+  // Report every selection to the form, also one from the URL.
   useEffect(() => {
     const { payer, shipping } = form.draft;
     form.set('payer', { customer: chosen, card });

@@ -1,6 +1,6 @@
 import { dateOnly, dateTime } from '../format.ts';
 
-/** In a table on a phone only what tells it apart: the time of this year's, the year of others'. */
+/** In a table on a phone, shows the time for dates of this year and the year for others. */
 export function DateTime({ at, day = false }: { at: string | null | undefined; day?: boolean }) {
   if (!at) return <span className="text-muted">—</span>;
   const [date, year, time] = dateTime(at).split(', ');

@@ -6,18 +6,18 @@ interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** A drawer comes from the right and is for reading; a dialog is for one decision. */
+  /** A drawer opens from the right and shows details. A dialog asks for one decision. */
   readonly drawer?: boolean;
   readonly wide?: boolean;
 }
 
-/** Where the focus goes afterwards: an item of a menu is gone by then, its button is not. */
+/** Where the focus returns to. A menu item no longer exists then, but its button does. */
 function openerOf(active: Element | null): HTMLElement | null {
   const button = active?.closest('[role="menu"]')?.getAttribute('aria-labelledby');
   return button ? document.getElementById(button) : (active as HTMLElement | null);
 }
 
-/** The browser's own dialog: it keeps the focus inside, closes on Escape and makes the page behind it inert. */
+/** Uses the browser's own dialog, which traps the focus, closes on Escape and makes the page behind it inert. */
 export function Dialog({ title, onClose, children, drawer = false, wide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -25,7 +25,7 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
     const dialog = element.current;
     const opener = openerOf(document.activeElement);
     if (dialog && !dialog.open) dialog.showModal();
-    // The browser would begin at the first button, which closes it.
+    // The browser would focus the first button, which closes the dialog.
     dialog?.querySelector<HTMLElement>('input, select, textarea')?.focus();
     return () => {
       dialog?.close();
@@ -41,13 +41,13 @@ export function Dialog({ title, onClose, children, drawer = false, wide = false 
       ref={element}
       aria-labelledby={heading}
       onCancel={(event) => {
-        // A file input inside fires a cancel of its own, which bubbles.
+        // A file input inside fires its own cancel event, which bubbles.
         if (event.target !== element.current) return;
         event.preventDefault();
         onClose();
       }}
       onMouseDown={(event) => {
-        // What is being decided or shown once is not lost to a click beside it.
+        // A click beside the dialog does not close it, so that no input or one-time secret is lost.
         if (drawer && event.target === element.current) onClose();
       }}
       className={`w-[calc(100vw-1rem)] overflow-y-auto border border-line bg-raised p-0 shadow-pop ${width} ${place}`}

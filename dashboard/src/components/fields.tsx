@@ -14,7 +14,7 @@ interface FieldProps {
   readonly aside?: ReactNode;
 }
 
-/** Label, control, hint and error, tied together for those who cannot see that they belong together. */
+/** Label, control, hint and error, connected for screen readers. */
 export function Field({ label, hint, error, children, aside }: FieldProps) {
   const id = useId();
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
@@ -48,7 +48,7 @@ export interface BoundProps<Draft extends object, Value> {
   readonly name: NamesOf<Draft, Value>;
   readonly label: string;
   readonly hint?: ReactNode;
-  /** Where the service speaks of it, when that is not its name. */
+  /** The name of the field in the API, if it differs. */
   readonly path?: string;
 }
 
@@ -73,8 +73,8 @@ export function TextField<Draft extends object>(props: BoundProps<Draft, string>
 }
 
 /**
- * A whole number, 1 at least unless `min` is given. It takes digits only: a browser shows `1.000` in a number field and
- * reads it as 1, and drops the comma of `1,5`.
+ * A whole number, at least 1 unless `min` is set. It accepts only digits, because a browser shows `1.000` in a number field
+ * and reads it as 1, and drops the comma of `1,5`.
  */
 export function NumberField<Draft extends object>(props: BoundProps<Draft, string> & InputProps) {
   return <TextField {...wholeNumber} {...props} />;
@@ -114,7 +114,7 @@ export function AreaField<Draft extends object>({
   );
 }
 
-/** Typed as people write money; the form reads it with `readAmount`. */
+/** Accepts amounts as people write them. The form reads them with `readAmount`. */
 export function MoneyField<Draft extends object>(props: BoundProps<Draft, string> & { currency: string }) {
   const { form, name, label, hint, path, currency } = props;
   return (
@@ -216,7 +216,7 @@ export function FieldRow({ children }: { children: ReactNode }) {
   return <div className="grid gap-4 sm:grid-cols-2">{children}</div>;
 }
 
-/** A group of checkboxes, such as permissions or kinds of event. */
+/** A group of checkboxes, for example permissions or event types. */
 export function CheckGroup(props: {
   label: string;
   hint?: ReactNode;

@@ -6,7 +6,7 @@ import { type Choice, Select } from './fields.tsx';
 
 const fresh = { starting_after: undefined, ending_before: undefined };
 
-/** A filter of a list by one of several values. */
+/** Filters a list by one of several values. */
 export function SelectFilter({ name, label, choices }: { name: string; label: string; choices: readonly Choice[] }) {
   const [filters, change] = useFilters();
   const id = useId();
@@ -71,7 +71,7 @@ export function TextFilter({
   );
 }
 
-/** From one day to another, both of them included. */
+/** A range of days, including both ends. */
 export function DayFilters() {
   return (
     <>
@@ -81,7 +81,7 @@ export function DayFilters() {
   );
 }
 
-/** What a list is asked for then; the service takes moments, and a day ends where the next begins. */
+/** The query for the range. The API expects times, and a day ends where the next begins. */
 export function daysOf({ from, to }: { readonly from?: string; readonly to?: string }) {
   const last = to ? Date.parse(to) : Number.NaN;
   const end = Number.isNaN(last) ? undefined : isoDay(new Date(last + dayMs));

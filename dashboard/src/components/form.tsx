@@ -15,13 +15,13 @@ export interface Action<Input, Result> {
 interface ActionOptions<Input, Result> {
   readonly send: (input: Input, key: string) => Promise<Result>;
   readonly onDone?: (result: Result, input: Input) => void;
-  /** Says in a toast why it was refused, where nothing else on the page does. */
+  /** Shows an error in a toast, for actions without another place for it. */
   readonly tells?: boolean;
 }
 
 /**
- * Something the person does that changes data. The idempotency key lives as long as the intent: it is kept while nobody
- * knows the outcome and the input is the same, so that trying again never does it twice.
+ * An action that changes data. It keeps its idempotency key while the outcome is unknown and the input is the same, so that a
+ * retry never runs it twice.
  */
 export function useAction<Input, Result>({
   send,
@@ -69,9 +69,9 @@ export interface FormState<Draft extends object> {
   readonly submit: () => Promise<void>;
   readonly busy: boolean;
   readonly error: ApiError | undefined;
-  /** Everything that is wrong is said at a field. */
+  /** All errors are shown at fields. */
   readonly marked: boolean;
-  /** Of a form that asks before it sends: it is asking now. */
+  /** The confirmation dialog is open. */
   readonly asking: boolean;
   readonly confirm: () => Promise<void>;
   readonly back: () => void;
@@ -82,9 +82,9 @@ interface FormOptions<Draft extends object, Result> {
   readonly initial: Draft;
   readonly send: (draft: Draft, key: string) => Promise<Result>;
   readonly onDone?: (result: Result, draft: Draft) => void;
-  /** What can be said without asking the service, by field. */
+  /** Errors that can be found without the service, by field. */
   readonly check?: (draft: Draft) => Readonly<Record<string, string | undefined>>;
-  /** What moves money is looked at once more before it is sent. */
+  /** Asks for a confirmation before it sends, for forms that move money. */
   readonly asks?: boolean;
 }
 
@@ -122,7 +122,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     set: (name, value) => setDraft((current) => ({ ...current, [name]: value })),
     errorOf(path) {
       shown.current.add(path);
-      // Nobody is told before they have tried, and what they mend then is gone at once.
+      // Errors appear only after the first submit, and disappear as soon as they are fixed.
       const found = checked ? problems[path] : undefined;
       return found ?? sentence(wrong.find(({ field }) => fieldOf(field) === path || field === path)?.message);
     },
@@ -136,7 +136,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
     busy: action.busy,
     error: action.error,
     marked,
-    // What is said at the fields is mended there.
+    // Errors at fields are fixed in the form, so the dialog closes.
     asking: asking && !marked,
     confirm,
     back: () => setAsking(false),
@@ -144,7 +144,7 @@ export function useForm<Draft extends object, Result>(options: FormOptions<Draft
   };
 }
 
-/** To the first field that is wrong, once the errors are drawn. */
+/** Focuses the first invalid field after the errors are rendered. */
 function focusMistake(form: HTMLFormElement | null): void {
   setTimeout(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }
@@ -175,7 +175,7 @@ export function Form<Draft extends object>(props: FormProps<Draft>) {
   );
 }
 
-/** A form that is laid out by its page. */
+/** A form whose layout is up to its page. */
 export function PlainForm<Draft extends object>(props: {
   form: FormState<Draft>;
   className: string;
@@ -184,7 +184,7 @@ export function PlainForm<Draft extends object>(props: {
   const { form, className, children } = props;
   function onSubmit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    // A dialog may stand inside the page of another form.
+    // A dialog can be inside another form.
     event.stopPropagation();
     void form.submit();
   }
@@ -196,7 +196,7 @@ export function PlainForm<Draft extends object>(props: {
 }
 
 export function FormError<Draft extends object>({ form }: { form: FormState<Draft> }) {
-  // While it asks, the question shows it.
+  // While the confirmation dialog is open, it shows the error.
   if (!form.error || form.asking) return null;
   return <ErrorNote error={form.error} {...(form.marked ? { text: common.seeMarked } : {})} />;
 }

@@ -1,4 +1,4 @@
-/** Drawn on a grid of 20, in the colour of the text around them. */
+/** Drawn on a 20 px grid, in the color of the surrounding text. */
 const paths = {
   home: 'M3 9.5 10 4l7 5.5V16a1 1 0 0 1-1 1h-3.5v-4.5h-5V17H4a1 1 0 0 1-1-1z',
   customers:

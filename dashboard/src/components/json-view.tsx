@@ -8,7 +8,7 @@ export function Code({ text, label }: { text: string; label: string }) {
         <CopyButton text={text} />
       </div>
       <pre
-        // A region that scrolls has to be reachable by keyboard.
+        // A scrollable region must be reachable by keyboard.
         tabIndex={0}
         aria-label={label}
         role="region"

@@ -8,7 +8,7 @@ interface MenuProps {
   readonly align?: 'start' | 'end';
 }
 
-/** Not modal: a modal one writes a style element into the page, which the content policy forbids. */
+/** Not modal, because a modal menu adds a style element, which the content security policy forbids. */
 export function Menu({ trigger, children, align = 'end' }: MenuProps) {
   return (
     <DropdownMenu.Root modal={false}>

@@ -11,7 +11,7 @@ export function Metadata({ metadata }: { metadata: Record<string, unknown> }) {
   );
 }
 
-/** The text of a metadata field: undefined when it is not a JSON object. */
+/** Parses a metadata field. Undefined if it is not a JSON object. */
 export function metadataOf(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {};
   try {

@@ -66,7 +66,7 @@ export function Panel({
   );
 }
 
-/** What is known of one thing: names and values. */
+/** The details of an object: names and values. */
 export function Facts({
   facts,
 }: {
@@ -102,7 +102,7 @@ export interface Loaded<T> {
   readonly refetch: () => unknown;
 }
 
-/** A page about one thing: while it loads, when it cannot be had, and when it is there. */
+/** Shows an object, or its loading or error state. */
 export function Load<T>({
   query,
   children,

@@ -4,7 +4,7 @@ import { Badge } from './badge.tsx';
 import { DateTime } from './date-time.tsx';
 import { OnPhone } from './table.tsx';
 
-/** Who paid and when have columns of their own where there is room; on a phone they stand below. */
+/** On a phone, shows the customer and the date below the amount instead of in their own columns. */
 
 export function AmountCell(props: { amount: number; currency: string; customer?: Customer | undefined }) {
   return (

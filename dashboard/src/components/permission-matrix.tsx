@@ -15,7 +15,7 @@ interface MatrixProps {
 
 const resourceOf = (key: string): string => key.split(':')[0] ?? '';
 
-/** One row per resource, one column for reading and one for writing. Members grant only what they have. */
+/** One row per resource, with a column for read and one for write. Members can only grant permissions they have. */
 export function PermissionMatrix({ all, chosen, onChange, error, hint, locked = false }: MatrixProps) {
   const reasonAgainst = useReasonAgainst();
   const keys = all.map(({ key }) => key).filter((key) => !reasonAgainst([key]));

@@ -9,7 +9,7 @@ interface PickerProps<T extends { readonly id: string }> {
   readonly error?: string | undefined;
   readonly path: string;
   readonly query?: Query;
-  /** The parameter that searches on the service; without one the first hundred are searched here. */
+  /** The search parameter of the API. Without it, the first hundred objects are searched in the browser. */
   readonly searchBy?: string;
   readonly textOf: (item: T) => string;
   readonly detailOf?: (item: T) => string;
@@ -19,7 +19,7 @@ interface PickerProps<T extends { readonly id: string }> {
   readonly autoFocus?: boolean;
 }
 
-/** Chooses one object by typing a part of it. */
+/** Selects an object by typing a part of its name. */
 export function Picker<T extends { readonly id: string }>(props: PickerProps<T>) {
   const {
     label,
@@ -120,7 +120,7 @@ export function Picker<T extends { readonly id: string }>(props: PickerProps<T>)
             tabIndex={-1}
             aria-selected={index === active}
             className="menu-item"
-            // Before the blur of the input closes the list.
+            // Runs before the blur of the input closes the list.
             onMouseDown={(event) => {
               event.preventDefault();
               choose(item);

@@ -6,7 +6,7 @@ import { useTheme } from '../theme.ts';
 import type { ChartProps } from './chart.tsx';
 
 const heightPx = 224;
-/** How high the axis of amounts is without any. */
+/** Height of the axis if there are no amounts. */
 const emptyCents = 1_000;
 const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 1_000_000];
 
@@ -47,7 +47,7 @@ export default function Plot({ days, series, format, short, whole = false }: Cha
           value: (_plot: UPlot, value: number | null) => (value === null ? '—' : format(value)),
         })),
       ],
-      // While nobody points at a day, the last one is told.
+      // Without a pointer on the chart, the legend shows the last day.
       hooks: {
         setCursor: [(plot) => plot.cursor.idx === null && plot.setLegend({ idx: days.length - 1 }, false)],
       },

@@ -10,13 +10,13 @@ export interface Line extends Row {
   readonly quantity: string;
 }
 
-/** The line that a page begins with has the key 0. */
+/** The first line of a page has the key 0. */
 export const emptyLine = (key: number): Line => ({ key, product: undefined, quantity: '1' });
 
 export const itemsOf = (lines: readonly Line[]) =>
   lines.map(({ product, quantity }) => ({ product_id: product?.id ?? '', quantity: Number(quantity) }));
 
-/** What is wrong with lines, by the names that the service has for them. */
+/** The errors of lines, by their API field names. */
 export function checkLines(lines: readonly Line[], path: string): Record<string, string | undefined> {
   return Object.fromEntries(
     lines.flatMap(({ product, quantity }, index) => [
@@ -34,7 +34,7 @@ interface ProductLinesProps {
   readonly least?: number;
 }
 
-/** Products of the catalog, and how many of each. */
+/** Products with their quantities. */
 export function ProductLines({ lines, onChange, path, errorOf, least = 0 }: ProductLinesProps) {
   return (
     <Rows

@@ -11,12 +11,12 @@ interface RowsProps<T extends Row> {
   readonly blank: (key: number) => T;
   readonly add: string;
   readonly remove: string;
-  /** So many stay. */
+  /** The minimum number of rows. */
   readonly least?: number;
   readonly children: (row: T, index: number, change: (changes: Partial<T>) => void) => ReactNode;
 }
 
-/** Rows of a form that are added and taken away. */
+/** Rows of a form that can be added and removed. */
 export function Rows<T extends Row>({ rows, onChange, blank, add, remove, least = 0, children }: RowsProps<T>) {
   const adder = useRef<HTMLDivElement>(null);
   const change = (key: number, changes: Partial<T>) =>
@@ -33,7 +33,7 @@ export function Rows<T extends Row>({ rows, onChange, blank, add, remove, least 
               icon="close"
               onClick={() => {
                 onChange(rows.filter(({ key }) => key !== row.key));
-                // The button that has the focus is gone.
+                // The focused button no longer exists.
                 adder.current?.querySelector('button')?.focus();
               }}
             />

@@ -13,7 +13,7 @@ import { Empty, Failure, Skeleton } from './page.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
 
-/** The frame around every page of somebody who is signed in. */
+/** The frame around every page after sign-in. */
 export function Shell() {
   const query = useSessionQuery();
   if (query.data) return <ShellOf session={query.data} />;
@@ -35,7 +35,7 @@ function ShellOf({ session }: { session: Session }) {
     if (first) rememberCompany(first.id);
     return first;
   });
-  // The role may have changed since it was chosen.
+  // The role may have changed since the last visit.
   const current = session.companies.find(({ id }) => id === company?.id) ?? company;
   const signedIn = useMemo(() => current && { session, company: current }, [session, current]);
   function choose(next: Company): void {
@@ -71,7 +71,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
     shown.current = pathname;
     setDrawer(false);
     showPlace();
-    // Who navigates by keyboard or ear goes on in the new page, not in the list of places.
+    // Moves the focus to the new page, for keyboard and screen reader users.
     const content = document.querySelector<HTMLElement>('#content');
     if (content && !content.contains(document.activeElement)) content.focus({ preventScroll: true });
   }, [pathname]);
@@ -168,7 +168,7 @@ function Frame({ onChoose }: { onChoose: (company: Company) => void }) {
   );
 }
 
-/** The list of places is longer than many screens. */
+/** The navigation is longer than many screens. */
 function showPlace(): void {
   document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: 'nearest' });
 }

@@ -9,7 +9,7 @@ import { Dialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
 import { Form, useForm } from './form.tsx';
 
-/** Waits for a call that needs the password once more, and asks for it. */
+/** Asks for the password when a call requires it again. */
 export function StepUp() {
   const [answer, setAnswer] = useState<(confirmed: boolean) => void>();
   useEffect(

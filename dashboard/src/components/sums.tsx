@@ -1,4 +1,4 @@
-/** Amounts under each other, as at the foot of a bill. */
+/** Amounts with their total, as on an invoice. */
 export function Sums({ sums }: { sums: readonly (readonly [label: string, amount: string] | false)[] }) {
   return (
     <dl className="flex flex-col gap-1 tabular-nums">

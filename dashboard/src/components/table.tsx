@@ -12,9 +12,9 @@ export interface Column<T> {
   readonly header: string;
   readonly cell: (row: T) => ReactNode;
   readonly end?: boolean;
-  /** Left out on a phone. */
+  /** Hidden on a phone. */
   readonly wide?: boolean;
-  /** What people typed: however long, it breaks rather than push the others out. */
+  /** Text from users. It wraps, so that a long text does not push out other columns. */
   readonly wraps?: boolean;
 }
 
@@ -27,7 +27,7 @@ interface TableProps<T> {
   readonly onOpen?: (row: T) => void;
 }
 
-/** The first cell is the link or button; a click anywhere in the row does the same for those with a mouse. */
+/** The first cell is the link or button. A mouse click anywhere in the row does the same. */
 export function Table<T>({ rows, columns, label, keyOf, link, onOpen }: TableProps<T>) {
   const navigate = useNavigate();
   function open(row: T): void {
@@ -116,7 +116,7 @@ function Opener<T>({ row, link, onOpen, content }: OpenerProps<T>) {
   );
 }
 
-/** What has a column of its own where there is room for one. */
+/** Values that have their own column on wide screens. */
 export function OnPhone({ children }: { children: ReactNode }) {
   return <span className="block max-w-40 truncate text-sm font-normal text-muted md:hidden">{children}</span>;
 }
@@ -125,7 +125,7 @@ interface ResourceTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly path: string;
   readonly query?: Query;
   readonly empty: ReactNode;
-  /** Shown instead of `empty` when filters are what leaves nothing. */
+  /** Shown instead of `empty` if filters are set. */
   readonly filtered?: boolean;
   readonly csv?: { readonly name: string; readonly columns: readonly CsvColumn<T>[] };
   readonly filters?: ReactNode;
@@ -134,7 +134,7 @@ interface ResourceTableProps<T> extends Omit<TableProps<T>, 'rows'> {
 
 const pageSize = 25;
 
-/** A list of the service, a page at a time. Where one is in it, is part of the address. */
+/** A paginated list of the API. The position is part of the URL. */
 export function ResourceTable<T>(props: ResourceTableProps<T>) {
   const { path, query = {}, empty, filtered = false, csv, filters, everyMs, ...table } = props;
   const [address, change] = useFilters();
@@ -149,14 +149,14 @@ export function ResourceTable<T>(props: ResourceTableProps<T>) {
   const next = data?.cursors.next;
   const previous = data?.cursors.previous;
   const nothing = data?.data.length === 0;
-  // What a filter was given wrong is mended in the filter, so the filters stay.
+  // Keep the filters visible on an error, because an invalid filter may have caused it.
   const mistyped = page.error instanceof ApiError && page.error.status === 400 && filtered;
   if (page.error && !data && !mistyped) return <Failure error={page.error} retry={() => void page.refetch()} />;
   return (
     <>
       {(filters || csv) && !(nothing && atStart && !filtered) && (
         <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
-          {/* On a phone two beside each other. */}
+          {/* Two columns on a phone. */}
           <div className="flex min-w-0 flex-wrap items-end gap-3 max-sm:w-full max-sm:*:min-w-0 max-sm:*:basis-[calc(50%-0.375rem)]">
             {filters}
           </div>

@@ -8,7 +8,7 @@ interface Tab {
   readonly content: ReactNode;
 }
 
-/** The open tab is part of the address. */
+/** The open tab is part of the URL. */
 export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   const [filters, change] = useFilters();
   const open = tabs.find(({ id }) => id === filters.tab)?.id ?? tabs[0]?.id ?? '';

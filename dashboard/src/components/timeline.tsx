@@ -5,7 +5,7 @@ import type { TimelineEntry } from '../types.ts';
 import { DateTime } from './date-time.tsx';
 import { Panel, Skeleton } from './page.tsx';
 
-/** With `state`, what happened is asked for again whenever that changes. */
+/** Reloads the timeline whenever `state` changes. */
 export function Timeline({ objectId, state }: { objectId: string; state?: string }) {
   const shown = useRef(state);
   const entries = useGet<{ data: readonly TimelineEntry[] }>('/dashboard/timeline', { object_id: objectId });

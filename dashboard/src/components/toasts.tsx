@@ -23,7 +23,7 @@ const dismiss = (id: number): void => change(toasts.filter((other) => other.id !
 export function toast(text: string, bad = false): void {
   counter += 1;
   const id = counter;
-  // The last thing that went well is news; what went wrong stays to be read.
+  // A new success replaces older ones; errors stay until they are dismissed.
   change([...toasts.filter((other) => other.bad).slice(-2), { id, text, bad }]);
   setTimeout(() => dismiss(id), shownMs);
 }

@@ -15,7 +15,7 @@ export function useSignOut(): () => Promise<void> {
     try {
       await call('DELETE', '/dashboard/session');
     } catch (error) {
-      // Still signed in: nobody may walk away from the screen believing otherwise.
+      // The user is still signed in and must know it before they leave.
       if (error instanceof ApiError && error.undecided) return toast(error.message, true);
     }
     client.clear();
@@ -35,7 +35,7 @@ export function UserMenu() {
         <button
           type="button"
           aria-label={shell.userMenu}
-          // Not a part of the name, so not a part of the text.
+          // Hidden from the accessible name.
           data-initials={initials}
           className="flex size-9 shrink-0 items-center justify-center rounded-full bg-sunken text-sm font-semibold before:content-[attr(data-initials)] hover:bg-line"
         >

@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useSignedIn } from '../session.ts';
 
-/** Sends a person to where their role begins. */
+/** Redirects to the start page of the member's role. */
 export function StartPage() {
   const { company } = useSignedIn();
   const navigate = useNavigate();

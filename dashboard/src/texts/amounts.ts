@@ -1,4 +1,4 @@
-/** What is wrong with an amount or a percentage that was typed. */
+/** Errors of amounts and percentages. */
 export const amounts = {
   invalid: (example: string) => `Enter an amount, for example ${example}.`,
   tooPrecise: (currency: string, decimals: number, example: string) =>

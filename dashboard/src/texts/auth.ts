@@ -1,4 +1,4 @@
-/** Signing in and up, invitations. */
+/** Sign-in, sign-up and invitations. */
 export const auth = {
   email: 'Email',
   password: 'Password',

@@ -1,6 +1,6 @@
 import type { CardToken, Svc as StartSvc, SvcError } from '../src/svc.ts';
 
-/** A shop's page as a merchant would write it: mounts the fields, gets a token, hands it to its own server. */
+/** An example checkout page: mounts the fields, creates a token and sends it to the server. */
 
 declare const Svc: typeof StartSvc;
 
@@ -65,7 +65,7 @@ async function checkOut(): Promise<void> {
     const token = await card.createToken(name ? { billing_details: { name } } : {});
     show(token, await save(token));
   } catch (error) {
-    // What concerns the card is shown by the fields themselves.
+    // The card fields show their own errors.
     if (!('field_errors' in (error as SvcError))) showProblem((error as Error).message);
   } finally {
     button.disabled = false;

@@ -6,7 +6,7 @@ import { englishTexts } from './texts.ts';
 import { applyTheme } from './theme.ts';
 import { requestToken } from './token-request.ts';
 
-/** The code inside the frame. Of what is typed here, the page around it learns the brand and, in the end, a token. */
+/** The code inside the iframe. The page around it only gets the brand and, at the end, a token. */
 
 type Start = Extract<ToFrame, { type: 'svc:start' }>;
 
@@ -84,7 +84,7 @@ function presentPage(start: Start, texts: CardTexts, { fields }: CardForm): void
 function listen({ fields, check }: CardForm, reportState: () => void, onEnter: () => void): void {
   for (const [index, field] of fields.entries()) {
     field.input.addEventListener('blur', () => {
-      // A field that was only passed is not wrong yet.
+      // An empty field that the user only tabbed through is not an error yet.
       if (field.input.value !== '' && !field.error()) check(field);
       reportState();
     });
@@ -120,7 +120,7 @@ function generalText(texts: CardTexts, error: ErrorDetails, status: number): str
   return status >= 400 && status < 500 ? texts.refused : texts.connection;
 }
 
-/** Talks to the page around it, and only if that has the origin which the frame was opened for. */
+/** Communicates only with the page whose origin the iframe was opened for. */
 function waitForPage(): void {
   const origin = new URLSearchParams(location.hash.slice(1)).get('origin');
   if (!origin || origin === '*' || window.parent === window) return;
@@ -128,7 +128,7 @@ function waitForPage(): void {
     const [port] = event.ports;
     if (event.source !== window.parent || event.origin !== origin) return;
     if (event.data?.type !== 'svc:start' || !port) return;
-    // The session of the dashboard is for its own pages.
+    // The dashboard session works only on dashboard pages.
     if (event.data.dashboard && origin !== location.origin) return;
     window.removeEventListener('message', onMessage);
     run(event.data, port);

@@ -1,4 +1,4 @@
-/** What card numbers, expiry dates and security codes look like. Free of the DOM, so that Node can test it. */
+/** Rules for card numbers, expiry dates and security codes. Without the DOM, so that Node can test them. */
 
 type Brand = 'visa' | 'mastercard' | 'amex' | 'discover' | 'diners' | 'jcb' | 'unionpay' | 'maestro' | 'unknown';
 
@@ -7,7 +7,7 @@ export interface BrandRule {
   readonly name: string;
   readonly starts: RegExp;
   readonly lengths: readonly number[];
-  /** The length most cards have; when it is reached, the next field gets the focus. */
+  /** The usual length. When it is reached, the next field gets the focus. */
   readonly usualLength: number;
   readonly groups: readonly number[];
   readonly cvcLengths: readonly number[];
@@ -110,13 +110,13 @@ const unknownBrand: BrandRule = {
   cvcLengths: [3, 4],
 };
 
-/** A sandbox takes any number, so only the look of the brand remains of its rule. */
+/** A sandbox accepts any number, so only the format of the brand applies. */
 export function ruleFor(number: string, live: boolean): BrandRule {
   const rule = brandRules.find(({ starts }) => starts.test(number)) ?? unknownBrand;
   return live ? rule : { ...rule, lengths: unknownBrand.lengths, cvcLengths: unknownBrand.cvcLengths };
 }
 
-/** Keyboards of other scripts have digits of their own: Arabic, Persian, full width. */
+/** Converts digits of other scripts: Arabic, Persian, full width. */
 function asciiDigits(text: string): string {
   return text
     .normalize('NFKC')
@@ -140,7 +140,7 @@ export function formatNumber(number: string, { groups, brand }: BrandRule): stri
   return parts.join(' ');
 }
 
-/** The check digit that every real card number ends with. */
+/** Checks the check digit at the end of a card number. */
 function passesLuhn(number: string): boolean {
   let sum = 0;
   for (let place = 0; place < number.length; place += 1) {
@@ -163,7 +163,7 @@ export function checkNumber(number: string, live: boolean): NumberProblem | unde
   return live && !passesLuhn(number) ? 'numberInvalid' : undefined;
 }
 
-/** Month and year as four digits, whether typed (`5` `1230` `122030`), pasted (`5/30`, `2030-05`) or filled in. */
+/** Month and year as four digits, from typed (`5` `1230` `122030`), pasted (`5/30`, `2030-05`) or autofilled text. */
 export function expiryDigits(text: string): string {
   const plain = asciiDigits(text).trim();
   const yearFirst = /^20(\d\d)\D+(\d{1,2})$/.exec(plain);
@@ -173,7 +173,7 @@ export function expiryDigits(text: string): string {
   const padded = shortMonth ? `0${digits}` : digits;
   const longYear = /^(\d\d)20(\d\d)/.exec(padded);
   if (longYear) return `${longYear[1]}${longYear[2]}`;
-  // The third digit of a long year is on its way to the fourth.
+  // A third digit means that the user is typing a four-digit year.
   return padded.slice(0, padded.slice(2, 4) === '20' ? 5 : 4);
 }
 
@@ -214,13 +214,13 @@ export interface Notation {
   readonly format: (digits: string) => string;
 }
 
-/** How the field reads after an edit, and where its caret belongs: behind the same digit as before. */
+/** The text of the field after an edit, and the caret position: after the same digit as before. */
 export function afterEdit(edited: Edit, textBefore: string, inputType: string, { digits, format }: Notation): Edit {
   const deletes = inputType.startsWith('delete');
   const head = digits(edited.text.slice(0, edited.caret)).length;
   let caretDigits = head;
   let all = digits(edited.text);
-  // Only a separator was deleted, and formatting would put it back: what was meant is the digit beside it.
+  // If only a separator was deleted, formatting would restore it. So delete the digit beside it.
   if (deletes && edited.text.length < textBefore.length && all === digits(textBefore)) {
     if (!inputType.endsWith('Forward')) caretDigits = Math.max(0, head - 1);
     all = all.slice(0, caretDigits) + all.slice(caretDigits + 1);

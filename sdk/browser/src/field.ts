@@ -34,12 +34,12 @@ export function createField(name: FieldName, notation: Notation, onEdit: (typed:
   }
 
   input.addEventListener('input', (event) => {
-    // Autofill sends an event that has no input type.
+    // Autofill events have no input type.
     const inputType = event instanceof InputEvent ? event.inputType : '';
     const caret = input.selectionStart ?? input.value.length;
     const edit = afterEdit({ text: input.value, caret }, textBefore, inputType, notation);
     if (edit.text !== input.value) input.value = edit.text;
-    // Asking for the caret of a field without the focus would give it the focus in some browsers.
+    // In some browsers, reading the caret of an unfocused field would focus it.
     if (document.activeElement === input) input.setSelectionRange(edit.caret, edit.caret);
     textBefore = edit.text;
     showError(undefined);

@@ -6,7 +6,7 @@ import type { CardFieldsOptions } from './svc.ts';
 const firstHeightPx = 94;
 const heightPxMax = 1_000;
 const pressEvents = ['pointerdown', 'pointerup', 'pointercancel'];
-/** The frame is larger than it looks by this much on each side, so that a focus ring is not cut off. */
+/** The iframe is larger by this much on each side, so that a focus ring is not cut off. */
 const ringPx = 4;
 
 export function createFrame(serviceUrl: URL, { theme, texts }: CardFieldsOptions): HTMLIFrameElement {
@@ -23,7 +23,7 @@ export function createFrame(serviceUrl: URL, { theme, texts }: CardFieldsOptions
     height: `${firstHeightPx}px`,
     margin: `-${ringPx}px`,
     background: 'transparent',
-    // A frame whose scheme differs from that of its document is given an opaque background.
+    // If the color scheme of the iframe differs from its document, browsers give it an opaque background.
     'color-scheme': mode === 'auto' ? 'light dark' : mode,
   };
   for (const [name, value] of Object.entries(style)) frame.style.setProperty(name, value, 'important');
@@ -36,7 +36,7 @@ export interface Height {
   stop(): void;
 }
 
-/** Leaving a field by pressing a button must not move that button away before it is let go, or it gets no click. */
+/** When a mouse press leaves a field, the layout must not move until the release, or the button gets no click. */
 export function followHeight(frame: HTMLIFrameElement): Height {
   let heightPx = firstHeightPx;
   let pressed = false;
@@ -91,7 +91,7 @@ export function converse(
     frame.contentWindow?.postMessage(start(), origin, [channel.port2]);
     for (const message of waiting.splice(0)) port.postMessage(message);
   };
-  /** Only our own frame, showing a page of the service, may start a conversation. */
+  /** Accepts messages only from our own iframe with a page of the service. */
   const onWindowMessage = (event: MessageEvent<ToPage | null>): void => {
     if (event.source !== frame.contentWindow || event.origin !== origin) return;
     if (event.data?.type === 'svc:loaded') open();
@@ -110,7 +110,7 @@ export function converse(
   };
 }
 
-/** What Enter does in any other input: it presses the form's button. */
+/** The Enter key submits the form, as in any other input. */
 export function submitFormAround(frame: HTMLIFrameElement | undefined): void {
   const form = frame?.closest('form');
   const button = form?.querySelector<HTMLElement>('button:not([type=button], [type=reset]), input[type=submit]');

@@ -9,14 +9,14 @@ import {
 } from './frame.ts';
 import type { ToFrame, ToPage } from './messages.ts';
 
-/** What a merchant's page loads. The card itself is typed into a frame of the service and never reaches this page. */
+/** The script for merchant pages. Customers type the card into an iframe of the service, and it never reaches the page. */
 
 export interface SvcOptions {
-  /** Address of the service. Needed unless this script was loaded from the service itself. */
+  /** URL of the service. Required unless this script was loaded from the service itself. */
   readonly baseUrl?: string;
 }
 
-/** The dashboard has no key; its pages, and no others, capture cards with the session of who is signed in. */
+/** Only for the dashboard, which captures cards with the session instead of a key. */
 export interface DashboardSession {
   /** The company. */
   readonly session: string;
@@ -37,18 +37,18 @@ export interface ThemeColors {
 }
 
 export interface Theme {
-  /** `auto` follows the reader's system. Default: `light`. */
+  /** `auto` follows the system setting. Default: `light`. */
   readonly mode?: 'light' | 'dark' | 'auto';
   readonly colors?: ThemeColors;
-  /** Fonts of the reader's device; the frame loads no web fonts. */
+  /** Fonts of the device. The iframe loads no web fonts. */
   readonly fontFamily?: string;
   readonly fontSize?: string;
   readonly radius?: string;
 }
 
-/** Every text that the fields can show. */
+/** Every text of the fields. */
 export interface CardTexts {
-  /** Name of the fields as a whole, for screen readers. */
+  /** Name of the group of fields, for screen readers. */
   readonly title: string;
   readonly number: string;
   readonly numberPlaceholder: string;
@@ -77,17 +77,17 @@ export type FieldName = 'number' | 'expiry' | 'cvc';
 export interface CardState {
   readonly complete: boolean;
   readonly empty: boolean;
-  /** `visa`, `mastercard`, …; `unknown` until the number tells. */
+  /** `visa`, `mastercard`, …; `unknown` until the number identifies it. */
   readonly brand: string;
-  /** What the fields show at the moment. */
+  /** The errors that the fields show. */
   readonly errors: Readonly<Partial<Record<FieldName, string>>>;
 }
 
 export interface CardFieldsOptions {
   readonly theme?: Theme;
-  /** Texts in another language, or other words. What is left out stays English. */
+  /** Texts in another language, or other texts. Omitted texts stay English. */
   readonly texts?: Partial<CardTexts>;
-  /** Language of `texts`, such as `fr`. The writing direction is that of the element they are mounted in. */
+  /** Language of `texts`, for example `fr`. The writing direction follows the element around the fields. */
   readonly language?: string;
   readonly onReady?: () => void;
   readonly onChange?: (state: CardState) => void;
@@ -134,11 +134,11 @@ export interface ErrorDetails {
   readonly param: string | null;
   readonly field_errors: readonly FieldError[];
   readonly request_id: string | null;
-  /** Seconds to wait, when the service said so. */
+  /** Seconds to wait, if the service returned them. */
   readonly retry_after: number | null;
 }
 
-/** Why there is no token. The fields have already told the reader; this is for the page. */
+/** Why no token was created. The fields have already shown the error to the customer. */
 export class SvcError extends Error implements ErrorDetails {
   readonly code: string;
   readonly param: string | null;
@@ -158,9 +158,9 @@ export class SvcError extends Error implements ErrorDetails {
 }
 
 export interface CardFields {
-  /** Shows the fields in an element, given itself or by a selector. */
+  /** Shows the fields in an element or in the element of a selector. */
   mount(target: string | Element): CardFields;
-  /** Exchanges the card for a single-use token. A call during another one gets that one's result. */
+  /** Creates a single-use token for the card. A second call in the meantime gets the same result. */
   createToken(options?: TokenOptions): Promise<CardToken>;
   focus(field?: FieldName): void;
   clear(): void;
@@ -182,15 +182,15 @@ export function Svc(credential: Credential, options: SvcOptions = {}): SvcClient
 }
 
 function checkKey(publishableKey: string): void {
-  if (/_sk_/.test(publishableKey)) throw new Error('This is a secret key. A page must only have a publishable key.');
+  if (/_sk_/.test(publishableKey)) throw new Error('This is a secret key. Use a publishable key in a page.');
   if (!/^svc_\w+_pk_/.test(publishableKey)) throw new Error('Pass a publishable key: svc_test_pk_… or svc_live_pk_….');
 }
 
 function serviceUrlOf({ baseUrl }: SvcOptions): URL {
   if (baseUrl) return new URL(`${baseUrl.replace(/\/+$/, '')}/`);
-  // A bundler gives this code another name, and then its address says nothing about the service.
+  // With a bundler, the URL of this script is not a URL of the service.
   if (/\/svc\.m?js([?#]|$)/.test(scriptUrl)) return new URL('./', scriptUrl);
-  throw new Error('Pass the address of the service: Svc(key, { baseUrl }).');
+  throw new Error('Pass the URL of the service: Svc(key, { baseUrl }).');
 }
 
 function failure(code: string, message: string): SvcError {
@@ -258,12 +258,12 @@ function createCardFields(credential: Credential, serviceUrl: URL, options: Card
   const listener: Listener = {
     onMessage,
     onReload: () =>
-      token.end(failure('fields_reloaded', 'The card fields were loaded anew; the card has to be typed again.')),
+      token.end(failure('fields_reloaded', 'The card fields were reloaded. Ask the customer to enter the card again.')),
   };
 
   const fields: CardFields = {
     mount(target) {
-      if (mounted) throw new Error('These fields are mounted already; unmount them first.');
+      if (mounted) throw new Error('The fields are already mounted. Unmount them first.');
       const container = containerOf(target);
       const frame = createFrame(serviceUrl, options);
       const start = (): ToFrame => startMessage(credential, options, frame);
@@ -273,7 +273,7 @@ function createCardFields(credential: Credential, serviceUrl: URL, options: Card
       return fields;
     },
     createToken(tokenOptions = {}) {
-      if (!mounted) return Promise.reject(failure('not_mounted', 'Mount the fields before asking for a token.'));
+      if (!mounted) return Promise.reject(failure('not_mounted', 'Mount the fields before you create a token.'));
       const running = token.current();
       if (running) return running.promise;
       clearTimeout(loadTimer);
@@ -302,9 +302,9 @@ function createCardFields(credential: Credential, serviceUrl: URL, options: Card
 
 function containerOf(target: string | Element): Element {
   const container = typeof target === 'string' ? document.querySelector(target) : target;
-  if (!container) throw new Error(`There is no element to mount the fields in: ${JSON.stringify(target)}.`);
-  // The frame talks to this origin and to no other, so there has to be one.
-  if (location.origin === 'null') throw new Error('The fields need a page that is served over http or https.');
+  if (!container) throw new Error(`No element found to mount the fields in: ${JSON.stringify(target)}.`);
+  // The iframe only communicates with this origin, so the page must have one.
+  if (location.origin === 'null') throw new Error('The page must be served over http or https.');
   return container;
 }
 

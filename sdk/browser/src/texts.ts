@@ -11,7 +11,7 @@ export const englishTexts: CardTexts = {
   expiryPlaceholder: 'MM / YY',
   expiryRequired: 'Enter the expiry date.',
   expiryIncomplete: 'The expiry date is incomplete.',
-  expiryInvalid: 'The month is a number from 01 to 12.',
+  expiryInvalid: 'The month must be from 01 to 12.',
   expiryPast: 'This card has expired.',
   cvc: 'CVC',
   cvcRequired: 'Enter the security code.',

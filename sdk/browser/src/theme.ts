@@ -1,6 +1,6 @@
 import type { Theme } from './svc.ts';
 
-/** Sets what the theme names as properties that the style sheet reads. What is not valid CSS is left out. */
+/** Sets the theme as CSS properties. Invalid values are ignored. */
 export function applyTheme({ mode = 'light', colors = {}, fontFamily, fontSize, radius }: Theme): void {
   const root = document.documentElement;
   root.dataset.mode = mode;

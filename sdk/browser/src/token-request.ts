@@ -11,7 +11,7 @@ export interface CardInput {
 
 export type TokenOutcome =
   | { readonly token: CardToken }
-  /** A status of 0 means that no answer came. */
+  /** A status of 0 means that there was no response. */
   | { readonly error: ErrorDetails; readonly status: number };
 
 export async function requestToken(
@@ -39,7 +39,7 @@ export async function requestToken(
     if (response.ok) return { token: tokenOf(body as CardToken) };
     return { status: response.status, error: errorOf(response, body as { error?: Partial<ErrorDetails> } | null) };
   } catch {
-    return { status: 0, error: { ...emptyError, code: 'connection_failed', message: 'The service did not answer.' } };
+    return { status: 0, error: { ...emptyError, code: 'connection_failed', message: 'The service did not respond.' } };
   } finally {
     clearTimeout(timer);
   }
@@ -54,7 +54,7 @@ export const emptyError: ErrorDetails = {
   retry_after: null,
 };
 
-/** Named one by one: nothing else that an answer may carry leaves the frame. */
+/** Copies only these fields, so that nothing else of a response leaves the iframe. */
 function tokenOf({ id, card, expires_at }: CardToken): CardToken {
   const { brand, last4, exp_month, exp_year } = card;
   return { id, card: { brand, last4, exp_month, exp_year }, expires_at };
@@ -65,7 +65,7 @@ function errorOf(response: Response, body: { error?: Partial<ErrorDetails> } | n
   const retryAfter = response.headers.get('retry-after');
   return {
     code: code ?? 'unexpected_answer',
-    message: message ?? `The service answered with status ${response.status}.`,
+    message: message ?? `The service responded with status ${response.status}.`,
     param: param ?? null,
     field_errors: field_errors ?? [],
     request_id: request_id ?? response.headers.get('svc-request-id'),

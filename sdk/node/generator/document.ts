@@ -1,6 +1,6 @@
 import { document, resolve } from '../../../tests/support/openapi.ts';
 
-/** The parts of the OpenAPI document that the SDK is made from. */
+/** The parts of the OpenAPI document that the SDK uses. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -51,9 +51,9 @@ export interface ApiOperation {
   readonly query: readonly Parameter[];
   readonly upload: boolean;
   readonly body: Schema | undefined;
-  /** Undefined where a call is never carried out. */
+  /** Undefined if the call never succeeds. */
   readonly answer: Schema | undefined;
-  /** Of a list: what is listed. */
+  /** For a list: the type of its items. */
   readonly item: string | undefined;
   /** As in `fields[orders]`. */
   readonly fieldsOf: string | undefined;
@@ -99,7 +99,7 @@ function operationOf(path: string, method: string, written: WrittenOperation): A
   };
 }
 
-/** A page of a list is known by its cursors. */
+/** A schema with cursors is a page of a list. */
 function itemOf(answer: Schema | undefined): string | undefined {
   const name = referenceOf(answer);
   const properties = name ? schemaNamed(name).properties : undefined;

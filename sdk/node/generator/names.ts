@@ -1,4 +1,4 @@
-/** Where each operation is found in the client. One that is not listed here fails the generation. */
+/** The place of each operation in the client. The generation fails for an operation that is not listed. */
 
 export const methodNames: Readonly<Record<string, string>> = {
   createCustomer: 'customers.create',
@@ -88,5 +88,5 @@ export const methodNames: Readonly<Record<string, string>> = {
   listTeamMembers: 'teamMembers.list',
 };
 
-/** Their bodies have no required field, and yet mean nothing when empty. */
+/** Operations whose body has no required field, but must not be empty. */
 export const bodiesNeverLeftOut: readonly string[] = ['advanceClock'];

@@ -44,7 +44,7 @@ function useCore(uses: Uses, file: string, ...names: string[]): void {
   uses.core.set(file, known);
 }
 
-/** Ids are named after what they identify: `/customers/{id}` takes a `customerId`. */
+/** IDs are named after their object: `/customers/{id}` takes a `customerId`. */
 function idNames({ path }: ApiOperation): string[] {
   return [...path.matchAll(/(\w+)\/\{\w+\}/g)].map(([, resource = '']) => {
     return `${resource.replace(/s$/, '').replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}Id`;
@@ -166,7 +166,7 @@ const onlyTypes = (line: string, names: string): string =>
     ? `import type { ${names.replaceAll('type ', '')} }`
     : line;
 
-/** Parameters and expansions live beside their resource. */
+/** Parameters and expansions are in the file of their resource. */
 function withHomes(types: ReadonlySet<string>): ReadonlySet<string> {
   for (const name of types) {
     if (homes.has(name)) continue;

@@ -1,6 +1,6 @@
 import { type ApiOperation, operations, referenceOf, type Schema, schemaNamed, schemas } from './document.ts';
 
-/** Schemas as TypeScript: one file per tag, in the words of the document. */
+/** Schemas as TypeScript, one file per tag. */
 
 const fileOf = (tag: string): string => tag.toLowerCase().replaceAll(' ', '-');
 export const parametersName = (operation: ApiOperation): string =>
@@ -10,7 +10,7 @@ const events = (schemaNamed('Event').oneOf ?? []).map((one) => referenceOf(one) 
 const eventTypes = events.map((name) => schemaNamed(name).properties?.type?.const ?? '');
 const eventData = events.map((name) => referenceOf(schemaNamed(name).properties?.data) ?? '');
 
-/** Pages and errors are written by hand; an event is a union over its types. */
+/** Pages and errors are hand-written; an event is a union over its types. */
 const writtenByHand = new Set([
   'Error',
   'ErrorType',
@@ -39,10 +39,10 @@ function reachableFrom(names: readonly string[], seen = new Set<string>()): Set<
   return seen;
 }
 
-/** What is sent may have `undefined` where a field is left out. */
+/** Omitted fields of a request can be `undefined`. */
 const sent = reachableFrom(operations.flatMap(({ body }) => referencesIn(body)));
 
-/** A schema is at home where it is answered or sent first; what no operation names is where it is used. */
+/** A schema is in the file of the first operation that returns or sends it, or in the file of the schema that uses it. */
 export const homes: ReadonlyMap<string, string> = findHomes();
 
 function findHomes(): Map<string, string> {
@@ -57,7 +57,7 @@ function findHomes(): Map<string, string> {
     return homeless;
   };
   for (const { answer, item, body, tag } of operations) settle([item ?? referenceOf(answer), referenceOf(body)], tag);
-  // Level by level: what several use is at home with the one that is nearest to it.
+  // Level by level, so that a shared schema is in the file of its closest user.
   let level = [...found.keys()];
   while (level.length > 0) {
     level = level.flatMap((name) => settle(referencesIn(schemaNamed(name)), found.get(name) ?? ''));
@@ -65,7 +65,7 @@ function findHomes(): Map<string, string> {
   return found;
 }
 
-/** The text of a type, and the names it uses. */
+/** The text of a type and the names it uses. */
 function typeOf(schema: Schema, depth: number, used: Set<string>, isSent = false): string {
   const use = (name: string): string => {
     used.add(name);
@@ -124,7 +124,7 @@ export function comment(text: string | undefined, indent: string): string {
 function declaration(name: string, used: Set<string>): string {
   const schema = schemaNamed(name);
   const description = comment(schema.description, '');
-  // Also sent, but first of all an answer: as an answer it is never undefined.
+  // Used in requests and responses. As a response it is never undefined.
   const isSent = sent.has(name) && !answered.has(name);
   if (!schema.properties) return `${description}export type ${name} = ${typeOf(schema, 0, used, isSent)};\n`;
   return `${description}export interface ${name} ${typeOf(schema, 0, used, isSent)}\n`;
@@ -132,12 +132,12 @@ function declaration(name: string, used: Set<string>): string {
 
 const answered = reachableFrom(operations.flatMap(({ answer }) => referencesIn(answer)));
 
-/** `Order` with `expand: ['customer']` has a `customer`: what each name brings, as far as the document tells. */
+/** The types of expansions: `Order` with `expand: ['customer']` has a `customer`. */
 function expansions(operation: ApiOperation, resource: string, used: Set<string>): string {
   const properties = schemaNamed(resource).properties ?? {};
   const lines = operation.expand.map((name) => {
     const property = properties[name] ?? {};
-    // Where a summary stands unless it is expanded, the whole object is the first choice.
+    // If the field is a union of a summary and the complete object, the complete object comes first.
     const [whole = property] = property.anyOf ?? [];
     const mayBeMissing = properties[`${name}_id`]?.anyOf?.some(({ type }) => type === 'null');
     return `  ${name}: ${typeOf(whole, 1, used)}${mayBeMissing ? ' | undefined' : ''};\n`;
@@ -145,7 +145,7 @@ function expansions(operation: ApiOperation, resource: string, used: Set<string>
   return `export interface ${resource}Expansions {\n${lines.join('')}}\n`;
 }
 
-/** `created_at[gte]` and its like are one parameter with bounds. */
+/** `created_at[gte]` and similar parameters become one parameter with bounds. */
 function parameters(operation: ApiOperation, used: Set<string>): string {
   const lines: string[] = [];
   const bounds = new Map<string, string[]>();
@@ -176,17 +176,17 @@ function eventDeclarations(used: Set<string>): string {
     return `  '${type}': ${typeOf(object, 1, used)};\n`;
   });
   return [
-    `/** What each event is about. */\nexport interface EventObjects {\n${objects.join('')}}\n`,
+    `/** The object of each event type. */\nexport interface EventObjects {\n${objects.join('')}}\n`,
     'export type EventType = keyof EventObjects;\n',
     `export interface EventOf<Type extends EventType> {
 ${propertiesOf({ properties: common, required }, 1, used, false)}  type: Type;
   data: {
     object: EventObjects[Type];
-    /** Of a change: the fields that were different before. */
+    /** For updates: the changed fields with their old values. */
     previous?: Partial<EventObjects[Type]>;
   };
 }\n`,
-    '/** Any event; its `type` tells what `data.object` is. */\nexport type Event = { [Type in EventType]: EventOf<Type> }[EventType];\n',
+    '/** Any event. `type` determines the type of `data.object`. */\nexport type Event = { [Type in EventType]: EventOf<Type> }[EventType];\n',
   ].join('\n');
 }
 
@@ -207,7 +207,7 @@ function typeFile(tag: string): string {
   return importsOf(used, tag, './') + parts.join('\n');
 }
 
-/** Roles come as a plain list: what is expanded there is an entry of `data`. */
+/** Roles are a plain list, so the expansion applies to the entries of `data`. */
 export function expandedResource({ item, answer }: ApiOperation): string {
   const name = item ?? referenceOf(answer) ?? '';
   const entries = schemas[name]?.properties?.data?.items;

@@ -1,14 +1,14 @@
 import type { ErrorCode, ErrorType, FieldError } from './generated/errors.ts';
 
-/** One class per kind of error. All of them say which code it was and which request to ask about. */
+/** One class per type of error. Each has the error code and the request ID. */
 
-/** Codes of errors that the service did not answer with. */
+/** Codes of errors that do not come from the service. */
 export type LocalErrorCode = 'connection_failed' | 'timed_out' | 'unreadable_answer' | 'webhook_signature_failed';
 
 export interface ErrorFacts {
   readonly message: string;
   readonly type: ErrorType | 'connection_error';
-  /** New codes may come; the ones known today complete in an editor. */
+  /** Newer versions may have more codes. The known ones complete in an editor. */
   readonly code: ErrorCode | LocalErrorCode | (string & {});
   readonly status?: number | undefined;
   readonly param?: string | null | undefined;
@@ -22,15 +22,15 @@ export interface ErrorFacts {
 export class SvcError extends Error {
   readonly type: ErrorFacts['type'];
   readonly code: ErrorFacts['code'];
-  /** The HTTP status; absent when there was no answer. */
+  /** The HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
-  /** The field or parameter that is most responsible. */
+  /** The most relevant field or parameter. */
   readonly param: string | null;
   readonly requestId: string | null;
-  /** Every wrong field of the request, with a path such as `items[0].quantity`. */
+  /** Every invalid field of the request, with a path such as `items[0].quantity`. */
   readonly fieldErrors: readonly FieldError[];
   readonly retryAfterSeconds: number | undefined;
-  /** The key the request was made with: send it again to continue the same operation. */
+  /** The idempotency key of the request. Send it again to continue the same operation. */
   readonly idempotencyKey: string | undefined;
 
   constructor(facts: ErrorFacts) {
@@ -47,25 +47,25 @@ export class SvcError extends Error {
   }
 }
 
-/** The request is wrong, or the object is not in a state that allows it. */
+/** The request is invalid, or the status of the object does not allow it. */
 export class InvalidRequestError extends SvcError {}
-/** The API key is missing, wrong, expired or revoked. */
+/** The API key is missing, invalid, expired or revoked. */
 export class AuthenticationError extends SvcError {}
-/** The API key is not allowed to do this. */
+/** The API key does not have the permission. */
 export class AuthorizationError extends SvcError {}
 /** Too many requests, even after the retries. */
 export class RateLimitError extends SvcError {}
-/** The idempotency key belongs to another request, or to one that is still under way. */
+/** The idempotency key was used for another request, or that request is still in progress. */
 export class IdempotencyError extends SvcError {}
-/** The service or the payment processor could not do it. */
+/** The service or the payment processor failed. */
 export class ProcessingError extends SvcError {}
-/** A webhook endpoint could not be used. */
+/** A webhook endpoint is not allowed. */
 export class WebhookError extends SvcError {}
-/** A delivery does not come from the service, or is too old. */
+/** A delivery is forged or too old. */
 export class WebhookSignatureError extends WebhookError {}
-/** No answer came. What happened to the request is not known; the same idempotency key is safe to send again. */
+/** There was no response, so the outcome is unknown. It is safe to send the same idempotency key again. */
 export class ConnectionError extends SvcError {}
-/** No answer came within `timeoutMs`. */
+/** There was no response within `timeoutMs`. */
 export class TimeoutError extends ConnectionError {}
 
 const classes: Readonly<Record<ErrorType, typeof SvcError>> = {
@@ -84,7 +84,7 @@ export interface ReceivedAnswer {
   readonly text: string;
 }
 
-/** The error that an answer other than 2xx stands for. */
+/** Converts a response other than 2xx to an error. */
 export function errorOf(answer: ReceivedAnswer, idempotencyKey: string | undefined): SvcError {
   const { status, headers } = answer;
   const common = {
@@ -96,7 +96,7 @@ export function errorOf(answer: ReceivedAnswer, idempotencyKey: string | undefin
   if (!body) {
     return new ProcessingError({
       ...common,
-      message: `The answer with status ${status} is not one of the service.`,
+      message: `The response with status ${status} does not come from the service.`,
       type: 'processing_error',
       code: 'unreadable_answer',
       requestId: headers.get('svc-request-id'),
@@ -116,7 +116,7 @@ interface ErrorBody {
   readonly field_errors: readonly FieldError[];
 }
 
-/** Something between here and the service may have answered instead of it. */
+/** The response may come from a proxy instead of the service. */
 function errorBodyOf(text: string): ErrorBody | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: ErrorBody };
@@ -126,7 +126,7 @@ function errorBodyOf(text: string): ErrorBody | undefined {
   }
 }
 
-/** Seconds, or a date that something between here and the service may have written. */
+/** Seconds, or a date if a proxy has written the header. */
 export function retryAfterSeconds(header: string | null, nowMs = Date.now()): number | undefined {
   if (!header) return undefined;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - nowMs) / 1_000;

@@ -1,18 +1,18 @@
 import type { Call, Operation, RequestOptions } from './request.ts';
 
-/** Lists come in pages. A page shows its own objects, and iterates over all that follow too. */
+/** A page of a list. You can read its objects, or iterate over it and all following pages. */
 
 export interface PageBody<Item> {
   readonly data: Item[];
   readonly url: string;
-  /** Whether more objects follow in the direction of the walk. */
+  /** Whether there are more objects in this direction. */
   readonly has_more: boolean;
   readonly cursors: { readonly next: string | null; readonly previous: string | null };
 }
 
 /**
- * `for await (const item of page)` goes from this page on to the end of the list. A page that was asked for with
- * `ending_before` goes the other way: from its last object back to the beginning.
+ * `for await (const item of page)` iterates from this page to the end of the list. A page that was requested with
+ * `ending_before` iterates backwards, from its last object to the beginning.
  */
 export interface Page<Item> extends PageBody<Item>, AsyncIterable<Item> {
   /** Undefined on the last page. */
@@ -21,7 +21,7 @@ export interface Page<Item> extends PageBody<Item>, AsyncIterable<Item> {
   previousPage(): Promise<Page<Item> | undefined>;
 }
 
-/** Await it for one page, or iterate over it for all objects. */
+/** Await it to get one page, or iterate over it to get all objects. */
 export type PagePromise<Item> = Promise<Page<Item>> & AsyncIterable<Item>;
 
 interface PageParameters {

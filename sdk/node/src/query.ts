@@ -1,4 +1,4 @@
-/** Turns the parameters of a call into a path and a query string, as the service reads them. */
+/** Converts the parameters of a call to a path and a query string. */
 
 type Bounds = Readonly<Record<string, string | number | undefined>>;
 
@@ -24,14 +24,14 @@ function appendBounds(query: URLSearchParams, name: string, bounds: Bounds): voi
   }
 }
 
-/** `/v1/orders/{id}` with its ids. */
+/** Inserts the IDs into `/v1/orders/{id}`. */
 export function pathOf(template: string, ids: readonly string[]): string {
   let index = 0;
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const id = ids[index];
     index += 1;
-    // An empty id or a dotted one would name another path, such as that of the list.
-    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} has to be the id of an object`);
+    // An empty ID or `..` would lead to another path, for example to the list.
+    if (typeof id !== 'string' || /^\.{0,2}$/.test(id)) throw new TypeError(`${name} must be the ID of an object`);
     return encodeURIComponent(id);
   });
 }

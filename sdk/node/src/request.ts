@@ -3,25 +3,25 @@ import { apiVersion } from './generated/operations.ts';
 import { pathOf, queryOf } from './query.ts';
 import { type Patience, usualPatience, withRetries } from './retry.ts';
 
-/** One call of an operation: its attempts, their time limit, and what comes back. */
+/** One call of an operation, with its attempts and timeouts. */
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Whether the service keeps the answer under an idempotency key. Without that the operation changes nothing. */
+  /** Whether the operation uses an idempotency key. Operations without one change nothing. */
   readonly keyed: boolean;
-  /** The resource whose fields can be chosen, as in `fields[orders]`. */
+  /** The resource name in `fields[orders]`. */
   readonly fieldsOf?: string;
 }
 
 export interface RequestOptions {
-  /** Made for you when absent. Give your own to continue an operation after your process was restarted. */
+  /** Default: a new key. Pass your own to continue an operation after a restart of your process. */
   readonly idempotencyKey?: string | undefined;
   /** For each attempt. */
   readonly timeoutMs?: number | undefined;
   readonly retryForMs?: number | undefined;
   readonly maxRetries?: number | undefined;
-  /** Ends the call, and its retries, with the signal's reason. */
+  /** Aborts the call and its retries, with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,25 +41,25 @@ export type Call = <Answer>(
 ) => Promise<Answer>;
 
 export interface SvcOptions {
-  /** Where the service is, such as `https://pay.example.com`. */
+  /** URL of the service, for example `https://pay.example.com`. */
   readonly baseUrl: string;
-  /** Where raw cards go, when that is not `{baseUrl}/capture`. */
+  /** URL for raw cards. Default: `{baseUrl}/capture`. */
   readonly captureUrl?: string | undefined;
-  /** For each attempt; a minute when absent. */
+  /** Timeout of each attempt. Default: one minute. */
   readonly timeoutMs?: number | undefined;
-  /** How long after the first failure a call is still repeated; 45 seconds when absent, 0 for not at all. */
+  /** How long a call is retried after the first failure. Default: 45 seconds; 0 for no retries. */
   readonly retryForMs?: number | undefined;
-  /** Attempts after the first one, at most; bounded by `retryForMs` alone when absent, 0 for none. */
+  /** Maximum number of retries. Default: limited only by `retryForMs`; 0 for none. */
   readonly maxRetries?: number | undefined;
-  /** Instead of the global one. */
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 const usualTimeoutMs = 60_000;
-/** A timer that is set to more goes off at once. */
+/** The maximum of a timer. A longer one fires immediately. */
 const timerMsMax = 2_147_483_647;
 
-/** The key is known to the returned function only, so that a printed client does not show it. */
+/** Only the returned function has the key, so that a logged client does not show it. */
 export function createCall(apiKey: string, settings: SvcOptions): Call {
   const baseUrl = settings.baseUrl.replace(/\/+$/, '');
   const send = settings.fetch ?? globalThis.fetch.bind(globalThis);
@@ -74,7 +74,7 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
     const url = operation.path === '/capture' && settings.captureUrl ? settings.captureUrl : baseUrl + path;
     const idempotencyKey = operation.keyed ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs ?? usualTimeoutMs;
-    if (!(timeoutMs > 0)) throw new RangeError('timeoutMs has to be more than 0');
+    if (!(timeoutMs > 0)) throw new RangeError('timeoutMs must be greater than 0');
     const patience = patienceOf(settings, options);
     const { signal } = options;
     const request = (): RequestInit => ({
@@ -82,12 +82,12 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
       headers: {
         accept: 'application/json',
         authorization: `Bearer ${apiKey}`,
-        // The types are those of this version, whatever is pinned for the company.
+        // The types match this version, whatever version the company is pinned to.
         'svc-version': apiVersion,
         ...(idempotencyKey !== undefined && { 'x-svc-idempotency-key': idempotencyKey }),
         ...(input.body && { 'content-type': 'application/json' }),
       },
-      // The service does not redirect; a key must not follow someone who does.
+      // The service never redirects. The key must not follow a redirect from elsewhere.
       redirect: 'manual',
       ...bodyOf(input),
     });
@@ -107,8 +107,8 @@ export function createCall(apiKey: string, settings: SvcOptions): Call {
 function patienceOf(settings: SvcOptions, options: RequestOptions): Patience {
   const retryForMs = options.retryForMs ?? settings.retryForMs ?? usualPatience.retryForMs;
   const maxRetries = options.maxRetries ?? settings.maxRetries ?? usualPatience.maxRetries;
-  if (!(retryForMs >= 0)) throw new RangeError('retryForMs has to be 0 or more');
-  if (!(maxRetries >= 0)) throw new RangeError('maxRetries has to be 0 or more');
+  if (!(retryForMs >= 0)) throw new RangeError('retryForMs must be 0 or greater');
+  if (!(maxRetries >= 0)) throw new RangeError('maxRetries must be 0 or greater');
   return { retryForMs, maxRetries };
 }
 
@@ -126,7 +126,7 @@ interface ExchangeOptions {
   readonly idempotencyKey: string | undefined;
 }
 
-/** One attempt, to the last byte of its answer. */
+/** One attempt, including the complete response. */
 async function exchange(
   send: typeof globalThis.fetch,
   url: string,
@@ -152,9 +152,9 @@ async function exchange(
     signal?.throwIfAborted();
     const facts = { type: 'connection_error', idempotencyKey, cause } as const;
     if (timedOut) {
-      throw new TimeoutError({ ...facts, message: `No answer within ${timeoutMs} ms.`, code: 'timed_out' });
+      throw new TimeoutError({ ...facts, message: `No response within ${timeoutMs} ms.`, code: 'timed_out' });
     }
-    const message = `The service could not be reached at ${new URL(url).origin}.`;
+    const message = `The service is unreachable at ${new URL(url).origin}.`;
     throw new ConnectionError({ ...facts, message, code: 'connection_failed' });
   } finally {
     clearTimeout(timer);

@@ -1,23 +1,23 @@
 import { ConnectionError, SvcError } from './errors.ts';
 
 /**
- * What is tried again, and for how long. Every call that changes something carries an idempotency key that stays the same
- * over the attempts, and the service does the work of a key once; so a lost answer may be asked for again.
+ * Which calls are retried, and for how long. Every write has an idempotency key that stays the same for all attempts, and the
+ * service executes a key once. So it is safe to retry after a lost response.
  *
- * The failover of a database takes up to half a minute: a call that gave up after a few attempts would fail in each of them.
+ * A database failover takes up to half a minute. A call that gives up after a few attempts would fail in each of them.
  */
 
 export interface Patience {
-  /** Attempts after the first one, at most. */
+  /** Maximum number of retries. */
   readonly maxRetries: number;
-  /** No attempt begins later than this after the first failure. */
+  /** Time after the first failure in which attempts can start. */
   readonly retryForMs: number;
 }
 
 export const usualPatience: Patience = { maxRetries: Infinity, retryForMs: 45_000 };
 
 const passingStatuses: ReadonlySet<number | undefined> = new Set([429, 502, 503, 504]);
-/** What broke once may break each time: that is worth some attempts, not all of the time. */
+/** A 500 may fail on every attempt, so it is retried only a few times. */
 const retriesOfInternalErrors = 3;
 
 function retriesFor(error: SvcError): number {
@@ -29,7 +29,7 @@ function retriesFor(error: SvcError): number {
 const firstDelayMs = 250;
 const delayMsMax = 5_000;
 
-/** How long to wait before attempt number `attempt + 1`. */
+/** The delay before attempt number `attempt + 1`. */
 export function retryDelayMs(
   attempt: number,
   retryAfterSeconds: number | undefined,
@@ -37,7 +37,7 @@ export function retryDelayMs(
 ): number {
   const backOffMs = Math.min(delayMsMax, firstDelayMs * 2 ** (attempt - 1)) * (0.5 + random() / 2);
   if (retryAfterSeconds === undefined) return backOffMs;
-  // Never earlier than asked; spread, so that those who were refused together do not come back together.
+  // Never earlier than requested, with jitter so that clients do not return at the same time.
   return Math.max(retryAfterSeconds * 1_000 + random() * firstDelayMs, backOffMs);
 }
 
@@ -48,7 +48,7 @@ export interface RetryClock {
 
 const realClock: RetryClock = { nowMs: () => performance.now(), pause };
 
-/** Throws the last error as soon as no further attempt may begin: it does not wait for what will not be. */
+/** Throws the last error as soon as no further attempt can start, without waiting. */
 export async function withRetries<Answer>(
   attempt: () => Promise<Answer>,
   { maxRetries, retryForMs }: Patience,
@@ -69,7 +69,7 @@ export async function withRetries<Answer>(
   }
 }
 
-/** Ends early, with the caller's reason, when the caller gives up. */
+/** Ends early with the caller's reason if the caller aborts. */
 function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

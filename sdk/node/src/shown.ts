@@ -1,4 +1,4 @@
-/** What an object looks like when only some `fields` are asked for and some references are expanded. */
+/** The type of an object with selected `fields` and expanded references. */
 
 export type Chosen<Resource, Field extends keyof Resource> = keyof Resource extends Field
   ? Resource
@@ -11,11 +11,11 @@ export type Shown<Resource, Expansions, Expand extends keyof Expansions, Field e
   : Omit<Chosen<Resource, Field>, Expand> & Pick<Expansions, Expand>;
 
 export interface ExpandChoice<Expand> {
-  /** References to show as whole objects. */
+  /** References to return as complete objects. */
   readonly expand?: readonly Expand[] | undefined;
 }
 
 export interface FieldChoice<Field> {
-  /** Leaves out all other fields; `id` is always there. */
+  /** Returns only these fields; `id` is always included. */
   readonly fields?: readonly Field[] | undefined;
 }

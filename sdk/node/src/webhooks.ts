@@ -1,22 +1,22 @@
 import { WebhookSignatureError } from './errors.ts';
 import type { Event } from './generated/types/events.ts';
 
-/** Whether a delivery is the service's, by Web Crypto, which every runtime has. */
+/** Verifies deliveries with Web Crypto, which every runtime has. */
 
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
-/** As a `Request` has them, or as Node's `request.headers`. */
+/** The headers of a `Request`, or Node's `request.headers`. */
 export type DeliveryHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How far the time of signing may be from now, either way; 300 when absent. */
+  /** Maximum difference between the signing time and now, in both directions. Default: 300. */
   readonly toleranceSeconds?: number | undefined;
-  /** Now, for tests. */
+  /** The current time, for tests. */
   readonly nowMs?: number | undefined;
 }
 
 export interface SignOptions {
-  /** When it is signed; now when absent. */
+  /** The signing time. Default: now. */
   readonly timestampSeconds?: number | undefined;
 }
 
@@ -27,8 +27,8 @@ export interface SignedDelivery {
 
 export interface Webhooks {
   /**
-   * Gives the event of a delivery, or throws a `WebhookSignatureError`. The body has to be as it was received, before
-   * any parsing. Several secrets may be given while one replaces the other; one that fits is enough.
+   * Returns the event of a delivery, or throws a `WebhookSignatureError`. Pass the raw body, before any parsing. During a
+   * rotation you can pass several secrets; one that matches is enough.
    */
   verify(
     rawBody: RawBody,
@@ -36,7 +36,7 @@ export interface Webhooks {
     secret: string | readonly string[],
     options?: VerifyOptions,
   ): Promise<Event>;
-  /** A delivery as the service would make it, for tests of a receiver. Two secrets make one as during a rotation. */
+  /** Creates a signed delivery to test a receiver. With two secrets, it looks as during a rotation. */
   signTestEvent(event: Event, secret: string | readonly string[], options?: SignOptions): Promise<SignedDelivery>;
 }
 
@@ -56,10 +56,10 @@ async function verify(
   let matches = false;
   for (const one of secrets) {
     const expected = await signed.sign(one, body);
-    // Every signature is looked at to its end, so that the time taken tells nothing.
+    // Compares every signature completely, so that the duration reveals nothing.
     for (const given of signed.signatures) matches = isSame(given, expected) || matches;
   }
-  if (!matches) throw refusal('No signature fits the body and the secret.');
+  if (!matches) throw refusal('No signature matches the body and the secret.');
 
   const nowSeconds = (options.nowMs ?? Date.now()) / 1_000;
   const distanceSeconds = Math.abs(nowSeconds - signed.timestampSeconds);
@@ -99,12 +99,12 @@ async function signTestEvent(
 
 export const webhooks: Webhooks = { verify, signTestEvent };
 
-// By what they can do, not by their class: test runners and sandboxes have classes of their own.
+// Checked by their methods, not by their class, because test runners and sandboxes have their own classes.
 function bytesOf(rawBody: RawBody): Uint8Array {
   if (typeof rawBody === 'string') return encoder.encode(rawBody);
   if (ArrayBuffer.isView(rawBody)) return new Uint8Array(rawBody.buffer, rawBody.byteOffset, rawBody.byteLength);
   if (Object.prototype.toString.call(rawBody) === '[object ArrayBuffer]') return new Uint8Array(rawBody);
-  throw new TypeError('webhooks.verify() needs the body as it was received, not what was parsed from it');
+  throw new TypeError('webhooks.verify() requires the raw body, not the parsed one');
 }
 
 interface Signed {
@@ -113,7 +113,7 @@ interface Signed {
   sign(secret: string, body: Uint8Array): Promise<string>;
 }
 
-/** `SVC-Signature: t=<seconds>,v1=<hex>`, with one `v1` per secret that is valid. */
+/** `SVC-Signature: t=<seconds>,v1=<hex>`, with one `v1` per valid secret. */
 function ownSignature(headers: DeliveryHeaders): Signed | undefined {
   const header = headerOf(headers, 'svc-signature');
   if (header === undefined) return undefined;
@@ -126,7 +126,7 @@ function ownSignature(headers: DeliveryHeaders): Signed | undefined {
   };
 }
 
-/** The headers of Standard Webhooks, for receivers behind something that lets only those through. */
+/** The headers of Standard Webhooks, for receivers behind a proxy that passes only those. */
 function standardSignature(headers: DeliveryHeaders): Signed | undefined {
   const id = headerOf(headers, 'webhook-id');
   const header = headerOf(headers, 'webhook-signature');
@@ -173,11 +173,11 @@ function isSame(given: string, expected: string): boolean {
 
 const secretPrefix = 'whsec_';
 
-/** A missing secret, such as an unset variable, must not become an empty key that anyone can sign with. */
+/** A missing secret, for example an unset variable, must not become an empty key that anyone can sign with. */
 function secretsOf(secret: string | readonly string[]): readonly string[] {
   const secrets = typeof secret === 'string' ? [secret] : secret;
   const usable = Array.isArray(secrets) && secrets.length > 0 && secrets.every(isSecret);
-  if (!usable) throw new TypeError(`A signing secret starts with ${secretPrefix}`);
+  if (!usable) throw new TypeError(`A signing secret must start with ${secretPrefix}`);
   return secrets;
 }
 
@@ -191,7 +191,7 @@ function headerOf(headers: DeliveryHeaders, name: string): string | undefined {
 }
 
 function secondsOf(text: string | undefined): number {
-  if (text === undefined || !/^\d{1,15}$/.test(text)) throw refusal('The delivery does not say when it was signed.');
+  if (text === undefined || !/^\d{1,15}$/.test(text)) throw refusal('The signature header has no valid timestamp.');
   return Number(text);
 }
 

@@ -105,7 +105,7 @@ function Password() {
   );
 }
 
-/** `Firefox on Windows`, as well as the browser tells. */
+/** `Firefox on Windows`, as far as the user agent tells. */
 function browserOf(agent: string): string {
   const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(agent)?.[1]?.replace('Edg', 'Edge');
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1]?.replace('Mac OS X', 'macOS');

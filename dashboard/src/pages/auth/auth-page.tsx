@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react';
 import { common } from '../../texts/common.ts';
 
-/** The frame of the pages before one is signed in. */
+/** The frame of the pages before sign-in. */
 export function AuthPage({
   title,
   lead,

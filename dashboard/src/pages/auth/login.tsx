@@ -11,7 +11,7 @@ import { auth } from '../../texts/auth.ts';
 import type { Session } from '../../types.ts';
 import { AuthPage } from './auth-page.tsx';
 
-/** Only a page of our own: an address that leads elsewhere is not followed. */
+/** Accepts only paths of this dashboard, so that a link cannot redirect to another site. */
 const ownPage = (next: string | undefined): string => (next && /^\/[^/\\]/.test(next) ? next : '/');
 
 export function LoginPage() {

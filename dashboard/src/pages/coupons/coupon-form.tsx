@@ -33,7 +33,7 @@ export interface CouponDraft {
 }
 
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? '' : String(value));
-/** A percentage has no currency of its own; its limits are in dollars. */
+/** A percentage has no currency. Its limits are in dollars. */
 const currencyOf = ({ how, currency }: Pick<CouponDraft, 'how' | 'currency'>): string =>
   how === 'percentage' ? 'usd' : currency;
 
@@ -70,7 +70,7 @@ export function draftOf(coupon?: Coupon): CouponDraft {
 const numberOf = (value: string): number | undefined => (value.trim() === '' ? undefined : Number(value));
 const momentOf = (value: string): string | undefined => (value === '' ? undefined : `${value}:00Z`);
 
-/** What is left empty is left out. Only what the API can clear is null. */
+/** Empty fields are omitted. Only fields that the API can clear are null. */
 export function bodyOf(draft: CouponDraft): Record<string, unknown> {
   const byPercentage = draft.how === 'percentage';
   const amountOf = (value: string): number | undefined => readAmount(value, currencyOf(draft)).amount;

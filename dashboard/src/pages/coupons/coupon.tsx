@@ -112,7 +112,7 @@ function EditCoupon({ coupon, onClose }: { coupon: Coupon; onClose: () => void }
     initial: draftOf(coupon),
     check: (draft) => checkCoupon(draft, coupon),
     send: (draft, key) => {
-      // Only what was changed: some of it cannot be once the coupon was used.
+      // Send only changed fields, because some are locked after the first redemption.
       const changes = Object.entries(bodyOf(draft)).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name]),
       );

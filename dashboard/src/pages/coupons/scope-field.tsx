@@ -20,7 +20,7 @@ interface ScopeProps {
   readonly onChange: (scope: string, ids: readonly string[]) => void;
 }
 
-/** What a coupon is for: everything, nothing, or those that are named. */
+/** The scope of a coupon: all, none, or selected objects. */
 export function ScopeField({ label, path, scope, ids, error, onChange }: ScopeProps) {
   return (
     <div className="flex flex-col gap-2">

@@ -29,7 +29,7 @@ export function CustomerForm({ customer, onClose, onDone }: CustomerFormProps) {
     check: ({ metadata }) => ({ metadata: metadataProblem(metadata) }),
     send: (draft, key) => {
       const metadata = metadataOf(draft.metadata) ?? {};
-      // Keys that were taken out have to be named to go.
+      // To remove a key, send it as null.
       const removed = Object.keys(customer?.metadata ?? {}).filter((name) => !(name in metadata));
       const body = {
         email: draft.email.trim(),

@@ -10,7 +10,7 @@ import { common } from '../../texts/common.ts';
 import { developers } from '../../texts/developers.ts';
 import type { Event } from '../../types.ts';
 
-/** Most objects of an event have an id. */
+/** Most events have an object with an ID. */
 export const objectOf = ({ data }: Event): string => (data.object as { readonly id?: string }).id ?? '';
 
 export function EventsPage() {

@@ -34,7 +34,7 @@ export function KeyForm(props: KeyFormProps) {
 
 function KeyFields({ apiKey, onClose, onMade, all }: KeyFormProps & { readonly all: readonly PermissionEntry[] }) {
   const { company } = useSignedIn();
-  // Nobody makes a key that may do more than they may themselves.
+  // A member can only create keys with permissions they have.
   const own = all.map(({ key }) => key).filter((key) => company.permissions.includes(key));
   const form = useForm({
     initial: {

@@ -6,7 +6,7 @@ import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { ApiKey, CompanySettings, Customer, Order, Product } from '../../types.ts';
 
-/** Shown until the first order is there. */
+/** Shown until the first order exists. */
 export function GettingStarted() {
   const canKeys = useCan('api_keys:read');
   const one = { limit: 1 };

@@ -16,7 +16,7 @@ import { LatestOrders } from './latest-orders.tsx';
 
 const dayMs = 86_400_000;
 
-/** The sandbox may be ahead of real time. Undefined until its clock is read. */
+/** The sandbox clock may be ahead of real time. Undefined until it is loaded. */
 function useNowMs(): number | undefined {
   const { company } = useSignedIn();
   const hasClock = company.mode === 'sandbox' && company.permissions.includes('subscriptions:read');

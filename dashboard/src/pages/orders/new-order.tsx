@@ -4,7 +4,7 @@ import { AddressField, addressDraft, addressOf } from '../../components/address.
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
 import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
-import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
+import { checkPayer, CustomerAndCard, noPayer } from '../../components/customer-card.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { FormError, PlainForm, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -18,7 +18,7 @@ import type { Order } from '../../types.ts';
 import { cardText } from '../../components/add-card.tsx';
 
 const initial = {
-  payer: nobody,
+  payer: noPayer,
   lines: [emptyLine(0)] as readonly Line[],
   coupon_code: '',
   description: '',
@@ -28,7 +28,7 @@ const initial = {
 const currencyOf = (lines: readonly Line[]): string | undefined =>
   lines.find(({ product }) => product)?.product?.pricing.currency;
 
-/** A card is charged in one currency, which is that of the first product. */
+/** An order has one currency: that of its first product. */
 function checkItems(lines: readonly Line[]): Record<string, string | undefined> {
   const currency = currencyOf(lines);
   const problems = checkLines(lines, 'items');

@@ -28,7 +28,7 @@ interface Move {
   readonly body?: object;
 }
 
-/** What may be done with an order, by its status. The service has the last word. */
+/** The available actions by order status. The API makes the final check. */
 export function OrderActions({ order }: { order: Order }) {
   const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
@@ -130,11 +130,11 @@ export function OrderActions({ order }: { order: Order }) {
   );
 }
 
-/** Two steps: how much, and then a look at exactly that amount. */
+/** Two steps: enter the amount, then confirm exactly that amount. */
 function useRefund(order: Order, left: number) {
   const [open, setOpen] = useState(false);
   const leftText = money(left, order.currency);
-  // It outlives its dialogs, and with it the key: closed after a lost answer and asked again, it is the same refund.
+  // The form and its idempotency key outlive the dialogs. If the response is lost and the dialog is opened again, it is the same refund.
   const form = useForm({
     initial: { amount: '' },
     asks: true,

@@ -27,7 +27,7 @@ export function OrderPage() {
   const path = `/v1/orders/${id}`;
   const query = useGet<Order>(path, { expand });
   const settles = query.data?.transactions.some(({ status }) => status === 'pending' || status === 'in_progress');
-  // While something is under way at the processor, its end should be seen without a reload.
+  // Poll while an operation is in progress at the processor, so that its outcome appears without a reload.
   useGet<Order>(path, { expand }, { enabled: settles ?? false, everyMs: settlingMs });
   return <Load query={query}>{(order) => <Details order={order} />}</Load>;
 }

@@ -21,7 +21,7 @@ export interface PreviewInput {
   readonly billing_cycles?: number;
 }
 
-/** The next bill dates, from the same code that bills. */
+/** The next payment dates, calculated by the billing code of the service. */
 export function Preview({ input, currency }: { input: PreviewInput; currency: string }) {
   const { company } = useSignedIn();
   const wanted = useSettled(JSON.stringify(input));

@@ -19,13 +19,13 @@ export interface PriceDraft {
   amount: string;
   one_time_amount: string;
   currency: string;
-  /** None: the two amounts are all there is to say. */
+  /** Empty if the plan has only the two amounts. */
   tiers: readonly TierDraft[];
 }
 
 const emptyTier = (key: number): TierDraft => ({ key, name: '', amount: '', kind: 'recurring' });
 
-/** What each cycle costs, and what the first one costs besides, as far as they can be read. */
+/** The price of each cycle and the setup fee, as far as the fields are valid. */
 export function priceOf(draft: PriceDraft): { amount: number; one_time_amount: number } {
   const read = (text: string): number => readAmount(text, draft.currency).amount ?? 0;
   const sumOf = (kind: string): number =>
@@ -57,7 +57,7 @@ export function checkPrice(draft: PriceDraft): Record<string, string | undefined
 
 /** The price of a plan: two amounts, or tiers that add up to them. */
 export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<Draft> }) {
-  // What else the form has does not concern these fields.
+  // The other fields of the form do not matter here.
   const form = props.form as unknown as FormState<PriceDraft>;
   const { draft } = form;
   const { tiers, currency } = draft;
@@ -85,7 +85,7 @@ export function PriceFields<Draft extends PriceDraft>(props: { form: FormState<D
   }
   const { amount, one_time_amount } = priceOf(draft);
   function change(next: readonly TierDraft[]): void {
-    // With the last one the sums stay, as the amounts that are typed again.
+    // When the last tier is removed, its sums become the two amounts.
     if (next.length === 0) {
       form.set('amount', amountText(amount, currency));
       form.set('one_time_amount', one_time_amount > 0 ? amountText(one_time_amount, currency) : '');

@@ -16,7 +16,7 @@ interface Uploading {
   readonly share: number;
 }
 
-/** Images are added by dropping files, ordered by dragging or with buttons, and deleted. */
+/** Adds images by drop, reorders them by drag or with buttons, and deletes them. */
 export function Images({ product, reason }: { product: Product; reason: string | undefined }) {
   const client = useQueryClient();
   const input = useRef<HTMLInputElement>(null);
@@ -61,7 +61,7 @@ export function Images({ product, reason }: { product: Product; reason: string |
   const error = problem ?? reorder.error;
   return (
     <Panel title={products.images}>
-      {/* All of it takes files: a browser would open one that is dropped beside the place for it, and leave the page. */}
+      {/* The whole panel accepts files. Otherwise the browser would open a file that is dropped beside the target. */}
       <div
         onDragOver={(event) => {
           event.preventDefault();

@@ -23,7 +23,7 @@ const steps = {
   year: { months: 12 },
 } as const;
 
-/** The API writes the smallest unit, `1900 usd`, which a person would take for dollars. */
+/** The API returns amounts in the smallest unit, `1900 usd`, which people would read as dollars. */
 const withMoney = (summary: string): string =>
   summary.replace(/\b(\d+) ([a-z]{3})\b/, (_text, cents: string, currency: string) => money(Number(cents), currency));
 

@@ -13,7 +13,7 @@ import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Order, PaymentMethod, Subscription } from '../../types.ts';
 import { AddCard, cardText } from '../../components/add-card.tsx';
 
-/** Another card of the customer for a subscription that is past due: what is owed is charged to it at once. */
+/** Changes the card of a past-due subscription and charges it immediately. */
 export function ChangeCard({ subscription, onClose }: { subscription: Subscription; onClose: () => void }) {
   const path = `/v1/customers/${subscription.customer_id}/payment_methods`;
   const cards = useList<PaymentMethod>(path, { limit: 100 });

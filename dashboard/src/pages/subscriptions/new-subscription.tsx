@@ -4,7 +4,7 @@ import { AddressField, addressDraft, addressOf } from '../../components/address.
 import { Button } from '../../components/button.tsx';
 import { ConfirmForm } from '../../components/confirm.tsx';
 import { CouponField, useCoupon } from '../../components/coupon-field.tsx';
-import { checkPayer, CustomerAndCard, nobody } from '../../components/customer-card.tsx';
+import { checkPayer, CustomerAndCard, noPayer } from '../../components/customer-card.tsx';
 import { FieldRow, TextField } from '../../components/fields.tsx';
 import { FormError, PlainForm, useForm } from '../../components/form.tsx';
 import { Page, Panel } from '../../components/page.tsx';
@@ -17,7 +17,7 @@ import { subscriptions } from '../../texts/subscriptions.ts';
 import type { Plan, Subscription } from '../../types.ts';
 
 const initial = {
-  payer: nobody,
+  payer: noPayer,
   plan: undefined as Plan | undefined,
   start_date: '',
   end_date: '',

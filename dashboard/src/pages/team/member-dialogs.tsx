@@ -11,7 +11,7 @@ import { common } from '../../texts/common.ts';
 import { team } from '../../texts/team.ts';
 import type { Role, TeamMember } from '../../types.ts';
 
-/** Why the member may not touch another one: members touch no member whose role may do more than theirs. */
+/** Why a member cannot change another one: their role has more permissions. */
 export function useReasonAgainstMember(): (member: TeamMember) => string | undefined {
   const reasonAgainst = useReasonAgainst();
   const roles = useRoles();
@@ -22,7 +22,7 @@ function useRoles(): readonly Role[] {
   return useGet<{ data: readonly Role[] }>('/v1/roles', { expand: 'permissions' }).data?.data ?? [];
 }
 
-/** Members give only roles whose permissions they have. */
+/** Members can only assign roles whose permissions they have. */
 function useOwnRoles(): readonly Role[] {
   const reasonAgainst = useReasonAgainst();
   return useRoles().filter(({ permissions }) => !reasonAgainst(permissions));

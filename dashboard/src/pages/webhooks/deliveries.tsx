@@ -80,7 +80,7 @@ function DeliveryDrawer({ endpointId, delivery, reason, onClose }: DrawerProps) 
       onClose();
     },
   });
-  // Among the last hundred of the endpoint: what went wrong with a delivery is asked soon after.
+  // Searches the last hundred attempts of the endpoint, because people look at a failed delivery soon after it.
   const logs = useList<WebhookDeliveryLog>(`/v1/webhook_endpoints/${endpointId}/delivery_logs`, { limit: 100 });
   const attempts = logs.data?.data.filter(({ event_id }) => event_id === delivery.id) ?? [];
   return (

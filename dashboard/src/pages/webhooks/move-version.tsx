@@ -117,7 +117,7 @@ function Side({
   mark: string;
   tone: string;
 }) {
-  // Commas at the end come and go with the lines around them.
+  // Ignore trailing commas, which depend on the next line.
   const bare = (line: string): string => line.replace(/,$/, '');
   const elsewhere = new Set(others.map(bare));
   return (
