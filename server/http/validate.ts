@@ -71,7 +71,8 @@ const typeNames: Readonly<Record<string, string>> = {
 const params = <Key extends string>(error: TLocalizedValidationError): Record<Key, unknown> =>
   error.params as Record<Key, unknown>;
 
-const quantity = (count: unknown, unit: string): string => `${String(count)} ${unit}${count === 1 ? '' : 's'}`;
+const quantity = (count: unknown, unit: string, units = `${unit}s`): string =>
+  `${String(count)} ${count === 1 ? unit : units}`;
 
 const describers: Readonly<Record<string, Describe>> = {
   type: (error) => {
@@ -89,8 +90,8 @@ const describers: Readonly<Record<string, Describe>> = {
         : `must have at least ${quantity(limitOf(error), 'character')}`,
     ),
   maxLength: (error) => invalid(`must have at most ${quantity(limitOf(error), 'character')}`),
-  minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry')}`),
-  maxItems: (error) => invalid(`must have at most ${quantity(limitOf(error), 'entry')}`),
+  minItems: (error) => invalid(`must have at least ${quantity(limitOf(error), 'entry', 'entries')}`),
+  maxItems: (error) => invalid(`must have at most ${quantity(limitOf(error), 'entry', 'entries')}`),
   minProperties: () => invalid('must contain at least one field'),
   pattern: (error) => {
     const pattern = String(params<'pattern'>(error).pattern);
