@@ -181,7 +181,7 @@ export async function mailInvitation(
 ): Promise<void> {
   const { db, company, nowMs } = context;
   if ((await mailsToday(db, company.id)) >= limits.mailsPerDay) {
-    const message = `A company sends at most ${limits.mailsPerDay} mails a day. Invite again tomorrow.`;
+    const message = `A company can send at most ${limits.mailsPerDay} emails a day. Try again tomorrow.`;
     throw new ApiError('rate_limit_exceeded', message, { headers: { 'Retry-After': '3600' } });
   }
   const { baseUrl, mailKey } = dependencies;
