@@ -1,7 +1,6 @@
 import { ApiError } from '../server/errors.ts';
 import type { Order } from '../server/features/orders/schemas.ts';
-import { openOrders } from '../server/features/orders/service.ts';
-import { subscriptionBilling } from '../server/features/subscriptions/service.ts';
+import { openPayments } from '../server/payments.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { isUuid, newRequestId } from '../server/platform/ids.ts';
@@ -22,7 +21,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     const log = createLog('warn', process.stderr);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     return withVault(connected, async (vault) => {
-      const orders = openOrders({ db, batchDb: db, vault, clock, log, billing: subscriptionBilling });
+      const { orders } = openPayments({ db, batchDb: db, vault, clock, log });
       try {
         const requestId = newRequestId();
         const entry = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };

@@ -3,7 +3,8 @@ import { ConfigurationError } from './platform/configuration-error.ts';
 import { UnusableDatabaseError } from './platform/database-error.ts';
 import { createLog } from './platform/log.ts';
 import { MigrationError } from './platform/migrations.ts';
-import { type Service, StartError, startService } from './service.ts';
+import { type Service, startService } from './service.ts';
+import { StartError } from './start/listen.ts';
 import { welcome } from './welcome.ts';
 
 /** `npm start`: the service in the roles SVC_ROLES names, until a signal ends it. */

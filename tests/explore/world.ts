@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, errorBody } from '../../server/errors.ts';
-import { openOrders, type Orders } from '../../server/features/orders/service.ts';
-import {
-  openSubscriptions,
-  subscriptionBilling,
-  type Subscriptions,
-} from '../../server/features/subscriptions/service.ts';
+import type { Orders } from '../../server/features/orders/service.ts';
+import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
+import { openPayments } from '../../server/payments.ts';
 import { startDispatcher } from '../../server/features/webhooks/jobs.ts';
 import { hashFields } from '../../server/http/idempotency.ts';
 import type { PhasedRequest } from '../../server/http/phases.ts';
@@ -204,8 +201,7 @@ export class World {
     const clock = { nowMs: () => Date.now() + this.scheduler.virtualMs };
     const log = createLog('silent');
     const vault = this.vaultFor(machine);
-    const orders = openOrders({ db, batchDb, vault, clock, log, billing: subscriptionBilling });
-    const subscriptions = openSubscriptions({ db, batchDb, orders, clock, log });
+    const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log });
     const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role, nowMs: clock.nowMs };
     this.nodes.push(node);
     if (role === 'api') return;

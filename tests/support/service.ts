@@ -10,12 +10,9 @@ import { buildApp, usualReferences, type References } from '../../server/app.ts'
 import { type Config, loadConfig } from '../../server/config.ts';
 import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
-import { batchConnections, openOrders, type Orders } from '../../server/features/orders/service.ts';
-import {
-  openSubscriptions,
-  subscriptionBilling,
-  type Subscriptions,
-} from '../../server/features/subscriptions/service.ts';
+import { batchConnections, type Orders } from '../../server/features/orders/service.ts';
+import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
+import { openPayments } from '../../server/payments.ts';
 import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
@@ -161,17 +158,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
   const restores = await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') });
-  const orders = openOrders({
-    db: apiDb,
-    batchDb,
-    vault,
-    clock,
-    log,
-    billing: subscriptionBilling,
-    onExpired,
-    restores,
-  });
-  const subscriptions = openSubscriptions({ db: apiDb, batchDb, orders, clock, log });
+  const { orders, subscriptions } = openPayments({ db: apiDb, batchDb, vault, clock, log, onExpired, restores });
   const background = createBackground();
   const app = await buildApp({
     config,

@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { errorCode } from '../platform/error-code.ts';
+
+/** A problem of the environment that an operator can fix. */
+export class StartError extends Error {}
+
+export async function listenOrExplain(
+  app: FastifyInstance,
+  host: string,
+  port: number,
+  setting: string,
+): Promise<void> {
+  await app.listen({ host, port }).catch((error: unknown) => explainListen(error, host, `${setting} ${port}`));
+}
+
+function explainListen(error: unknown, host: string, port: string): never {
+  const code = errorCode(error) ?? '';
+  if (!['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAFNOSUPPORT'].includes(code)) throw error;
+  throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Choose another host or port.`);
+}
+
+/** Running requests may use most of the time a stop has; what is left belongs to the rest of the clean-up. */
+export const finishingShare = 0.7;
+
+export async function closeWithin(app: FastifyInstance, ms: number): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), ms);
+  await app.close();
+  clearTimeout(timer);
+}
+
+export async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening').catch((error: unknown) => explainListen(error, host, 'PORT 0'));
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

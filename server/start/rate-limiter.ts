@@ -1,0 +1,25 @@
+import type { Config } from '../config.ts';
+import type { DatabasePool } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
+import { createMemoryRateLimiter } from '../platform/rate-limiter/memory.ts';
+import { createPostgresRateLimiter } from '../platform/rate-limiter/postgres.ts';
+import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { createResilientRateLimiter } from '../platform/rate-limiter/resilient.ts';
+
+/** Loaded only where it is used. */
+async function redisRateLimiter(config: Config, onFailure: (error: unknown) => void): Promise<RateLimiter> {
+  const { createRedisRateLimiter, openRedis } = await import('../platform/rate-limiter/redis.ts');
+  return createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure));
+}
+
+export async function openRateLimiter(config: Config, db: DatabasePool, log: Logger): Promise<RateLimiter> {
+  const store = config.SVC_RATE_LIMIT_STORE ?? (config.REDIS_URL ? 'redis' : 'memory');
+  if (store === 'memory') return createMemoryRateLimiter();
+  const onFailure = (error: unknown): void =>
+    log.warn({ err: error }, 'the shared rate-limit store does not respond; counting in this process');
+  const shared =
+    store === 'redis'
+      ? await redisRateLimiter(config, onFailure)
+      : createPostgresRateLimiter(async (text, values) => ({ rows: await db.query(text, values) }));
+  return createResilientRateLimiter(shared, onFailure);
+}

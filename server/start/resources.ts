@@ -1,0 +1,63 @@
+import type { Config } from '../config.ts';
+import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
+
+/** What a starting service has opened, and how it is closed again. */
+export interface Resources {
+  readonly pools: readonly OpenPool[];
+  openPool(connectionString: string, applicationName: string, more?: Partial<DatabaseOptions>): DatabasePool;
+  /** What serves ends before anything else, all of it together: one after the other would take longer than a stop may. */
+  serves(end: () => Promise<unknown>): void;
+  /** Steps run in reverse when the service stops, or when a later step of the start fails. */
+  onStop(step: () => Promise<unknown>): void;
+  stop(): Promise<void>;
+}
+
+interface OpenPool {
+  readonly name: string;
+  readonly pool: DatabasePool;
+}
+
+const stoppingPingMs = 1_000;
+
+export function openResources(config: Config, log: Logger): Resources {
+  const serving: (() => Promise<unknown>)[] = [];
+  const steps: (() => Promise<unknown>)[] = [];
+  const pools: OpenPool[] = [];
+  const onError = (error: Error): void => log.warn({ err: error }, 'a database connection was lost');
+  return {
+    pools,
+    openPool(connectionString, applicationName, more = {}) {
+      const pool = openDatabase({
+        connectionString,
+        poolSize: config.SVC_DATABASE_POOL,
+        applicationName,
+        onError,
+        statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
+        ...more,
+      });
+      pools.push({ name: applicationName, pool });
+      steps.push(() => pool.close());
+      return pool;
+    },
+    serves: (end) => serving.push(end),
+    onStop: (step) => steps.push(step),
+    async stop() {
+      const watch = abortDeadPools(pools);
+      try {
+        await Promise.all(serving.splice(0).map((end) => end()));
+        for (const step of steps.splice(0).reverse()) await step();
+      } finally {
+        watch.stop();
+      }
+    },
+  };
+}
+
+/** A database that does not answer must not hold up a stop. */
+function abortDeadPools(pools: readonly OpenPool[]): { stop(): void } {
+  const timer = setInterval(() => {
+    for (const { pool } of pools) pool.ping(stoppingPingMs).catch(() => pool.abort());
+  }, stoppingPingMs / 2);
+  return { stop: () => clearInterval(timer) };
+}
