@@ -1,9 +1,10 @@
-import { allHaveRoom, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
+import { allHaveRoom, decideAll, latestArrivalUs, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
   /** Synchronous: a request that is let through pays no microtask. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[];
+  charge(checks: readonly RateCheck[], amount: number, nowMs: number): void;
   peek(check: RateCheck, nowMs: number): RateDecision;
   readonly size: number;
 }
@@ -42,6 +43,14 @@ export function createMemoryRateLimiter(keysMax: number = defaultKeysMax): Memor
       if (allHaveRoom(checks, startsUs, nowUs)) take(checks, startsUs, nowUs);
       for (let swept = 0; swept < checks.length * sweptPerKey; swept++) sweepOne(nowUs);
       return decideAll(checks, startsUs, nowUs);
+    },
+    charge(checks, amount, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      for (const { key, limit } of checks) {
+        const pace = paceOf(limit);
+        const arrivalUs = startOf(arrivalsUs.get(key), pace, nowUs) + amount * pace.intervalUs;
+        arrivalsUs.set(key, Math.min(arrivalUs, latestArrivalUs(pace, nowUs)));
+      }
     },
     peek(check, nowMs) {
       const nowUs = toMicroseconds(nowMs);

@@ -34,6 +34,24 @@ const addMissingSql = `
   SELECT key, 0 FROM unnest($1::text[]) AS a (key) ORDER BY key
   ON CONFLICT (key) DO NOTHING`;
 
+// In the order of the keys, as above. How far a bucket can owe is said in `latestArrivalUs`.
+const chargeSql = `
+  INSERT INTO rate_limits AS present (key, tat_ms)
+  SELECT key, least($4::bigint + charge_us, $4::bigint + debt_us)::float8 / 1000 FROM (${chargesSql()}) charges ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET tat_ms = (
+    SELECT least(
+        CASE WHEN present.tat_ms * 1000 > $4::bigint + burst_us + ${clockToleranceUs} THEN $4::bigint
+             ELSE greatest(round(present.tat_ms * 1000)::bigint, $4::bigint) END + charge_us,
+        $4::bigint + debt_us
+      )::float8 / 1000
+      FROM (${chargesSql()}) charges WHERE charges.key = present.key)`;
+
+function chargesSql(): string {
+  return `
+    SELECT key, burst_us, interval_us * $5::bigint AS charge_us, burst_us + least(burst_us, ${clockToleranceUs}) AS debt_us
+      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS a (key, interval_us, burst_us)`;
+}
+
 // SKIP LOCKED: waiting for a bucket in use would be pointless, and could deadlock.
 const sweepSql = `
   DELETE FROM rate_limits
@@ -54,6 +72,9 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
         await query(addMissingSql, [checks.map(({ key }) => key)]);
       }
       throw new Error(`rate_limits rows were deleted ${attemptsMax} times in a row`);
+    },
+    async charge(checks, amount, nowMs) {
+      await query(chargeSql, [...takeValues(checks, toMicroseconds(nowMs)), amount]);
     },
     async peek(check, nowMs) {
       const nowUs = toMicroseconds(nowMs);

@@ -256,6 +256,51 @@ for (const store of stores) {
       assert.equal(await countAllowed(limiter, key, limit, startMs), 2);
     });
 
+    it('refuses a key that was charged more than it had until it has paid, and says when', async () => {
+      const limit = { count: 10, windowSeconds: 10 };
+      const key = newKey();
+      await consumeOne(limiter, key, limit, startMs);
+      await limiter.charge([{ key, limit }], 14, startMs);
+      const refused = await consumeOne(limiter, key, limit, startMs);
+      assert.deepEqual([refused.allowed, refused.remaining, refused.retryAfterSeconds], [false, 0, 6]);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 5_999), 0);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 6_000), 1);
+      assert.equal(await countAllowed(limiter, key, limit, startMs + 60_000), 10);
+    });
+
+    it('charges every bucket of a call, new ones too, and none more than a window beyond empty', async () => {
+      const [first, second] = [newKey(), newKey()];
+      const checks = [
+        { key: second, limit: { count: 10, windowSeconds: 10 } },
+        { key: first, limit: { count: 100, windowSeconds: 10 } },
+      ];
+      await limiter.charge(checks, 4, startMs);
+      assert.equal(await countAllowed(limiter, second, { count: 10, windowSeconds: 10 }, startMs), 6);
+      assert.equal(await countAllowed(limiter, first, { count: 100, windowSeconds: 10 }, startMs), 96);
+      for (let time = 0; time < 3; time += 1) await limiter.charge(checks, 1_000, startMs);
+      for (const check of checks) assert.equal((await limiter.peek(check, startMs)).retryAfterSeconds, 11);
+      for (const { key, limit } of checks) assert.equal(await countAllowed(limiter, key, limit, startMs + 10_000), 0);
+      for (const { key, limit } of checks) {
+        assert.equal(await countAllowed(limiter, key, limit, startMs + 20_000), limit.count);
+      }
+    });
+
+    it('keeps the debt of a long window, although it is far ahead', async () => {
+      const check = { key: newKey(), limit: { count: 10, windowSeconds: 3_600 } };
+      for (let time = 0; time < 3; time += 1) await limiter.charge([check], 1_000, startMs);
+      assert.equal((await limiter.peek(check, startMs)).allowed, false);
+      assert.equal((await limiter.peek(check, startMs + 60_000)).allowed, false);
+      assert.equal((await limiter.peek(check, startMs + 60_000 + 360_000)).allowed, true);
+    });
+
+    it('loses no charge of 100 that race on two nodes', async () => {
+      const check = { key: newKey(), limit: { count: 1_000, windowSeconds: 10 } };
+      const race = async (index: number): Promise<void> =>
+        opened.nodes[index % 2 === 0 ? 0 : 1].charge([check], 5, startMs);
+      await Promise.all(Array.from({ length: 100 }, (_, index) => race(index)));
+      assert.equal((await limiter.peek(check, startMs)).remaining, 500);
+    });
+
     it('tells keys apart byte by byte', async () => {
       const limit = { count: 1, windowSeconds: 10 };
       const prefix = newKey();
@@ -328,7 +373,7 @@ describe('a shared store that fails', () => {
   it('is replaced by a count in memory when it throws, and the failure is reported', async () => {
     const failures: unknown[] = [];
     const refuse = () => Promise.reject(new Error('connection refused'));
-    const broken = { consume: refuse, peek: refuse };
+    const broken = { consume: refuse, charge: refuse, peek: refuse };
     const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
     assert.deepEqual(
       [await allowed(limiter, startMs), await allowed(limiter, startMs), await allowed(limiter, startMs)],
@@ -336,6 +381,16 @@ describe('a shared store that fails', () => {
     );
     assert.equal(failures.length, 1);
     assert.match(String(failures[0]), /connection refused/);
+  });
+
+  it('charges in memory meanwhile', async () => {
+    const failures: unknown[] = [];
+    const refuse = () => Promise.reject(new Error('connection refused'));
+    const broken = { consume: refuse, charge: refuse, peek: refuse };
+    const limiter = createResilientRateLimiter(broken, (error) => failures.push(error));
+    await limiter.charge(checks, 2, startMs);
+    assert.equal(failures.length, 1);
+    assert.equal(await allowed(limiter, startMs), false);
   });
 
   it('is replaced when it does not answer in time, and later failures of that call harm nobody', async () => {

@@ -22,6 +22,11 @@ export interface RateDecision {
 export interface RateLimiter {
   /** Takes one from every bucket, or from none. The keys of one call must differ from each other. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[] | Promise<RateDecision[]>;
+  /**
+   * Takes so many more from every bucket, also what they do not have: the cost of a request is known when it is done. A bucket
+   * that owes has room again when it has been filled up; it never owes more than one window.
+   */
+  charge(checks: readonly RateCheck[], amount: number, nowMs: number): void | Promise<void>;
   /** How one bucket stands, with nothing taken. */
   peek(check: RateCheck, nowMs: number): RateDecision | Promise<RateDecision>;
   close?(): Promise<void>;
@@ -58,6 +63,11 @@ export function toMicroseconds(nowMs: number): number {
 export function startOf(storedUs: number | undefined, pace: Pace, nowUs: number): number {
   if (storedUs === undefined || storedUs > nowUs + pace.burstUs + clockToleranceUs) return nowUs;
   return Math.max(storedUs, nowUs);
+}
+
+/** As far as a bucket can owe; beyond the tolerance it would be taken for a clock that ran ahead. */
+export function latestArrivalUs(pace: Pace, nowUs: number): number {
+  return nowUs + pace.burstUs + Math.min(pace.burstUs, clockToleranceUs);
 }
 
 export function allHaveRoom(checks: readonly RateCheck[], startsUs: readonly number[], nowUs: number): boolean {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Cluster } from 'ioredis';
 import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 // tostring() keeps 14 digits and would round a time in microseconds, hence string.format.
 // The expiry also heals a key written by a clock that ran ahead.
@@ -24,8 +24,20 @@ const takeScript = `
   end
   return starts`;
 
+const chargeScript = `
+  local now, amount = tonumber(ARGV[1]), tonumber(ARGV[2])
+  for i, key in ipairs(KEYS) do
+    local interval, burst = tonumber(ARGV[2 * i + 1]), tonumber(ARGV[2 * i + 2])
+    local start = tonumber(redis.call('GET', key) or now)
+    if start < now or start > now + burst + ${clockToleranceUs} then start = now end
+    local arrival = math.min(start + amount * interval, now + burst + math.min(burst, ${clockToleranceUs}))
+    local expiryMs = math.ceil((arrival - now) / 1000)
+    redis.call('SET', key, string.format('%.0f', arrival), 'PX', string.format('%.0f', expiryMs))
+  end`;
+
 type Scripted = (Redis | Cluster) & {
   takeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<number[]>;
+  chargeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<null>;
 };
 
 /** A client that fails at once when the server is away, so that the caller's fallback decides instead of a queue. */
@@ -35,17 +47,28 @@ export function openRedis(url: string, onError: (error: Error) => void): Redis {
   return redis;
 }
 
+function pacesOf(checks: readonly RateCheck[]): number[] {
+  return checks.flatMap(({ limit }) => [paceOf(limit).intervalUs, paceOf(limit).burstUs]);
+}
+
 /** In a cluster the keys of one call must share a slot: the part they have in common goes in {braces}. */
 export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
   redis.defineCommand('takeRate', { lua: takeScript });
+  redis.defineCommand('chargeRate', { lua: chargeScript });
   const scripted = redis as Scripted;
   return {
     async consume(checks, nowMs) {
       const nowUs = toMicroseconds(nowMs);
       const keys = checks.map(({ key }) => key);
-      const paces = checks.flatMap(({ limit }) => [paceOf(limit).intervalUs, paceOf(limit).burstUs]);
+      const paces = pacesOf(checks);
       const startsUs = await scripted.takeRate(keys.length, ...keys, nowUs, ...paces);
       return decideAll(checks, startsUs, nowUs);
+    },
+    async charge(checks, amount, nowMs) {
+      const nowUs = toMicroseconds(nowMs);
+      const keys = checks.map(({ key }) => key);
+      const paces = pacesOf(checks);
+      await scripted.chargeRate(keys.length, ...keys, nowUs, amount, ...paces);
     },
     async peek(check, nowMs) {
       const nowUs = toMicroseconds(nowMs);

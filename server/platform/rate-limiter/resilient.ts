@@ -38,6 +38,15 @@ export function createResilientRateLimiter(
       }
       return consumeShared(checks, nowMs);
     },
+    async charge(checks, amount, nowMs) {
+      if (retryAtMs !== null) return fallback.charge(checks, amount, nowMs);
+      try {
+        await within(timeoutMs, Promise.resolve(shared.charge(checks, amount, nowMs)));
+      } catch (error) {
+        onFailure(error);
+        fallback.charge(checks, amount, nowMs);
+      }
+    },
     async peek(check, nowMs) {
       if (retryAtMs !== null) return fallback.peek(check, nowMs);
       try {
