@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** The load generator, in a separate process so that it does not share an event loop with the measured server. */
@@ -11,6 +11,10 @@ export interface Job {
   readonly key: string | undefined;
   readonly connections: number;
   readonly seconds: number;
+  /** So many are sent in each second, whether or not the answers keep up; without it each connection sends when it was answered. */
+  readonly perSecond?: number;
+  /** How long a client waits for an answer before it gives up; 30 s when not given. */
+  readonly patienceMs?: number;
   readonly data: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -20,7 +24,13 @@ export interface JobResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Number of responses per status; `broken` counts connections that ended without a response. */
+  /** How late the generator itself was in an open loop. Measured latencies cannot be better than this. */
+  readonly generatorLagP95Ms: number;
+  /** Number of responses per status, and how long they took. */
+  readonly byStatus: Readonly<
+    Record<string, { readonly count: number; readonly p50Ms: number; readonly p95Ms: number; readonly p99Ms: number }>
+  >;
+  /** Number of responses per status; `broken` counts connections that ended without a response, `late` requests that timed out. */
   readonly statuses: Readonly<Record<string, number>>;
   /** The first response of each status other than 2xx, for debugging. */
   readonly samples: Readonly<Record<string, string>>;
@@ -33,8 +43,10 @@ export interface Client {
 
 export type ClientMessage = { readonly result: JobResult } | { readonly error: string };
 
-export function startClient(): Client {
+/** `core`: the only core it may run on, where `taskset` is there to see to it. */
+export function startClient(core?: number): Client {
   const child = fork(fileURLToPath(new URL('client-process.ts', import.meta.url)));
+  if (core !== undefined) spawnSync('taskset', ['-pc', String(core), String(child.pid)]);
   return {
     run(job) {
       const { promise, resolve, reject } = Promise.withResolvers<JobResult>();

@@ -33,9 +33,17 @@ export interface Environment {
   readonly postgresPid: number;
   readonly companyId: string;
   readonly key: string;
+  /** A further company, with a key for each kind. */
+  createCompany(name: string): Promise<CompanyAccess>;
   startService(name: string, options?: ServiceOptions): Promise<ServerProcess>;
   startBareServer(): Promise<ServerProcess>;
   stop(): Promise<void>;
+}
+
+export interface CompanyAccess {
+  readonly companyId: string;
+  readonly key: string;
+  readonly publishableKey: string;
 }
 
 export interface ServiceOptions {
@@ -57,7 +65,12 @@ const withoutRateLimits = {
   SVC_RATE_LIMIT_CAPTURE: 'off',
 };
 
-export const defaultRateLimits = { SVC_RATE_LIMIT_GLOBAL: '', SVC_RATE_LIMIT_READ: '', SVC_RATE_LIMIT_WRITE: '' };
+export const defaultRateLimits = {
+  SVC_RATE_LIMIT_GLOBAL: '',
+  SVC_RATE_LIMIT_READ: '',
+  SVC_RATE_LIMIT_WRITE: '',
+  SVC_RATE_LIMIT_CAPTURE: '',
+};
 
 export async function startEnvironment(): Promise<Environment> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
@@ -79,7 +92,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
   const masterSecret = randomBytes(32).toString('base64url');
   const sql = new pg.Client({ connectionString: postgres.connectionString });
   await sql.connect();
-  const company = await createCompany(postgres.connectionString, masterSecret);
+  const company = await createCompany(postgres.connectionString, masterSecret, 'Benchmark');
   const running = new Set<ServerProcess>();
 
   async function start(name: string, root: string, args: readonly string[], settings: Record<string, string>) {
@@ -104,6 +117,7 @@ async function prepare(folder: string, postgres: EmbeddedPostgres, discard: () =
     connectionString: postgres.connectionString,
     masterSecret: new Secret(Buffer.from(masterSecret)),
     postgresPid: postgres.pid,
+    createCompany: (name) => createCompany(postgres.connectionString, masterSecret, name),
     async startService(name, { settings, root, profileInto } = {}) {
       if (profileInto) await mkdir(profileInto, { recursive: true });
       const profiling = profileInto ? ['--cpu-prof', `--cpu-prof-dir=${profileInto}`] : [];
@@ -125,21 +139,20 @@ async function startArguments(root: string): Promise<string[]> {
   return scripts.start.split(' ').slice(1);
 }
 
-async function createCompany(
-  connectionString: string,
-  masterSecret: string,
-): Promise<{ companyId: string; key: string }> {
+async function createCompany(connectionString: string, masterSecret: string, name: string): Promise<CompanyAccess> {
   const db: DatabasePool = openDatabase({
     connectionString,
     poolSize: 1,
     applicationName: 'bench',
     onError: () => undefined,
   });
-  const { sandbox } = await createCompanies(db, Date.now(), 'Benchmark');
+  const { sandbox } = await createCompanies(db, Date.now(), name);
   const pepper = deriveKey(new Secret(Buffer.from(masterSecret)), 'api-keys');
-  const { text } = await createApiKey(db, pepper, sandbox, Date.now(), { kind: 'secret', name: 'bench' });
+  const keyOf = async (kind: 'secret' | 'publishable'): Promise<string> =>
+    (await createApiKey(db, pepper, sandbox, Date.now(), { kind, name: 'bench' })).text.reveal();
+  const access = { companyId: sandbox.id, key: await keyOf('secret'), publishableKey: await keyOf('publishable') };
   await db.close();
-  return { companyId: sandbox.id, key: text.reveal() };
+  return access;
 }
 
 async function startServer(

@@ -56,9 +56,10 @@ export async function post(
 export async function openShop(
   server: ServerProcess,
   key: string,
+  shoppers: number = shopperCount,
 ): Promise<{ customers: string[]; products: string[]; sample: object }> {
   const customers: string[] = [];
-  for (let n = 0; n < shopperCount; n += 1) {
+  for (let n = 0; n < shoppers; n += 1) {
     const phone = `+1555${String(n).padStart(7, '0')}`;
     const person = { email: `shopper-${n}@example.com`, first_name: 'Ada', last_name: 'Lovelace', phone };
     const { id } = await post(server, key, '/v1/customers', person);

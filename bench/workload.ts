@@ -7,6 +7,8 @@ export interface BenchRequest {
   readonly method: 'GET' | 'POST' | 'PATCH';
   readonly path: string;
   readonly body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  readonly raw?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -18,6 +20,8 @@ export interface BenchOptions {
   readonly seconds: number | undefined;
   readonly rounds: number;
   readonly rows: number;
+  /** Runs only the cases that match. */
+  readonly only: RegExp;
   /** The commit or folder to compare this tree with. */
   readonly against: string | undefined;
   readonly profile: boolean;
