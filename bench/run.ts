@@ -5,8 +5,10 @@ import { workload as capture } from './capture.ts';
 import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
 import { type Environment, startEnvironment } from './environment.ts';
+import { workload as fairness } from './fairness.ts';
 import { workload as load } from './load.ts';
 import { workload as orders } from './orders.ts';
+import { workload as overload } from './overload.ts';
 import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
 import { formatReport, saveReport } from './report.ts';
@@ -25,6 +27,8 @@ const workloads: Readonly<Record<string, Workload>> = {
   webhooks,
   'request-log': requestLog,
   load,
+  fairness,
+  overload,
 };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
@@ -32,6 +36,7 @@ const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
   --seconds N     of each measurement
   --rounds N      of each comparison (3; 10 with --against)
   --rows N        seeded customers, or orders (1000000)
+  --only PATTERN  of the cases of fairness, those whose name matches
   --against WHAT  measures another commit, or another copy of this repository, in the same rounds
   --profile       leaves a CPU profile of the service in bench/results/profiles
 `;
@@ -43,6 +48,7 @@ function readArguments(): { names: string[]; options: BenchOptions } {
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       rows: { type: 'string', default: '1000000' },
+      only: { type: 'string', default: '' },
       against: { type: 'string' },
       profile: { type: 'boolean', default: false },
     },
@@ -52,6 +58,7 @@ function readArguments(): { names: string[]; options: BenchOptions } {
     seconds: values.seconds === undefined ? undefined : positive('seconds', values.seconds),
     rounds: positive('rounds', values.rounds ?? (values.against ? '10' : '3')),
     rows: positive('rows', values.rows),
+    only: new RegExp(values.only),
     against: values.against,
     profile: values.profile,
   };
