@@ -72,6 +72,34 @@ Field errors: \`required_field\`, \`invalid_value\`, \`invalid_format\`, \`conta
 `;
 }
 
+function costRows(): [string, string, string][] {
+  const { bodyBytes, bodyValues, streamedBytes, answerBytes, rows } = limits.requestCosts;
+  const kibibytes = (bytes: number): string => `${bytes / 1024} KiB`;
+  return [
+    ['JSON body', kibibytes(bodyBytes.free), `1 for each ${kibibytes(bodyBytes.each)}`],
+    ['Values in it', bodyValues.free.toLocaleString('en'), `1 for each ${bodyValues.each}`],
+    [
+      'Image, or a body that is discarded',
+      kibibytes(streamedBytes.free),
+      `1 for each ${kibibytes(streamedBytes.each)}`,
+    ],
+    ['Response', kibibytes(answerBytes.free), `1 for each ${kibibytes(answerBytes.each)}`],
+    ['Rows of a list', String(rows.free), `1 for each ${rows.each}`],
+    ['Search with `q`', 'none', String(limits.searchCost)],
+  ];
+}
+
+function costSection(): string {
+  return `## What a request costs
+
+An ordinary request counts as 1 against the rate limits. A request that causes more work counts as more, even if it is rejected:
+
+${table(['What', 'Included', 'Above that'], costRows())}
+
+For example, a list without \`limit\` always counts as 1, a page of 100 short rows as 4, and a rejected body of 1 MiB as 61. The service adds the
+cost above 1 when it sends the response. If that exceeds the limit, the next requests get 429 until the excess has expired, at most one window later.`;
+}
+
 function limitsPage(): string {
   const rows: [string, string][] = [
     [
@@ -113,13 +141,18 @@ function limitsPage(): string {
       'Idempotency key',
       `1 to ${limits.idempotencyKeyLength} characters out of A-Z a-z 0-9 _ -; valid for ${limits.idempotencyKeyHours} hours`,
     ],
-    ['Requests', `per company; see the SVC_RATE_LIMIT settings in [configuration](configuration.md)`],
+    [
+      'Requests',
+      'per company, [by cost](#what-a-request-costs); see the SVC_RATE_LIMIT settings in [configuration](configuration.md)',
+    ],
   ];
   return `${note}
 
 # Limits, permissions and versions
 
 ${table(['What', 'Limit'], rows)}
+
+${costSection()}
 
 ## Permissions of a key
 

@@ -56,6 +56,7 @@ import { mountFiles } from './pages/files.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountMailbox } from './pages/mailbox.ts';
+import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
@@ -63,8 +64,10 @@ import type { Route } from './http/route.ts';
 import { buildServer } from './http/server.ts';
 import { isLocalName, sessionCookie } from './http/session-cookie.ts';
 import { mountUserRoutes } from './features/users/mount.ts';
+import { overloaded } from './http/work.ts';
 import { prepareUploadDirectory } from './http/uploads.ts';
 import type { Background } from './platform/background.ts';
+import { createAdmissionControl } from './platform/admission-control.ts';
 import type { Clock } from './platform/clock.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
 import { reconciliationRoutes } from './features/reconciliation/routes.ts';
@@ -73,6 +76,7 @@ import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { FileStore } from './platform/files/file-store.ts';
 import { createS3Store } from './platform/files/s3-store.ts';
+import { inBatchers } from './platform/batcher.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
@@ -158,7 +162,13 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
+  const admission = createAdmissionControl({
+    inDatabase: () => inBatchers() + inUse(db.stats()),
+    lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+    refusal: () => overloaded,
+  });
   const metrics = createMetrics({
+    admission,
     db,
     vault,
     openTransactions: () => operationStatistics(db),
@@ -168,9 +178,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const cardWatch = openCardWatch({ db, clock, log });
+  const onRefused = countRefusals(metrics, log);
   const http = {
     db,
     clock,
+    admission,
+    earlyRefusal: createEarlyRefusal(admission, onRefused),
     identities: { directory, members: memberDirectory(users), cookie },
     audit,
     limiter,
@@ -183,10 +196,10 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const app = await buildServer([...routes, ...ofDashboard], http, {
     log,
     metrics,
+    onRefused,
     tracing,
     baseUrl: dependencies.baseUrl,
     trustProxy: config.SVC_TRUST_PROXY,
-    maxEventLoopDelayMs: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     recorder,
     cardWatch,
   });
@@ -209,6 +222,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountDashboard(app);
   return app;
 }
+
+const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): number => total - idle + waiting;
 
 const mailboxSize = 100;
 

@@ -238,10 +238,11 @@ export const settings = {
   S3_ACCESS_KEY_ID: optional('Access key of the bucket.'),
   S3_SECRET_ACCESS_KEY: secret('Secret of the access key.'),
   SVC_MAX_EVENT_LOOP_DELAY_MS: integer(
-    1000,
+    100,
     0,
     60_000,
-    'If the event loop is delayed by more than this, requests return 503 until it has caught up. `0` turns this off.',
+    'If the event loop is delayed by more than this, fewer requests run at the same time. Requests that would wait too long ' +
+      'return 503. `0` turns admission control off.',
   ),
   SVC_SHUTDOWN_SECONDS: integer(10, 1, 600, 'How long requests in progress can take after a stop signal.'),
 } as const satisfies Record<string, Setting<unknown>>;

@@ -253,6 +253,11 @@ export function invalidField(field: string, message: string, code: FieldErrorCod
   return validationError([{ field, code, message }]);
 }
 
+/** Nothing was done, so the client can send the same request again. */
+export function unavailable(message: string): ApiError {
+  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
+}
+
 /** The same body for an unknown ID and for another merchant's object, so that IDs cannot be probed. */
 export function notFound(what: string, param = 'id'): ApiError {
   return new ApiError('resource_not_found', `No ${what} with this ID exists.`, { param });

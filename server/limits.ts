@@ -9,7 +9,7 @@ export const limits = {
   imageUrlTtlSeconds: 10 * 60,
 
   jsonDepth: 32,
-  jsonValues: 20_000,
+  jsonValues: 10_000,
   textLength: 255,
   emailLength: 254,
   descriptionLength: 5_000,
@@ -99,6 +99,17 @@ export const limits = {
   customRoles: 50,
   statisticsDays: 366,
   searchResults: 20,
+
+  /** What a request counts against a rate limit in addition to 1: nothing up to `free`, then 1 per `each`. */
+  requestCosts: {
+    bodyBytes: { free: 64 * 1024, each: 16 * 1024 },
+    bodyValues: { free: 1_000, each: 500 },
+    /** Uploads, and bodies that are read only to be discarded. */
+    streamedBytes: { free: 256 * 1024, each: 256 * 1024 },
+    answerBytes: { free: 256 * 1024, each: 64 * 1024 },
+    rows: { free: 25, each: 25 },
+  },
+  searchCost: 9,
 
   /** Per company: fields that contain what looks like a card number. */
   cardWarnings: 100,

@@ -28,7 +28,7 @@ export function createDiscard(): Discard {
     return freeAtMs - nowMs;
   }
 
-  function readRest({ raw, admitted }: FastifyRequest): Promise<void> {
+  function readRest({ raw, admitted, work }: FastifyRequest): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const bound = admitted ? bounds.caller : bounds.stranger;
     let left = bound.bytes;
@@ -38,6 +38,7 @@ export function createDiscard(): Discard {
 
     function onData(chunk: Buffer): void {
       left -= chunk.length;
+      work.streamedBytes += chunk.length;
       if (left < 0) return finish();
       const pauseMs = pauseAfter(chunk.length);
       silence.refresh();

@@ -244,13 +244,13 @@ describe('JSON that is refused', () => {
   });
 
   it('has too many values', () => {
-    assertRefused(JSON.stringify(Array(limits.jsonValues).fill(0)), '', /at most 20000 in total/);
+    assertRefused(JSON.stringify(Array(limits.jsonValues).fill(0)), '', /at most 10000 in total/);
     assertRefused(
       `[${Array(limits.jsonValues / 2)
         .fill('{}')
         .join()}]`,
       '',
-      /at most 20000 in total/,
+      /at most 10000 in total/,
     );
   });
 

@@ -12,7 +12,10 @@ export interface JsonProblem {
   syntax: boolean;
 }
 
-export type JsonResult = { ok: true; value: unknown } | { ok: false; problem: JsonProblem };
+export type JsonResult = ({ ok: true; value: unknown } | { ok: false; problem: JsonProblem }) & {
+  /** How many values were looked at. */
+  valueCount: number;
+};
 
 type Segment = string | number;
 
@@ -69,11 +72,13 @@ export function parseJsonBody(bytes: Buffer): JsonResult {
 
   const walk = { keyCount: 0, checkText: outline.hasUnicodeEscape };
   const finding = findProblem(value, walk) ?? (walk.keyCount === outline.keyCount ? null : findDuplicate(text));
-  return finding === null ? { ok: true, value } : refuse(finding.message, finding.segments.toReversed());
+  const { valueCount } = outline;
+  if (finding === null) return { ok: true, value, valueCount };
+  return { ...refuse(finding.message, finding.segments.toReversed()), valueCount };
 }
 
 function refuse(message: string, segments: Segment[] = [], syntax: boolean = false): JsonResult {
-  return { ok: false, problem: { path: pathOf(segments), message, syntax } };
+  return { ok: false, problem: { path: pathOf(segments), message, syntax }, valueCount: 0 };
 }
 
 // Some programs on Windows cannot write UTF-8 without it, and RFC 8259 lets a reader skip it.

@@ -3,38 +3,40 @@ import Type from 'typebox';
 import { ApiError, errorBody, notFound, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { AuditLog } from './audit.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { AdmissionControl } from '../platform/admission-control.ts';
 import type { Database, DatabasePool, Queryable } from '../platform/database.ts';
 import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
-import type { RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
 import { auditEntry, concerning } from './audit.ts';
 import { authenticate, type Identities } from './authenticate.ts';
 import { type Admitted, checkExpansions, checkPermission, isDashboardRoute } from './caller.ts';
+import type { EarlyRefusal } from './early-refusal.ts';
 import { type Answer, checkIdempotencyKey, hashFields, type KeyedRequest, runOnce } from './idempotency.ts';
 import { type Page, pageRequest } from './lists.ts';
 import { readQuery } from './query-parameters.ts';
-import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
+import { type LimitDependencies, takeFromAddress, takeFromCompany } from './limiting.ts';
+import { render, renderList } from './render.ts';
 import { refusingCardTesters } from './refused-cards.ts';
 import type { Route, RouteBase, RouteRequest, UploadedFile } from './route.ts';
 import { queryParametersOf } from './route-parameters.ts';
 import { receiveUpload } from './uploads.ts';
 import { validator } from './validate.ts';
-import { checkVersion, latestVersion, renderError, renderResponse } from './versions/versions.ts';
+import { checkRoom, enter, noteQuery } from './work.ts';
+import { checkVersion, latestVersion, renderError } from './versions/versions.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** The common rules, applied to a route from what its declaration says. */
 
 export const jsonType = 'application/json; charset=utf-8';
 
-export interface HttpDependencies {
+export interface HttpDependencies extends LimitDependencies {
   readonly db: DatabasePool;
-  readonly clock: Clock;
   readonly identities: Identities;
   readonly audit: AuditLog;
-  readonly limiter: RateLimiter;
-  readonly rateLimits: RateLimits;
   readonly refusedCards: RateLimit | null;
+  readonly admission: AdmissionControl;
+  readonly earlyRefusal: EarlyRefusal;
   readonly idempotencyHashKey: Buffer;
   readonly answerKey: Buffer;
   readonly uploadDirectory: string;
@@ -65,12 +67,14 @@ export function mountRoute(app: FastifyInstance, route: Route, dependencies: Htt
     method: route.method,
     url: route.path,
     bodyLimit: route.bodyBytes ?? limits.bodyBytes,
-    config: { ...(route.upload && { uploadField: route.upload.field }) },
+    config: { rateLimit: 'own', ...(route.upload && { uploadField: route.upload.field }) },
     onRequest: async (request, reply) => {
       if (route.publishable) allowAnyOrigin(reply);
       request.admission = await admit(route, request, reply, dependencies);
     },
     handler: async (request, reply) => {
+      noteQuery(request);
+      await enter(dependencies.admission, request);
       const answer = await serve(route, request, reply, readInput, dependencies);
       return reply.code(answer.status).header('Content-Type', jsonType).send(answer.body);
     },
@@ -101,27 +105,13 @@ function mountPreflight(app: FastifyInstance, route: Route): void {
   });
 }
 
-function applyHeaders(reply: FastifyReply, outcome: RateOutcome): void {
-  for (const [name, value] of Object.entries(outcome.headers)) reply.header(name, value);
-  if (outcome.refusal) throw outcome.refusal;
-}
-
-/** Requests that no company could be told of count against the address they came from. */
-export async function takeFromAddress(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { limiter, rateLimits, clock }: HttpDependencies,
-): Promise<void> {
-  applyHeaders(reply, await takeRequest(limiter, rateLimits, addressBucket(request.ip), ['global'], clock.nowMs()));
-}
-
 async function admit(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
   dependencies: HttpDependencies,
 ): Promise<Admission> {
-  const { identities, limiter, rateLimits, clock } = dependencies;
+  const { identities, clock } = dependencies;
   let admitted: Admitted;
   try {
     admitted = await authenticate(identities, request);
@@ -131,10 +121,11 @@ async function admit(
     if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
     throw error;
   }
-  applyHeaders(
-    reply,
-    await takeRequest(limiter, rateLimits, admitted.company.id, ['global', route.category], clock.nowMs()),
-  );
+  await takeFromCompany(request, reply, dependencies, admitted.company.id, route.category);
+  checkRoom(dependencies.admission, request);
+  const { authorization } = request.headers;
+  if (authorization && !admitted.caller.publishable)
+    dependencies.earlyRefusal.remember(authorization, request.work.flow);
   const requested = request.headers['svc-version'];
   // The dashboard's own calls are as new as itself.
   const pinned = admitted.caller.kind === 'key' ? admitted.company.apiVersion : latestVersion;
@@ -257,7 +248,7 @@ async function execute(
     const result = await route.handle({ ...input, context: contextOn(database), prepared });
     // What people do is told in the transaction in which it is done.
     if (atOnce && !told) await dependencies.audit.record(database, [concerning(atOnce, result)]);
-    return answerWith(result);
+    return route.list ? answerWithList(result as Page<unknown>) : answerWith(result);
   };
   const fieldsToHash = async (): Promise<unknown> => {
     if (file) return { file: file.sha256 };
@@ -266,11 +257,12 @@ async function execute(
     return route.secretAnswer && caller.kind === 'member' ? { ...(fields as object), caller: caller.id } : fields;
   };
 
+  const rendering = { route, apiVersion, path: pathOf(route, input), fields: input.fields };
   const key = idempotencyKey !== undefined && {
     companyId: company.id,
     key: idempotencyKey,
     method: request.method,
-    path: pathOf(route, input),
+    path: rendering.path,
     fieldHashes: hashFields(dependencies.idempotencyHashKey, company.id, await fieldsToHash()),
     requestId: request.id,
     apiVersion,
@@ -287,7 +279,12 @@ async function execute(
   const answerWith = (result: unknown, version = apiVersion): Answer => {
     given = result;
     if (!route.success) throw new Error(`${route.operationId} has no answer but refusals`);
-    return { status: route.success.status, body: render(route, version, input, result), apiVersion: version };
+    const body = render({ ...rendering, apiVersion: version }, result);
+    return { status: route.success.status, body, apiVersion: version };
+  };
+  const answerWithList = async (page: Page<unknown>): Promise<Answer> => {
+    request.work.rows = page.items.length;
+    return { status: 200, body: await renderList(rendering, page), apiVersion };
   };
   const tell = (result?: unknown): void => {
     if (entry && !told) dependencies.audit.write(concerning(entry, result));
@@ -324,24 +321,7 @@ function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['s
   };
 }
 
-function render(route: Route, apiVersion: string, input: Input, result: unknown): string {
-  const { fields } = input;
-  const pick = (object: unknown): unknown =>
-    fields ? Object.fromEntries(Object.entries(object as object).filter(([name]) => fields.has(name))) : object;
-  const body = route.list ? listBody(pathOf(route, input), result as Page<unknown>, pick) : pick(result);
-  return JSON.stringify(renderResponse(apiVersion, route, body));
-}
-
 /** The path of this very call, ids in lower case. */
 function pathOf(route: Route, { params }: Input): string {
   return route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
-}
-
-function listBody(url: string, page: Page<unknown>, pick: (object: unknown) => unknown): object {
-  return {
-    data: page.items.map(pick),
-    url,
-    has_more: page.hasMore,
-    cursors: { next: page.next, previous: page.previous },
-  };
 }

@@ -62,10 +62,14 @@ export function mountOperations(
   clocks: Pick<ClockWatch, 'expired'>,
   restores: { isRestored(): boolean },
 ): void {
-  app.get('/healthz', (_request, reply) => sendJson(reply, { status: 'ok' }));
+  // Balancers ask from one address, all of them.
+  const options = { config: { rateLimit: 'paced' } } as const;
+  const readiness = shared(() => Promise.all([problemsOf(checks), vault.isReady()]));
+  const figures = shared(() => metrics.registry.metrics());
+  app.get('/healthz', options, (_request, reply) => sendJson(reply, { status: 'ok' }));
 
-  app.get('/readyz', async (_request, reply) => {
-    const [problems, isVaultReady] = await Promise.all([problemsOf(checks), vault.isReady()]);
+  app.get('/readyz', options, async (_request, reply) => {
+    const [problems, isVaultReady] = await readiness();
     if (problems.length > 0) {
       const message = `Not ready: ${problems.join(', ')}.`;
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
@@ -80,9 +84,24 @@ export function mountOperations(
     });
   });
 
-  app.get('/metrics', async (_request, reply) =>
-    reply.header('Content-Type', metrics.registry.contentType).send(await metrics.registry.metrics()),
+  app.get('/metrics', options, async (_request, reply) =>
+    reply.header('Content-Type', metrics.registry.contentType).send(await figures()),
   );
+}
+
+const sharedMs = 200;
+
+/** One answer for all who ask at the same time, or shortly after: these are open to anyone, and ask the database. */
+function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let last: Promise<Result> | undefined;
+  return () => {
+    last ??= work().finally(() => {
+      setTimeout(() => {
+        last = undefined;
+      }, sharedMs).unref();
+    });
+    return last;
+  };
 }
 
 /** The same three for a process that does not serve the API. */

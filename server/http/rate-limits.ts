@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
-import type { RateDecision, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import type { RateCheck, RateDecision, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { RateCategory } from './route.ts';
 
 type Bucket = RateCategory | 'global';
@@ -35,6 +35,8 @@ export function addressBucket(address: string): string {
 
 export interface RateOutcome {
   readonly headers: Readonly<Record<string, string>>;
+  /** The buckets that were asked. */
+  readonly taken: readonly RateCheck[];
   readonly refusal: ApiError | undefined;
 }
 
@@ -53,7 +55,7 @@ export async function takeRequest(
     const limit = rateLimits[bucket];
     return limit ? [{ bucket, key: `{${owner}}:${bucket}`, limit }] : [];
   });
-  if (limited.length === 0) return { headers: {}, refusal: undefined };
+  if (limited.length === 0) return { headers: {}, taken: [], refusal: undefined };
   const pending = limiter.consume(limited, nowMs);
   const decisions = pending instanceof Promise ? await pending : pending;
   const judged = limited.flatMap((entry, index) => {
@@ -68,11 +70,11 @@ export async function takeRequest(
     'RateLimit-Reset': String(decision.resetSeconds),
     'RateLimit-Policy': `${limit.count};w=${limit.windowSeconds}`,
   };
-  if (decision.allowed) return { headers, refusal: undefined };
+  if (decision.allowed) return { headers, taken: limited, refusal: undefined };
   const retryAfter = String(decision.retryAfterSeconds);
-  const message = `More than ${limit.count} requests in ${limit.windowSeconds} s (${bucket}). Retry after ${retryAfter} s, with jitter.`;
+  const message = `More than ${limit.count} requests in ${limit.windowSeconds} s (${bucket}), counted by what they cost. Retry after ${retryAfter} s, with jitter.`;
   const refusal = new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });
-  return { headers, refusal };
+  return { headers, taken: limited, refusal };
 }
 
 function tighter(left: RateDecision, right: RateDecision): boolean {

@@ -29,6 +29,7 @@ before(async () => {
         for (const { key } of checks) limiterKeys.add(key);
         return memory.consume(checks, nowMs);
       },
+      charge: (checks, amount, nowMs) => memory.charge(checks, amount, nowMs),
       peek: (check, nowMs) => {
         limiterKeys.add(check.key);
         return memory.peek(check, nowMs);

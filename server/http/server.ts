@@ -1,12 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import multipart from '@fastify/multipart';
-import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { ApiError, errorBody } from '../errors.ts';
+import { ApiError, errorBody, unavailable } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
 import { StorageError } from '../platform/files/storage-error.ts';
+import type { AdmissionControl } from '../platform/admission-control.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
@@ -16,19 +16,22 @@ import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
 import { createDiscard } from './discard.ts';
 import { parseJsonBody } from './json.ts';
-import { type HttpDependencies, jsonType, mountRoute, notJson, takeFromAddress } from './mount.ts';
+import { takeFromAddress } from './limiting.ts';
+import { type HttpDependencies, jsonType, mountRoute, notJson } from './mount.ts';
 import { rememberPaths } from './paths.ts';
 import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
 import { latestVersion, supportedVersion } from './versions/versions.ts';
+import { chargeRest, enter, isPaced, leave, newWork, overloaded, readLater, type Work } from './work.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly baseUrl: string;
+  /** Called for each request that is refused for want of room. */
+  readonly onRefused: () => void;
   readonly trustProxy: readonly string[];
-  readonly maxEventLoopDelayMs: number;
   /** Undefined where requests are not logged. */
   readonly recorder: RequestRecorder | undefined;
   readonly cardWatch: CardWatch;
@@ -44,6 +47,7 @@ declare module 'fastify' {
 }
 
 const requestTimeoutMs = 60_000;
+const keepAliveTimeoutMs = 72_000;
 
 /** Fastify with our own rules for everything a client could meet: no answer has another shape than ours. */
 export async function buildServer(
@@ -51,23 +55,28 @@ export async function buildServer(
   dependencies: HttpDependencies,
   options: ServerOptions,
 ): Promise<FastifyInstance> {
+  const { admission, limiter, clock, earlyRefusal } = dependencies;
   const app = Fastify({
+    serverFactory: (handle) => {
+      // Left to Node, the refusal of a request without a host would have no body.
+      const server = createServer({ requireHostHeader: false }, (request, response) => {
+        if (!earlyRefusal.refuse(request, response)) handle(request, response);
+      });
+      return Object.assign(server, { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs });
+    },
     // Routes that need a key declare more.
     bodyLimit: limits.publicBodyBytes,
     trustProxy: options.trustProxy.length > 0 ? [...options.trustProxy] : false,
     requestIdHeader: false,
     genReqId: newRequestId,
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: 72_000,
     // The refusal while closing is ours too, see the first hook.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       const answer = (outcome: Error): void => sendError(outcome, request, reply, options.log);
+      request.work = newWork();
       takeFromAddress(request, reply as FastifyReply, dependencies).then(() => answer(error), answer);
     },
     routerOptions: { maxParamLength: 16_384 },
-    // Left to Node, the refusal would have no body.
-    http: { requireHostHeader: false },
     clientErrorHandler: answerBrokenRequest,
   });
   const paths = rememberPaths(app);
@@ -89,17 +98,22 @@ export async function buildServer(
   // Callbacks, not promises: these run on every request, and each promise costs a turn of the queue.
   app.addHook('onRequest', (request, reply, done) => {
     const { url } = request.routeOptions;
+    request.work = newWork();
     reply.header('SVC-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     if (isSecure) reply.header('Strict-Transport-Security', 'max-age=31536000');
     request.span = options.tracing.startRequestSpan({ method: request.method, route: url, headers: request.headers });
     // KnownOutcome here, before anything looks at the body.
     const refusal = hostProblem(request.raw) ?? paths.refusalOf(request, url);
-    if (refusal) return void takeFromAddress(request, reply, dependencies).then(() => done(refusal), done);
-    return closing ? done(unavailable('The service is shutting down. Retry on a new connection.')) : done();
+    const next = (): void => (refusal ? done(refusal) : done());
+    if (!refusal && closing) return done(unavailable('The service is shutting down. Retry on a new connection.'));
+    if (!refusal && request.routeOptions.config.rateLimit !== undefined) return done();
+    return void takeFromAddress(request, reply, dependencies).then(next, done);
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload === 'string') request.answer = payload;
+    if (typeof payload === 'string' || Buffer.isBuffer(payload)) request.work.answerBytes = payload.length;
+    leave(admission, request);
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     // A connection that its client would keep open must not hold up the end.
     if (closing) reply.header('Connection', 'close');
@@ -108,7 +122,12 @@ export async function buildServer(
     else done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
-    observe(request, reply, options);
+    chargeRest(limiter, clock, request);
+    if (isPaced(request, reply.statusCode)) readLater(request.raw.socket);
+    if (request.work.isShed) {
+      request.span?.end(reply.statusCode);
+      options.onRefused();
+    } else observe(request, reply, options);
     const { admitted } = request;
     if (options.recorder && admitted && isLogged(request, admitted, reply)) {
       options.recorder.record(answered(request, admitted, reply));
@@ -121,35 +140,27 @@ export async function buildServer(
     done();
   });
 
-  await app.register(underPressure, {
-    maxEventLoopDelay: options.maxEventLoopDelayMs,
-    pressureHandler: (request) => {
-      if (request.url !== '/healthz') throw unavailable('The service is busy. Retry shortly.');
-    },
-  });
   await app.register(multipart, { throwFileSizeLimit: false });
-  parseBodiesAsJson(app, options.recorder?.beginningLength ?? Infinity);
+  parseBodiesAsJson(app, admission, options.recorder?.beginningLength ?? Infinity);
   for (const route of routes) mountRoute(app, route, dependencies);
   // Never reached, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
   return app;
 }
 
-function unavailable(message: string): ApiError {
-  return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
-}
-
-function parseBodiesAsJson(app: FastifyInstance, beginningLength: number): void {
+function parseBodiesAsJson(app: FastifyInstance, admission: AdmissionControl, beginningLength: number): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     if (bytes.length > beginningLength) request.beginning = bytes.toString('utf8', 0, beginningLength);
     if (bytes.length === 0) return done(null, undefined);
-    const result = parseJsonBody(bytes as Buffer);
-    if (result.ok) return done(null, result.value);
-    const { syntax, path, message } = result.problem;
-    if (syntax || path === '') return done(new ApiError('invalid_request', message));
-    const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
-    return done(new ApiError('validation_error', `${path}: ${message}`, { fieldErrors }));
+    request.work.bodyBytes = bytes.length;
+    const parse = (): void => {
+      const body = readJson(bytes as Buffer, request.work);
+      if (body instanceof ApiError) done(body);
+      else done(null, body);
+    };
+    const entering = enter(admission, request);
+    return entering ? void entering.then(parse, done) : parse();
   });
   app.addContentTypeParser('*', (request, _payload, done) => {
     const { uploadField } = request.routeOptions.config;
@@ -159,6 +170,16 @@ function parseBodiesAsJson(app: FastifyInstance, beginningLength: number): void 
 
 /** A name or an address, and perhaps a port (RFC 3986). */
 const hostForm = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
+
+function readJson(bytes: Buffer, work: Work): unknown {
+  const result = parseJsonBody(bytes);
+  work.bodyValues = result.valueCount;
+  if (result.ok) return result.value;
+  const { syntax, path, message } = result.problem;
+  if (syntax || path === '') return new ApiError('invalid_request', message);
+  const fieldErrors = [{ field: path, code: 'invalid_value', message } as const];
+  return new ApiError('validation_error', `${path}: ${message}`, { fieldErrors });
+}
 
 /** Proxies choose by the Host header: two of them, or none, may lead one to another place than the other. */
 function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
@@ -206,6 +227,7 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
 }
 
 function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+  if (error === overloaded) request.work.isShed = true;
   const known = toApiError(error, request.routeOptions.bodyLimit ?? limits.publicBodyBytes);
   if (known !== error && known.status >= 500) {
     log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, 'request failed');
@@ -283,7 +305,7 @@ const followed: readonly (string | undefined)[] = [
 /** Who asks too much must not fill the log with it, and neither must who follows it, or looks around in the dashboard. */
 function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {
   const onlyLooks = caller.kind === 'member' && request.method === 'GET';
-  return reply.statusCode !== 429 && !onlyLooks && !followed.includes(request.routeOptions.url);
+  return reply.statusCode !== 429 && !request.work.isShed && !onlyLooks && !followed.includes(request.routeOptions.url);
 }
 
 function sent(request: FastifyRequest, { company }: Admitted): SentRequest {

@@ -66,6 +66,7 @@ function watchForm(request: FastifyRequest, upload: Upload): FormWatch {
   let bytes = 0;
   const count = (chunk: Buffer): void => {
     bytes += chunk.length;
+    request.work.streamedBytes += chunk.length;
     if (bytes <= bytesMax) return;
     reject(tooLarge(upload));
     aborter.abort();
@@ -104,7 +105,7 @@ async function receiveFile(
       done(null, chunk);
     },
   });
-  // Never a limit of parts: the parser then leaves the error of a further part, cut off, to nobody, and the process ends.
+  // Never a limit of parts: the parser would throw the error of a further part, when it is cut off, where none can catch it.
   for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1 } })) {
     onPart();
     if (received > 0) throw onlyPart(upload);

@@ -7,6 +7,8 @@ import { type DiskStore, verifyFileUrl } from '../platform/files/disk-store.ts';
 export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: Buffer, clock: Clock): void {
   app.get<{ Params: { '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
     '/files/*',
+    // Each link is signed, and the shoppers of a shop may come from one address.
+    { config: { rateLimit: 'none' } },
     async (request, reply) => {
       const key = request.params['*'];
       const { expires, signature } = request.query;

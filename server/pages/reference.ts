@@ -50,9 +50,9 @@ export async function mountReference(app: FastifyInstance, documented: Documente
 
 /** Written when it is first asked for, as the page is. */
 function mountDocument(app: FastifyInstance, path: string, documented: Documented, version: string): void {
-  let document: string | undefined;
+  let document: Buffer | undefined;
   app.get(path, (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument(documented, version));
+    document ??= Buffer.from(JSON.stringify(openApiDocument(documented, version)));
     return reply
       .header('Content-Type', 'application/json; charset=utf-8')
       .header('Access-Control-Allow-Origin', '*')

@@ -13,6 +13,11 @@ export interface BatcherOptions {
   readonly width: number;
 }
 
+let batchedItems = 0;
+
+/** How many items are in all batchers of the process, running or waiting. */
+export const inBatchers = (): number => batchedItems;
+
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
@@ -61,8 +66,10 @@ export function createBatcher<Item, Result>(
     starting = false;
     while (running < width && queue.length > 0) {
       running += 1;
-      void runBatch(queue.splice(0, batchMax)).finally(() => {
+      const batch = queue.splice(0, batchMax);
+      void runBatch(batch).finally(() => {
         running -= 1;
+        batchedItems -= batch.length;
         start();
       });
     }
@@ -71,6 +78,7 @@ export function createBatcher<Item, Result>(
   return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     queue.push({ item, resolve, reject });
+    batchedItems += 1;
     // A batch that ends sends all its members on in one turn: without this the first of them would go on alone.
     if (!starting && running < width) {
       starting = true;

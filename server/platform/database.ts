@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import {
   type Connection,
@@ -8,6 +9,7 @@ import {
   WatchedClient,
 } from './database-connections.ts';
 import { keepListening } from './listen.ts';
+import { readInSlices } from './read-in-slices.ts';
 
 export interface Queryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -224,7 +226,10 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
   };
   const pool = new pg.Pool(config);
   // For the whole life of each connection: one that is lost in an unwatched moment would end the process.
-  pool.on('connect', (client) => client.on('error', options.onError));
+  pool.on('connect', (client) => {
+    client.on('error', options.onError);
+    readInSlices((client as unknown as { connection: { stream: Duplex } }).connection.stream);
+  });
   pool.on('acquire', (client) => idle.delete(client as unknown as WatchedClient));
   pool.on('release', (error: Error | undefined, client) => {
     if (!error) idle.add(client as unknown as WatchedClient);

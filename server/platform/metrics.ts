@@ -1,11 +1,14 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ClockWatch } from './clock-watch.ts';
+import type { AdmissionControl } from './admission-control.ts';
 import type { DatabasePool } from './database.ts';
 
 export interface Metrics {
   readonly registry: Registry;
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countUnloggedRequests(count: number): void;
+  /** Because of overload. */
+  countRefusedRequests(): void;
 }
 
 export interface OpenTransactions {
@@ -20,6 +23,8 @@ export interface MetricSources {
   readonly openTransactions: () => Promise<OpenTransactions>;
   readonly clocks: Pick<ClockWatch, 'skews' | 'expired'>;
   readonly restores: { isRestored(): boolean };
+  /** Undefined in a process that does not serve the API. */
+  readonly admission?: Pick<AdmissionControl, 'stats'>;
 }
 
 export function createMetrics(sources: MetricSources): Metrics {
@@ -37,13 +42,18 @@ export function createMetrics(sources: MetricSources): Metrics {
     help: 'Requests that are missing in the request log because the database was too slow.',
     registers: [registry],
   });
-  for (const metric of [...poolGauges(sources), ...transactionGauges(sources), ...stateGauges(sources)]) {
-    registry.registerMetric(metric);
-  }
+  const refused = new Counter({
+    name: 'svc_http_requests_refused_total',
+    help: 'Requests that returned 503 because the service was overloaded.',
+    registers: [registry],
+  });
+  const gauges = [poolGauges, transactionGauges, stateGauges, admissionGauges];
+  for (const metric of gauges.flatMap((gaugesOf) => gaugesOf(sources))) registry.registerMetric(metric);
   return {
     registry,
     observeRequest: (method, route, status, seconds) => requests.observe({ method, route, status }, seconds),
     countUnloggedRequests: (count) => unlogged.inc(count),
+    countRefusedRequests: () => refused.inc(),
   };
 }
 
@@ -120,3 +130,12 @@ const stateGauges = ({ vault, clocks, restores }: MetricSources): Gauge[] => [
     () => (restores.isRestored() ? 1 : 0),
   ),
 ];
+
+const admissionGauges = ({ admission }: MetricSources): Gauge[] =>
+  admission
+    ? [
+        gauge('svc_http_admission_running', 'Requests that are running, by cost.', () => admission.stats().running),
+        gauge('svc_http_admission_waiting', 'Requests that wait to run.', () => admission.stats().waiting),
+        gauge('svc_http_admission_limit', 'How much can run at the same time, by cost.', () => admission.stats().limit),
+      ]
+    : [];

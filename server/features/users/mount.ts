@@ -5,10 +5,12 @@ import { limits } from '../../limits.ts';
 import type { Client, CurrentSession } from './sessions.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { RateDecision, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
-import { type HttpDependencies, jsonType, takeFromAddress } from '../../http/mount.ts';
+import { takeFromAddress } from '../../http/limiting.ts';
+import { type HttpDependencies, jsonType } from '../../http/mount.ts';
 import { addressBucket } from '../../http/rate-limits.ts';
 import type { SessionCookie } from '../../http/session-cookie.ts';
 import { validator } from '../../http/validate.ts';
+import { checkRoom, enter } from '../../http/work.ts';
 
 /** Routes of a user account, before a company is chosen: signing up and in, passwords, second factors, sessions. */
 
@@ -83,13 +85,16 @@ export function mountUserRoutes(
     app.route({
       method: route.method,
       url: route.path,
+      config: { rateLimit: 'own' },
       onRequest: async (request, reply) => {
         await takeFromAddress(request, reply, http);
+        checkRoom(http.admission, request);
         cookie.checkSameSite(request);
         if (route.method !== 'GET') cookie.check(request);
         if (route.limitsCalls) await takeCall(request, http);
       },
       handler: async (request, reply) => {
+        await enter(http.admission, request);
         const current = route.needsSession ? await currentSession(route, request, dependencies) : undefined;
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         let audited = false;

@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorBody } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { AdmissionControl } from '../platform/admission-control.ts';
+import { newRequestId } from '../platform/ids.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
+import { latestVersion, supportedVersion } from './versions/versions.ts';
+import { overloaded } from './work.ts';
+
+/**
+ * Refuses a request for which there is no room before anything is done for it. In an overload most requests are such, and what they
+ * cost is taken from those that could be served: this takes a fraction of the way through routing, authentication and hooks.
+ */
+export interface EarlyRefusal {
+  /** Whether the request was answered. */
+  refuse(request: IncomingMessage, response: ServerResponse): boolean;
+  /** Remembers whose verified key this is, by its hash, while requests wait. */
+  remember(authorization: string, flow: string): void;
+}
+
+const keysMax = 10_000;
+
+const logEveryMs = 10_000;
+
+/** Counts refusals; the log says now and then how many there were, instead of a line for each. */
+export function countRefusals(metrics: Pick<Metrics, 'countRefusedRequests'>, log: Logger): () => void {
+  let count = 0;
+  return () => {
+    metrics.countRefusedRequests();
+    count += 1;
+    if (count > 1) return;
+    log.warn('the service is overloaded; requests are answered 503');
+    setTimeout(() => {
+      if (count > 1) log.warn({ count, seconds: logEveryMs / 1000 }, 'requests were answered 503 for want of room');
+      count = 0;
+    }, logEveryMs).unref();
+  };
+}
+
+export function createEarlyRefusal(admission: AdmissionControl, onRefused: () => void): EarlyRefusal {
+  const flows = new Map<string, string>();
+  return {
+    remember(authorization, flow) {
+      if (admission.stats().waiting === 0) return;
+      if (flows.size >= keysMax) flows.clear();
+      flows.set(hash('sha256', authorization), flow);
+    },
+    refuse({ headers }, response) {
+      if (admission.stats().waiting === 0) return false;
+      if (headers.authorization === undefined || !isSmall(headers)) return false;
+      const flow = flows.get(hash('sha256', headers.authorization));
+      if (flow === undefined || !admission.isFull(flow)) return false;
+      onRefused();
+      const requestId = newRequestId();
+      const body = JSON.stringify(errorBody(overloaded, requestId));
+      response.writeHead(overloaded.status, {
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': body.length,
+        'Cache-Control': 'no-store',
+        'X-Content-Type-Options': 'nosniff',
+        'SVC-Request-Id': requestId,
+        'SVC-Version': supportedVersion(headers['svc-version']) ?? latestVersion,
+        ...overloaded.headers,
+      });
+      response.end(body);
+      return true;
+    },
+  };
+}
+
+/** Node reads the rest of such a body by itself. */
+function isSmall(headers: IncomingMessage['headers']): boolean {
+  if (headers['transfer-encoding'] !== undefined) return false;
+  return Number(headers['content-length'] ?? 0) <= limits.publicBodyBytes;
+}

@@ -1,0 +1,17 @@
+import type { Duplex } from 'node:stream';
+import { ownTurn } from './own-turn.ts';
+
+// Some two milliseconds' worth of rows.
+const sliceBytes = 256 * 1024;
+
+/** Lets others have their turn while a large answer is read: Node would take up to 2 MB from a connection at once. */
+export function readInSlices(stream: Duplex): void {
+  let left = sliceBytes;
+  stream.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left > 0) return;
+    left = sliceBytes;
+    stream.pause();
+    void ownTurn().then(() => stream.resume());
+  });
+}
