@@ -8,6 +8,8 @@ const source = (name: string): URL => new URL(name, import.meta.url);
 export const sources = {
   svc: ['src/frame.ts', 'src/svc.ts'],
   cardFields: [
+    // The service and the fields know the same brands.
+    '../../server/platform/card-brands.ts',
     'src/cards.ts',
     'src/texts.ts',
     'src/theme.ts',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import {
   afterEdit,
   checkCvc,
@@ -11,6 +12,7 @@ import {
   formatNumber,
   ruleFor,
 } from '../../sdk/browser/src/cards.ts';
+import { readCard } from '../../server/vault/read-card.ts';
 
 /** What the card fields know of numbers, dates and codes, without a browser. */
 
@@ -68,6 +70,38 @@ test('the code has as many digits as the brand prints', () => {
   assert.equal(checkCvc('1234', ruleFor('4', true)), 'cvcInvalid');
   assert.equal(checkCvc('123', ruleFor('34', true)), 'cvcIncomplete');
   assert.equal(checkCvc('1234', ruleFor('34', true)), undefined);
+});
+
+test('the card fields accept exactly the numbers and codes that the service accepts', () => {
+  const start = fc.constantFrom(
+    '30',
+    '34',
+    '35',
+    '36',
+    '38',
+    '4',
+    '50',
+    '51',
+    '56',
+    '59',
+    '60',
+    '6011',
+    '62',
+    '81',
+    '9',
+  );
+  const digits = (minLength: number, maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(...'0123456789'), minLength, maxLength });
+  const card = fc.tuple(start, digits(8, 18), digits(3, 4), fc.boolean());
+  const check = ([first, rest, cvc, live]: [string, string, string, boolean]): void => {
+    const number = `${first}${rest}`;
+    const rule = ruleFor(number, live);
+    const ofFields = [checkNumber(number, live) && 'card.number', checkCvc(cvc, rule) && 'card.cvc'].filter(Boolean);
+    const read = readCard({ number, cvc, exp_month: '12', exp_year: '2040' }, live ? 'live' : 'sandbox', 0);
+    assert.deepEqual(ofFields, 'problems' in read ? read.problems.map(({ field }) => field) : [], number);
+    if ('brand' in read) assert.equal(rule.brand, read.brand, number);
+  };
+  fc.assert(fc.property(card, check), { numRuns: 3_000 });
 });
 
 test('an expiry date is read from all that people type, paste and fill in', () => {

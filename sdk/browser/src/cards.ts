@@ -1,16 +1,18 @@
+import { type BrandName, brandOf, passesLuhn } from '../../../server/platform/card-brands.ts';
+
 /** Rules for card numbers, expiry dates and security codes. Without the DOM, so that Node can test them. */
 
-type Brand = 'visa' | 'mastercard' | 'amex' | 'discover' | 'diners' | 'jcb' | 'unionpay' | 'maestro' | 'unknown';
-
-export interface BrandRule {
-  readonly brand: Brand;
-  readonly name: string;
-  readonly starts: RegExp;
+export interface BrandRule extends Look {
+  readonly brand: BrandName;
   readonly lengths: readonly number[];
+  readonly cvcLengths: readonly number[];
+}
+
+interface Look {
+  readonly name: string;
   /** The usual length. When it is reached, the next field gets the focus. */
   readonly usualLength: number;
   readonly groups: readonly number[];
-  readonly cvcLengths: readonly number[];
 }
 
 export type NumberProblem = 'numberRequired' | 'numberIncomplete' | 'numberInvalid';
@@ -21,99 +23,37 @@ const shortestNumber = 12;
 const longestNumber = 19;
 const fours = [4, 4, 4, 4, 4];
 
-function lengthsFrom(shortest: number): number[] {
-  return Array.from({ length: longestNumber - shortest + 1 }, (_, index) => shortest + index);
-}
-
-const brandRules: readonly BrandRule[] = [
-  {
-    brand: 'visa',
-    name: 'Visa',
-    starts: /^4/,
-    lengths: [13, 16, 19],
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'mastercard',
-    name: 'Mastercard',
-    starts: /^(5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720)/,
-    lengths: [16],
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'amex',
-    name: 'American Express',
-    starts: /^3[47]/,
-    lengths: [15],
-    usualLength: 15,
-    groups: [4, 6, 5, 4],
-    cvcLengths: [4],
-  },
-  {
-    brand: 'discover',
-    name: 'Discover',
-    starts: /^6(011|4[4-9]|5)/,
-    lengths: lengthsFrom(16),
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'diners',
-    name: 'Diners Club',
-    starts: /^3(0[0-5]|095|[689])/,
-    lengths: lengthsFrom(14),
-    usualLength: 14,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'jcb',
-    name: 'JCB',
-    starts: /^35(2[89]|[3-8])/,
-    lengths: lengthsFrom(16),
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'unionpay',
-    name: 'UnionPay',
-    starts: /^(62|81)/,
-    lengths: lengthsFrom(16),
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-  {
-    brand: 'maestro',
-    name: 'Maestro',
-    starts: /^(5[06-8]|6304|67)/,
-    lengths: lengthsFrom(12),
-    usualLength: 16,
-    groups: fours,
-    cvcLengths: [3],
-  },
-];
-
-const unknownBrand: BrandRule = {
-  brand: 'unknown',
-  name: '',
-  starts: /^/,
-  lengths: lengthsFrom(shortestNumber),
-  usualLength: 16,
-  groups: fours,
-  cvcLengths: [3, 4],
+/** The service decides which numbers belong to a brand. This is how the field formats them. */
+const looks: Readonly<Record<BrandName, Look>> = {
+  visa: { name: 'Visa', usualLength: 16, groups: fours },
+  mastercard: { name: 'Mastercard', usualLength: 16, groups: fours },
+  amex: { name: 'American Express', usualLength: 15, groups: [4, 6, 5, 4] },
+  discover: { name: 'Discover', usualLength: 16, groups: fours },
+  diners: { name: 'Diners Club', usualLength: 14, groups: fours },
+  jcb: { name: 'JCB', usualLength: 16, groups: fours },
+  unionpay: { name: 'UnionPay', usualLength: 16, groups: fours },
+  maestro: { name: 'Maestro', usualLength: 16, groups: fours },
+  unknown: { name: '', usualLength: 16, groups: fours },
 };
+
+const anyLength = Array.from({ length: longestNumber - shortestNumber + 1 }, (_, index) => shortestNumber + index);
+const anyCvcLength = [3, 4];
+/** From this many digits on, the brand does not change any more. */
+const decisiveDigits = 4;
 
 /** A sandbox accepts any number, so only the format of the brand applies. */
 export function ruleFor(number: string, live: boolean): BrandRule {
-  const rule = brandRules.find(({ starts }) => starts.test(number)) ?? unknownBrand;
-  return live ? rule : { ...rule, lengths: unknownBrand.lengths, cvcLengths: unknownBrand.cvcLengths };
+  const found = brandOf(number);
+  const decided = number.length >= decisiveDigits;
+  // Maestro has every number with a 6 that no other network has, so the start of a Discover number would show its icon.
+  const brand = found.name === 'maestro' && !decided ? 'unknown' : found.name;
+  const known = live && (decided || brand !== 'unknown');
+  return {
+    brand,
+    ...looks[brand],
+    lengths: known && found.lengths.length > 0 ? found.lengths : anyLength,
+    cvcLengths: known ? [found.cvcLength] : anyCvcLength,
+  };
 }
 
 /** Converts digits of other scripts: Arabic, Persian, full width. */
@@ -138,17 +78,6 @@ export function formatNumber(number: string, { groups, brand }: BrandRule): stri
     start += length;
   }
   return parts.join(' ');
-}
-
-/** Checks the check digit at the end of a card number. */
-function passesLuhn(number: string): boolean {
-  let sum = 0;
-  for (let place = 0; place < number.length; place += 1) {
-    const digit = Number(number[number.length - 1 - place]);
-    const doubled = place % 2 === 1 ? digit * 2 : digit;
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
 }
 
 export function longestFor({ lengths }: BrandRule): number {
