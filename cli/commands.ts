@@ -1,3 +1,4 @@
+import { limits } from '../server/limits.ts';
 import type { Flags, OptionName } from './options.ts';
 
 /** Every command. Help, completion and docs/cli.md are generated from this table. */
@@ -127,7 +128,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'logs',
       takes: '[REQUEST_ID]',
-      summary: 'Show the API requests of the last seven days, or one request in full',
+      summary: `Show the API requests of the last ${limits.requestRetentionDays} days, or one request in full`,
       options: ['follow', 'method', 'status', 'path', 'limit', ...service],
       examples: ['svc logs --follow --status 4xx'],
       load: async () => (await import('./logs.ts')).logsCommand,

@@ -6,6 +6,7 @@ import { name } from '../server/http/schemas.ts';
 import { validator } from '../server/http/validate.ts';
 import { systemClock } from '../server/platform/clock.ts';
 import type { DatabasePool } from '../server/platform/database.ts';
+import { daySeconds } from '../server/platform/durations.ts';
 import { createdAt, isUuid } from '../server/platform/ids.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
@@ -45,7 +46,7 @@ function chosenName(text: string | undefined): string {
   }
 }
 
-const expirySecondsMax = 100 * 366 * 86_400;
+const expirySecondsMax = 100 * 366 * daySeconds;
 
 function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   if (text === undefined) return null;

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
+import { hourMs } from '../platform/durations.ts';
 import { keyedHash } from '../platform/secret.ts';
 
 /**
@@ -188,7 +189,7 @@ export async function store(db: Database, request: KeyedRequest, answer: Answer)
 }
 
 export function keyExpiry(request: KeyedRequest): Date {
-  return new Date(request.nowMs + limits.idempotencyKeyHours * 3_600_000);
+  return new Date(request.nowMs + limits.idempotencyKeyHours * hourMs);
 }
 
 export const attempts = 3;

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { daySeconds } from '../platform/durations.ts';
 
 /** The cookie of the dashboard: out of reach of scripts, and sent by the dashboard's own pages only. */
 export interface SessionCookie {
@@ -53,7 +54,10 @@ export function sessionCookie(baseUrl: string): SessionCookie {
     read: (request) => valueOf(request, name),
     readBrowser: (request) => valueOf(request, browserName),
     setBrowser(reply, token) {
-      reply.header('Set-Cookie', `${browserName}=${token}; ${attributes}; Max-Age=${limits.knownBrowserDays * 86_400}`);
+      reply.header(
+        'Set-Cookie',
+        `${browserName}=${token}; ${attributes}; Max-Age=${limits.knownBrowserDays * daySeconds}`,
+      );
     },
     checkSameSite(request) {
       if (request.method === 'GET' || request.method === 'HEAD') return;
@@ -70,7 +74,7 @@ export function sessionCookie(baseUrl: string): SessionCookie {
       throw new ApiError('invalid_request', message);
     },
     set(reply, token) {
-      reply.header('Set-Cookie', `${name}=${token}; ${attributes}; Max-Age=${limits.sessionDays * 86_400}`);
+      reply.header('Set-Cookie', `${name}=${token}; ${attributes}; Max-Age=${limits.sessionDays * daySeconds}`);
     },
     clear(reply) {
       reply.header('Set-Cookie', `${name}=; ${attributes}; Max-Age=0`);

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, invalidField } from '../errors.ts';
 import { limits } from '../limits.ts';
+import { hourMs } from '../platform/durations.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { StorageError, storing } from '../platform/files/storage-error.ts';
 import type { RouteBase, UploadedFile } from './route.ts';
@@ -143,7 +144,7 @@ function malformed(upload: Upload): ApiError {
   return new ApiError('invalid_request', 'The multipart form is malformed or incomplete.', { param: upload.field });
 }
 
-const abandonedAfterMs = 3_600_000;
+const abandonedAfterMs = hourMs;
 
 /** Makes the folder for files on their way, and removes what a killed process left in it. */
 export async function prepareUploadDirectory(directory: string, nowMs: number): Promise<void> {

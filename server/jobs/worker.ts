@@ -12,6 +12,7 @@ import { disableFailingEndpoints } from '../features/webhooks/service.ts';
 import { reapIdempotencyKeys } from '../http/idempotency.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
+import { hourMs } from '../platform/durations.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
@@ -76,9 +77,9 @@ const jobs: readonly Job[] = [
   { name: 'ended login attempts', everyMs: 60_000, run: ({ db, clock }) => reapAttempts({ db, clock }) },
   { name: 'expired password links', everyMs: 600_000, run: ({ db, clock }) => reapResets({ db, clock }) },
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
-  { name: 'old mails', everyMs: 3_600_000, run: ({ db }) => forgetOldMails(db, batch) },
-  { name: 'partitions', everyMs: 3_600_000, run: ({ db }) => maintainPartitions(db) },
-  { name: 'partitions of requests', everyMs: 3_600_000, run: ({ db }) => maintainRequestPartitions(db) },
+  { name: 'old mails', everyMs: hourMs, run: ({ db }) => forgetOldMails(db, batch) },
+  { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
+  { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,

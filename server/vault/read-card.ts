@@ -1,6 +1,7 @@
 import type { Mode } from '../company.ts';
 import type { FieldError } from '../errors.ts';
 import { type BrandName, brandOf, passesLuhn } from '../platform/card-brands.ts';
+import { hourMs } from '../platform/durations.ts';
 import { CardNumber } from './card-number.ts';
 
 /** What a client typed. It lives for the length of one call. */
@@ -93,6 +94,6 @@ function fullYear(text: string): number | undefined {
 
 /** A card is good to the end of the month printed on it, in the last place on earth where that month still is. */
 function isPast(month: number, year: number, nowMs: number): boolean {
-  const twelveHoursMs = 12 * 3_600_000;
+  const twelveHoursMs = 12 * hourMs;
   return nowMs >= Date.UTC(year, month, 1) + twelveHoursMs;
 }

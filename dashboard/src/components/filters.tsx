@@ -1,4 +1,5 @@
 import { useEffect, useId, useState } from 'react';
+import { dayMs } from '../../../server/platform/durations.ts';
 import { useFilters } from '../data.ts';
 import { isoDay } from '../format.ts';
 import { common } from '../texts/common.ts';
@@ -27,7 +28,6 @@ export function SelectFilter({ name, label, choices }: { name: string; label: st
 }
 
 const typingMs = 350;
-const dayMs = 86_400_000;
 
 export function TextFilter({
   name,

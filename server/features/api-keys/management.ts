@@ -2,6 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import { type Permission, permissions as allPermissions, rightsOfKey } from '../../http/permissions.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { hourMs } from '../../platform/durations.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { keyPrefix } from './key-format.ts';
 import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
@@ -146,8 +147,6 @@ export async function changeApiKey(
   forgetAccess();
   return toWire(context, changed, nowMs);
 }
-
-const hourMs = 3_600_000;
 
 /** A new key with the same rights; the old one works on for the grace period, but never longer than it would have. */
 export async function rotateApiKey(

@@ -4,6 +4,7 @@ import { createBackground } from '../../platform/background.ts';
 import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { hourMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { dismissSeen, findWarnings, noteField } from './queries.ts';
 import type { CardWarnings } from './schemas.ts';
@@ -34,7 +35,7 @@ export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
   }
 }
 
-const rememberedMs = 3_600_000;
+const rememberedMs = hourMs;
 
 export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock; log: Logger }): CardWatch {
   const background = createBackground();

@@ -16,7 +16,7 @@ export function eventRoutes(): Route[] {
       path: '/v1/events',
       operationId: 'listEvents',
       summary: 'List events',
-      description: 'Lists the events of the last 30 days.',
+      description: `Lists the events of the last ${limits.eventRetentionDays} days.`,
       sorts: [],
       filters: {
         type: choicesParameter(eventType, 'types'),

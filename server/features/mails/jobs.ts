@@ -9,8 +9,8 @@ export async function removeExpiredLinks(db: Queryable): Promise<number> {
   return dropExpiredLinks(db);
 }
 
-/** Seconds until the next attempt; after the last of them the mail is given up, and stays to be seen. */
-const retryDelays = [60, 300, 1_800, 7_200, 28_800, 86_400];
+/** Until the next attempt; after the last of them the mail is given up, and stays to be seen. */
+const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes * 60);
 
 /** One batch of what is due. Without a mailer mails are kept and shown instead. */
 export async function sendDueMails(
@@ -21,7 +21,7 @@ export async function sendDueMails(
   batch: number,
 ): Promise<number> {
   if (!mailer) return 0;
-  const due = await claimDueMails(db, batch, retryDelays);
+  const due = await claimDueMails(db, batch, retryDelaysSeconds);
   for (const mail of due) {
     const { id, recipient, subject, attempts } = mail;
     try {
@@ -30,7 +30,7 @@ export async function sendDueMails(
     } catch (error) {
       log.warn({ err: error, mail_id: id }, 'failed to send an email; it will be retried');
       const message = error instanceof Error ? error.message : String(error);
-      await markFailed(db, mail, message, attempts >= retryDelays.length);
+      await markFailed(db, mail, message, attempts >= retryDelaysSeconds.length);
     }
   }
   return due.length;

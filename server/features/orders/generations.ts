@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import { hourMs } from '../../platform/durations.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError } from './errors.ts';
 import { deriveReference, type Numbered } from './reference.ts';
@@ -29,6 +30,6 @@ export async function generationOf(
   const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0 });
   if (found.outcome === 'unknown') throw gatewayError('charge');
   const executed = found.outcome === 'not_found' ? undefined : found.executed;
-  const isYoung = executed !== undefined && executed.ageMs <= limits.idempotencyKeyHours * 3_600_000;
+  const isYoung = executed !== undefined && executed.ageMs <= limits.idempotencyKeyHours * hourMs;
   return isYoung ? { kind: 'in_use', operation } : { kind: 'new', numbered };
 }

@@ -1,4 +1,5 @@
 import type { Mode } from '../../company.ts';
+import { hourMs } from '../../platform/durations.ts';
 import type { Outcome } from '../../vault/processors/processor.ts';
 import type { VaultOutcome } from '../../vault/vault.ts';
 import { limits } from '../../limits.ts';
@@ -14,7 +15,7 @@ import { lockMs } from './timing.ts';
  * answer may be older than the question: then the database has lost the operation, as after a restore from a backup.
  */
 
-const keyLifeMs = limits.idempotencyKeyHours * 3_600_000;
+const keyLifeMs = limits.idempotencyKeyHours * hourMs;
 /** More than an answer takes, and than two clocks of one processor differ. */
 const marginMs = 5_000;
 /** How often an operation is sent with a new validity. The first time it has that of the processor's own clock. */

@@ -2,6 +2,7 @@ import { ApiError, invalidField } from '../../errors.ts';
 import { lackingOf } from '../../http/caller.ts';
 import type { ReadPermission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { eventIdOf, firstIdOf, readId } from '../../platform/ids.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import { searchCustomers } from '../customers/service.ts';
@@ -24,7 +25,6 @@ import type { RequestContext } from '../../request-context.ts';
 
 /** What the dashboard shows of all features together. */
 
-const dayMs = 86_400_000;
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 

@@ -71,7 +71,10 @@ const cardSummary = { brand: cardBrand, last4: Type.String(), exp_month: Type.In
 
 export const cardToken = Type.Object(
   {
-    id: Type.String({ pattern: '^cct_', description: 'Works once and expires after 15 minutes.' }),
+    id: Type.String({
+      pattern: '^cct_',
+      description: `Works once and expires after ${limits.cardTokenSeconds / 60} minutes.`,
+    }),
     card: Type.Object(cardSummary, { title: 'TokenCard' }),
     expires_at: timestamp(),
   },

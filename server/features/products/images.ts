@@ -2,6 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { UploadedFile } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { hourMs } from '../../platform/durations.ts';
 import { prepareImage } from '../../platform/files/image.ts';
 import { newId } from '../../platform/ids.ts';
 import {
@@ -31,7 +32,7 @@ function unusableFile(message: string): ApiError {
   return new ApiError('validation_error', `file: ${message}`, { fieldErrors, stored: false });
 }
 
-const uploadGraceMs = 3_600_000;
+const uploadGraceMs = hourMs;
 
 /** Checks the file, takes out what is not the picture, and stores it. Runs before any transaction: decoding and storing may take long. */
 export async function storeImage(

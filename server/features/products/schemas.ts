@@ -100,7 +100,10 @@ export const productImage = Type.Object(
   {
     id: uuid(),
     product_id: uuid(),
-    url: Type.String({ format: 'uri', description: 'Signed URL, valid for 10 minutes.' }),
+    url: Type.String({
+      format: 'uri',
+      description: `Signed URL, valid for ${limits.imageUrlTtlSeconds / 60} minutes.`,
+    }),
     order: Type.Integer({ minimum: 0, description: 'Display position, starting at 0.' }),
     created_at: timestamp(),
   },

@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
@@ -101,8 +102,6 @@ export interface Reconciliation {
   readonly finished: boolean;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Clocks of database and processor may differ by hours, and what was in doubt was executed before it was recorded. */
 const marginMs = 2 * dayMs;
 

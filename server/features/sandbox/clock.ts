@@ -5,6 +5,7 @@ import { timestamp } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePool } from '../../platform/database.ts';
+import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import { companyClock } from '../companies/service.ts';
 import type { Orders } from '../orders/service.ts';
 import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
@@ -104,9 +105,6 @@ export interface ClockDependencies {
   readonly forgetAccess: () => void;
 }
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 /** Dates end here; so do ids, a little later. */
 const lastMs = Date.UTC(9999, 0, 1);
 

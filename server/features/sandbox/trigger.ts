@@ -8,6 +8,7 @@ import type { Permission } from '../../http/permissions.ts';
 import { validator } from '../../http/validate.ts';
 import { limits } from '../../limits.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { randomBase62 } from '../../platform/ids.ts';
 import { customerCreate, customerUpdate } from '../customers/schemas.ts';
 import { changeCustomer, createCustomer, type CustomerReferences, deleteCustomer } from '../customers/service.ts';
@@ -145,7 +146,6 @@ const resolved =
     await orders.resolveChargeback(context, id, outcome);
   };
 
-const dayMs = 86_400_000;
 /** Longer than any company tries declined charges again. */
 const longMs = 2 * limits.dunningDaysMax * dayMs;
 

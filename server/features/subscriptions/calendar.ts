@@ -2,14 +2,13 @@
  * When a subscription is billed. Every date is computed from the start and the anchor, never from the date before it: so
  * 31 January is followed by 28 February and then by 31 March.
  */
+import { dayMs } from '../../platform/durations.ts';
 
 export interface BillingCycle {
   readonly interval: 'day' | 'month';
   readonly interval_count: number;
   readonly anchor_day: number | 'signup_date';
 }
-
-const dayMs = 86_400_000;
 
 /** The day of the month, or its last one where the month is shorter; at the time of day of `timeMs`. */
 function dayOfMonth(monthIndex: number, day: number, timeMs: number): number {

@@ -1,3 +1,4 @@
+import { dayMs } from '../../platform/durations.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import type { EventType } from '../events/service.ts';
 import type { ChargeResult, Effect } from './after-charge.ts';
@@ -12,8 +13,6 @@ export interface DunningPolicy {
   /** The status when all retries were declined. */
   readonly afterwards: 'failed' | 'canceled';
 }
-
-const dayMs = 86_400_000;
 
 export function renewalDeclined(row: SubscriptionRow, result: ChargeResult, policy: DunningPolicy): Effect {
   const { failure, declines, cycle, automatic, nowMs } = result;

@@ -5,6 +5,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
+import { dayMs } from '../../platform/durations.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { e164, usNumber } from '../../platform/phone.ts';
 import { keyedHash } from '../../platform/secret.ts';
@@ -93,8 +94,6 @@ export async function getTeamMembers(
   const found = await listMembers(db, company.id, filters, page);
   return { ...found, items: found.items.map(toWire) };
 }
-
-const dayMs = 86_400_000;
 
 /** Mails are read by people, in real time. */
 export const invitationExpiry = ({ nowMs, company }: RequestContext): Date =>

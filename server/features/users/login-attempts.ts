@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { minuteMs } from '../../platform/durations.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { passwordMatches } from './passwords.ts';
 import {
@@ -27,8 +28,6 @@ export interface AttemptDependencies {
 
 /** Whose failures count together. */
 export type Counter = `email ${string}` | `browser ${string}` | `session ${string}`;
-
-const minuteMs = 60_000;
 
 /** While it is locked nothing is looked at, so that further attempts teach nothing. */
 async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> {

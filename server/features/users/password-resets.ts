@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { minuteMs } from '../../platform/durations.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { revokeLinksFor, writeLinkMail } from '../mails/service.ts';
@@ -20,8 +21,6 @@ import {
   updatePassword,
   type UserRow,
 } from './queries.ts';
-
-const minuteMs = 60_000;
 
 /** Answers the same, and as soon, whether there is such an account or not: the mail is written behind the answer. */
 export async function requestReset(dependencies: UserDependencies, email: string): Promise<void> {

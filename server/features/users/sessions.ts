@@ -4,6 +4,7 @@ import type { MemberDirectory } from '../../http/authenticate.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { keyedHash } from '../../platform/secret.ts';
 import {
@@ -42,7 +43,6 @@ export interface CurrentSession {
   readonly user: UserRow;
 }
 
-const hourMs = 3_600_000;
 const seenIntervalMs = 60_000;
 const newToken = (): string => randomBytes(32).toString('base64url');
 
@@ -60,7 +60,7 @@ export async function openSession(
     address: client.address,
     user_agent: client.userAgent.slice(0, limits.textLength),
     last_seen_at: new Date(nowMs),
-    expires_at: new Date(nowMs + limits.sessionDays * 24 * hourMs),
+    expires_at: new Date(nowMs + limits.sessionDays * dayMs),
     stepped_up_at: new Date(nowMs),
   };
   await insertSession(db, session, keyedHash(sessionKey, token));
@@ -117,7 +117,7 @@ export function memberDirectory(dependencies: SessionDependencies): MemberDirect
 }
 
 export const steppedUpUntilMs = ({ stepped_up_at }: SessionRow): number =>
-  stepped_up_at.getTime() + limits.stepUpMinutes * 60_000;
+  stepped_up_at.getTime() + limits.stepUpMinutes * minuteMs;
 
 export async function sessionsOf(
   { db, clock }: SessionDependencies,

@@ -5,6 +5,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
+import { dayMs, hourMs } from '../../platform/durations.ts';
 import { findFailing } from './delivery-queries.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
@@ -158,8 +159,6 @@ export async function removeEndpoint({ db, company }: RequestContext, id: string
   return { id, deleted: true, message: 'The webhook endpoint was deleted.' };
 }
 
-const hourMs = 3_600_000;
-
 /** Those whose grace period has not ended, the latest first. */
 export function previousSecrets(row: EndpointRow, nowMs: number): { secret: Buffer; until: Date }[] {
   return row.previous_secrets.flatMap((secret, index) => {
@@ -199,7 +198,7 @@ export type DisableReason = 'gone' | 'failing';
 
 const reasons: Readonly<Record<DisableReason, string>> = {
   gone: 'the endpoint responded with 410 Gone',
-  failing: 'every delivery failed for 5 days',
+  failing: `every delivery failed for ${limits.webhookFailingDays} days`,
 };
 
 /** The service itself gives up on a receiver, and says so with an event and a mail to the team. */
@@ -221,7 +220,8 @@ export async function disableEndpoint(
       body: [
         `We stopped sending events to ${row.url}, because ${reasons[reason]}.`,
         '',
-        'Fix the endpoint, then enable it again. Events are kept for 30 days, so you can resend those you missed.',
+        'Fix the endpoint, then enable it again. ' +
+          `Events are kept for ${limits.eventRetentionDays} days, so you can resend those you missed.`,
         '',
         `Endpoint: ${row.id}`,
         '',
@@ -229,8 +229,6 @@ export async function disableEndpoint(
     });
   });
 }
-
-const dayMs = 86_400_000;
 
 /** Disables endpoints whose deliveries have all failed for days. */
 export async function disableFailingEndpoints(db: Database, clock: Clock): Promise<number> {

@@ -1,3 +1,5 @@
+import { limits } from '../../limits.ts';
+
 /** What each group of operations is about. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   Customers: 'The people and companies that pay you.',
@@ -9,7 +11,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Subscriptions: 'Recurring payments from your customers.',
   Transactions: 'Charges, refunds and authorizations at the processor. Read-only.',
   Sandbox: 'Test tools for sandbox keys: advance the clock, create disputes, trigger events.',
-  Events: 'Events of the last 30 days. Webhooks deliver the same events.',
+  Events: `Events of the last ${limits.eventRetentionDays} days. Webhooks deliver the same events.`,
   Requests: 'The log of API requests, for debugging.',
   'Webhook endpoints': 'The URLs that receive events, with their delivery history.',
   Team: 'Team members and their roles.',

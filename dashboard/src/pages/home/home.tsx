@@ -1,4 +1,5 @@
 import { useMemo } from 'react';
+import { dayMs } from '../../../../server/platform/durations.ts';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
@@ -13,8 +14,6 @@ import { home } from '../../texts/home.ts';
 import type { Clock, Statistics } from '../../types.ts';
 import { GettingStarted } from './getting-started.tsx';
 import { LatestOrders } from './latest-orders.tsx';
-
-const dayMs = 86_400_000;
 
 /** The sandbox clock may be ahead of real time. Undefined until it is loaded. */
 function useNowMs(): number | undefined {

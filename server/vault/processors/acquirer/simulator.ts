@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../../platform/clock.ts';
+import { dayMs } from '../../../platform/durations.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Entry, type Order, openBooks, sameContent } from './books.ts';
 import { type Fault, isControl, openFaults } from './faults.ts';
@@ -24,7 +25,6 @@ export interface SimulatorOptions {
 
 const bodyBytesMax = 64 * 1024;
 const listMax = 500;
-const dayMs = 24 * 60 * 60 * 1000;
 
 const kindOfPath = new Map<string, OperationKind>([
   ['charges', 'charge'],
