@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { outdatedPages } from '../scripts/reference.ts';
+import { limits } from '../server/limits.ts';
 
 /** Rules worth stating, checked on every source file. */
 
@@ -86,7 +87,7 @@ test('the platform knows nothing of the features or of HTTP', () => {
     .filter((file) => file.startsWith('server/platform/'))
     .flatMap((file) =>
       importsOf(file)
-        .filter((target) => /^server\/(features|http|jobs|vault|processors)\//.test(target))
+        .filter((target) => /^server\/(features|http|pages|jobs|vault)\//.test(target))
         .map((target) => `${file} imports ${target}`),
     );
   assert.deepEqual(wrong, []);
@@ -97,9 +98,47 @@ test('the SQL of a feature is in its queries', () => {
   assert.deepEqual(offenders(elsewhere, /\b(SELECT .* FROM|INSERT INTO|DELETE FROM|UPDATE \w+ SET)\b/), []);
 });
 
-test('time and randomness are passed in', () => {
-  const domain = production.filter((file) => /^server\/(features|vault|processors|jobs)\//.test(file));
-  assert.deepEqual(offenders(domain, /Date\.now\(\)|new Date\(\)|Math\.random\(\)/), []);
+test('time is passed in', () => {
+  const domain = production.filter((file) => /^server\/(features|vault|jobs)\//.test(file));
+  assert.deepEqual(offenders(domain, /Date\.now\(\)|new Date\(\)/), []);
+});
+
+test('random values come from node:crypto, except the jitter of the platform', () => {
+  const others = production.filter((file) => !file.startsWith('server/platform/'));
+  assert.deepEqual(offenders(others, /Math\.random\(\)/), []);
+});
+
+test('the units of time are written once', () => {
+  const others = sources
+    .filter((file) => /^(server|cli|dashboard)\//.test(file) && !file.endsWith('.test.ts'))
+    .filter((file) => file !== 'server/platform/durations.ts');
+  assert.deepEqual(offenders(others, /\b(86_?400(_?000)?|3_?600_?000)\b|const (minute|hour|day)(Ms|Seconds) =/), []);
+});
+
+test('a duration has its unit in its name', () => {
+  const durations = /\b(const|let) \w*(timeout|delays?|interval|patience|lease|grace|ttl|pause)\s*(: [^=]*)?= [\d[]/i;
+  assert.deepEqual(offenders(production, durations), []);
+});
+
+test('texts that name a limit say what limits.ts says', () => {
+  const texts: readonly [file: string, text: string][] = [
+    ['dashboard/src/texts/developers.ts', `Events of the last ${limits.eventRetentionDays} days.`],
+  ];
+  for (const [file, text] of texts) assert.ok(read(file).includes(text), `${file} does not say: ${text}`);
+});
+
+test('every key of a table begins with its company, except those by which a company is found', () => {
+  const finding = ['api_key_lookups', 'card_tokens', 'memberships', 'unreferenced_files'];
+  const wrong = read('server/schema.sql')
+    .split(/^CREATE TABLE /m)
+    .slice(1)
+    .flatMap((table) => {
+      const name = table.split(' ')[0] ?? '';
+      if (!/^ {2}company_id /m.test(table) || finding.includes(name)) return [];
+      const keys = table.matchAll(/(?:(?:PRIMARY KEY|UNIQUE) |UNIQUE INDEX .* USING btree )\((\w+)/g);
+      return [...keys].filter(([, first]) => first !== 'company_id').map(([key]) => `${name}: ${key}`);
+    });
+  assert.deepEqual(wrong, []);
 });
 
 test('only the vault opens a card number', () => {

@@ -1,3 +1,4 @@
+import { daySeconds } from '../../server/platform/durations.ts';
 import { decimalsOf } from '../../server/platform/currencies.ts';
 
 /** Formats values for people. All times are in UTC, as billing is. */
@@ -53,7 +54,7 @@ export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 129_600) return `${Math.round(seconds / 3600)} hours`;
-  return `${Math.round(seconds / 86_400)} days`;
+  return `${Math.round(seconds / daySeconds)} days`;
 }
 
 export function shortId(id: string): string {

@@ -5,6 +5,7 @@ import { limits } from '../limits.ts';
 import type { AuditLog } from './audit.ts';
 import type { AdmissionControl } from '../platform/admission-control.ts';
 import type { Database, DatabasePool, Queryable } from '../platform/database.ts';
+import { daySeconds } from '../platform/durations.ts';
 import { readId, readRequestId } from '../platform/ids.ts';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { RateLimit } from '../platform/rate-limiter/rate-limiter.ts';
@@ -100,7 +101,7 @@ function mountPreflight(app: FastifyInstance, route: Route): void {
       .code(204)
       .header('Access-Control-Allow-Methods', route.method)
       .header('Access-Control-Allow-Headers', 'Authorization, Content-Type, SVC-Version, X-SVC-Idempotency-Key')
-      .header('Access-Control-Max-Age', '86400')
+      .header('Access-Control-Max-Age', String(daySeconds))
       .send();
   });
 }
