@@ -8,7 +8,7 @@ import { compareLedger } from '../../../tests/support/ledger.ts';
 import { openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import { Secret } from '../../platform/secret.ts';
-import { failureCodes } from '../../vault/processors/acquirer/adapter.ts';
+import { failureCodes } from '../../vault/processors/acquirer/answers.ts';
 import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
 import { connectProcessor } from '../../vault/processors/connections.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';

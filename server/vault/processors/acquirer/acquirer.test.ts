@@ -12,7 +12,8 @@ import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { dated, processorConformance } from '../conformance.ts';
 import { type ChargeRequest, failureReasons, type Outcome, type Processor, type ProcessorCard } from '../processor.ts';
-import { acquirerProcessor, failureCodes } from './adapter.ts';
+import { acquirerProcessor } from './adapter.ts';
+import { failureCodes } from './answers.ts';
 import type { Operation } from './protocol.ts';
 import { businessDaysLater } from './simulator.ts';
 

@@ -1,0 +1,137 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Secret } from '../../../platform/secret.ts';
+
+/** Sends one request over HTTP, and knows whether a failed one may have arrived. It never repeats a request. */
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed; undefined where it is not JSON. */
+  readonly body: unknown;
+  /** The acquirer's clock when we asked, or a little less, by the Date header. */
+  readonly askedAtMs: number | undefined;
+}
+
+/** There is no answer. */
+export interface Silence {
+  readonly mayHaveArrived: boolean;
+  readonly reason: string;
+}
+
+interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: readonly string[];
+  readonly query?: URLSearchParams;
+  readonly sent?: { readonly body: object; readonly validUntilMs: number };
+  readonly bytesMax?: number;
+}
+
+export type Exchange = (request: Request) => Promise<Answer | Silence>;
+
+const answerBytesMax = 64 * 1024;
+/** Less than any server keeps an idle connection: what is written to one that closes just then is in doubt. */
+const idleConnectionMs = 4_000;
+
+export function openExchange(url: string, secret: Secret<string>, timeoutMs: number): Exchange {
+  const base = new URL(url);
+  const isSecure = base.protocol === 'https:';
+  const client = isSecure ? https : http;
+  const agent = new client.Agent({ keepAlive: true, timeout: idleConnectionMs });
+
+  function open({ method, path, query, sent }: Request): { request: http.ClientRequest; text: string | undefined } {
+    const text = sent && JSON.stringify(sent.body);
+    const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
+    const request = client.request(new URL(query ? `${pathname}?${query.toString()}` : pathname, base), {
+      method,
+      agent,
+      headers: {
+        authorization: `Bearer ${secret.reveal()}`,
+        ...(text && {
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(text),
+          'x-valid-until-ms': sent.validUntilMs,
+        }),
+      },
+    });
+    return { request, text };
+  }
+
+  return async (wanted) => {
+    try {
+      const { request, text } = open(wanted);
+      const answer = receive(request, { isSecure, timeoutMs, bytesMax: wanted.bytesMax ?? answerBytesMax });
+      request.end(text);
+      return await answer;
+    } catch (error) {
+      return { mayHaveArrived: false, reason: `the request could not be sent: ${errorCode(error)}` };
+    }
+  };
+}
+
+interface Reception {
+  readonly isSecure: boolean;
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+}
+
+function receive(request: http.ClientRequest, { isSecure, timeoutMs, bytesMax }: Reception): Promise<Answer | Silence> {
+  const startedAtMs = performance.now();
+  return new Promise((resolve) => {
+    let mayHaveArrived = false;
+    let answered: http.IncomingMessage | undefined;
+    const end = (result: Answer | Silence): void => {
+      clearTimeout(deadline);
+      resolve(result);
+    };
+    const giveUp = (reason: string): void => {
+      end({ mayHaveArrived, reason });
+      request.destroy();
+    };
+    const deadline = setTimeout(() => giveUp(`no response within ${timeoutMs} ms`), timeoutMs);
+
+    request.on('socket', (socket) => {
+      // Nothing is written before a new connection stands. On one that was used before, it is written at once.
+      if (!socket.connecting) mayHaveArrived = true;
+      else socket.once(isSecure ? 'secureConnect' : 'connect', () => (mayHaveArrived = true));
+    });
+    request.on('error', (error) => {
+      // Bytes after a whole answer break the connection, not the answer.
+      if (!answered?.complete) giveUp(`the connection failed: ${errorCode(error)}`);
+    });
+    request.on('response', (response) => {
+      answered = response;
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > bytesMax) giveUp(`the response is longer than ${bytesMax} bytes`);
+        else chunks.push(chunk);
+      });
+      response.on('error', (error) => giveUp(`the response is incomplete: ${errorCode(error)}`));
+      response.on('end', () =>
+        end({
+          status: response.statusCode ?? 0,
+          body: parse(Buffer.concat(chunks).toString('utf8')),
+          // The acquirer looked after we asked and before it dated its answer, so the earlier of the two counts.
+          askedAtMs: dateOf(response.headers.date, performance.now() - startedAtMs),
+        }),
+      );
+    });
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function dateOf(header: string | undefined, elapsedMs: number): number | undefined {
+  const ms = header === undefined ? Number.NaN : Date.parse(header);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms - elapsedMs);
+}
+
+const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
