@@ -8,7 +8,7 @@ import { assertRefused } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 import { svc } from './support/command.ts';
 
-/** Whatever changes keys, teams or money is told, or it does not happen. */
+/** Whatever changes keys, teams or money has an audit entry, or it does not happen. */
 
 const acquirer = 'https://acquirer.example/';
 let service: TestService;
@@ -49,10 +49,10 @@ async function whileNothingCanBeTold<Result>(work: () => Promise<Result>): Promi
   }
 }
 
-async function somebody(): Promise<Record<string, unknown>> {
+async function newMember(): Promise<Record<string, unknown>> {
   const { data } = (await owner.in('GET', '/v1/roles')).body;
   return {
-    email: `somebody-${randomUUID()}@example.com`,
+    email: `member-${randomUUID()}@example.com`,
     first_name: 'Some',
     last_name: 'Body',
     phone_number: '+15551234567',
@@ -76,10 +76,10 @@ async function state(): Promise<unknown> {
   return [rows, await service.vault.connectedTo(live())];
 }
 
-describe('what cannot be told', () => {
+describe('what cannot be written to the audit log', () => {
   for (const [what, attempt] of [
-    ['an invitation with a key', async () => api('POST', '/v1/team_members', await somebody())],
-    ['an invitation', async () => owner.in('POST', '/v1/team_members', await somebody())],
+    ['an invitation with a key', async () => api('POST', '/v1/team_members', await newMember())],
+    ['an invitation', async () => owner.in('POST', '/v1/team_members', await newMember())],
     ['an endpoint made with a key', () => api('POST', '/v1/webhook_endpoints', endpoint)],
     ['an API key', () => owner.in('POST', '/dashboard/api_keys', { name: 'K', kind: 'secret' })],
     ['a setting of the company', () => owner.in('PATCH', '/dashboard/company', { name: 'Other' })],
@@ -113,7 +113,7 @@ describe('what cannot be told', () => {
   });
 
   it('does not happen: an invitation that is accepted', async () => {
-    const invited = await somebody();
+    const invited = await newMember();
     await owner.in('POST', '/v1/team_members', invited);
     const before = await state();
     const member = newPerson(service);
@@ -127,7 +127,7 @@ describe('what cannot be told', () => {
 
 const api = (method: string, path: string, body: object): Promise<Reply> => service.call(method, path, { key, body });
 
-async function told(company: string, ...actions: string[]): Promise<Record<string, any>[]> {
+async function entriesOf(company: string, ...actions: string[]): Promise<Record<string, any>[]> {
   const { data } = (await owner.in('GET', '/dashboard/audit_log?limit=100', undefined, { company })).body;
   return data.filter(({ action }: { action: string }) => actions.includes(action));
 }
@@ -135,7 +135,7 @@ async function told(company: string, ...actions: string[]): Promise<Record<strin
 describe('the audit log', () => {
   it('tells once of an endpoint that was made with a key, before the answer', async () => {
     const { body } = await api('POST', '/v1/webhook_endpoints', endpoint);
-    const entries = await told(companyOf(owner, 'sandbox'), 'createWebhookEndpoint');
+    const entries = await entriesOf(companyOf(owner, 'sandbox'), 'createWebhookEndpoint');
     assert.equal(entries.filter(({ object_id }) => object_id === body.id).length, 1);
   });
 
@@ -144,10 +144,10 @@ describe('the audit log', () => {
     const connect = (url: string): Promise<Reply> =>
       owner.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, { company });
     assertRefused(await connect('https://elsewhere.example/'), 400, 'validation_error');
-    assert.deepEqual(await told(company, 'connectProcessor'), []);
+    assert.deepEqual(await entriesOf(company, 'connectProcessor'), []);
     assert.equal((await connect(acquirer)).status, 200);
     assert.equal((await owner.in('DELETE', '/dashboard/company/processor', undefined, { company })).status, 200);
-    const entries = await told(company, 'connectProcessor', 'disconnectProcessor');
+    const entries = await entriesOf(company, 'connectProcessor', 'disconnectProcessor');
     assert.deepEqual(
       entries.map(({ action, actor }) => [action, actor.name]),
       [
@@ -169,7 +169,10 @@ describe('the audit log', () => {
       owner.in('POST', `/dashboard/orders/${order.body.id}/void`, {}, { idempotencyKey });
     const idempotencyKey = randomUUID();
     const entries = async (): Promise<unknown[]> =>
-      (await told(companyOf(owner, 'sandbox'), 'voidOrder')).map(({ object_id, actor }) => [object_id, actor.name]);
+      (await entriesOf(companyOf(owner, 'sandbox'), 'voidOrder')).map(({ object_id, actor }) => [
+        object_id,
+        actor.name,
+      ]);
     lostVoids = true;
     try {
       assertRefused(await voiding(idempotencyKey), 502, 'gateway_error');
@@ -194,7 +197,7 @@ describe('the audit log', () => {
     const { id } = JSON.parse(made.stdout);
     assert.equal((await svc(settings, 'keys', 'revoke', id, '--company', company)).code, 0);
     assert.equal((await svc(settings, 'companies', 'dunning', '--days', '1,2', '--company', company)).code, 0);
-    const entries = (await told(company, 'createApiKey', 'revokeApiKey', 'updateCompany')).filter(
+    const entries = (await entriesOf(company, 'createApiKey', 'revokeApiKey', 'updateCompany')).filter(
       ({ actor }) => actor.kind === 'operator',
     );
     assert.deepEqual(
@@ -208,6 +211,6 @@ describe('the audit log', () => {
     for (const { actor, address } of entries) assert.ok(actor.id === null && actor.name && address);
     const nothing = await svc(settings, 'keys', 'revoke', randomUUID(), '--company', company);
     assert.equal(nothing.code, 1);
-    assert.equal((await told(company, 'revokeApiKey')).length, 1);
+    assert.equal((await entriesOf(company, 'revokeApiKey')).length, 1);
   });
 });

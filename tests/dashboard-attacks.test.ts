@@ -10,7 +10,7 @@ import { colleague, companyOf, lastMail, newPerson, type Person, signUp, somePas
 import { assertRefused, startFaultyService } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
 
-/** What somebody tries who has a little of the dashboard, and wants more. */
+/** Attacks by people who have some access to the dashboard and want more. */
 
 let service: TestService;
 let owner: Person;
@@ -30,8 +30,8 @@ async function roleIdOf(name: string): Promise<string> {
   return data.find((role: { name: string }) => role.name === name).id;
 }
 
-const somebody = (role_id: string): object => ({
-  email: `somebody-${randomUUID()}@example.com`,
+const newMember = (role_id: string): object => ({
+  email: `member-${randomUUID()}@example.com`,
   first_name: 'Some',
   last_name: 'Body',
   phone_number: '+15551234567',
@@ -106,19 +106,19 @@ describe('a stolen cookie', () => {
     assertRefused(await thief.call('GET', '/dashboard/session'), 401, 'missing_session');
   });
 
-  it('brings nobody in without the password', async () => {
+  it('does not sign a person in without the password', async () => {
     const person = await signUp(service);
     const roles = (await person.in('GET', '/v1/roles')).body.data;
     const made = await person.in('POST', '/dashboard/roles', { name: 'Small', permissions: ['orders:read'] });
     const members = (await person.in('GET', '/v1/team_members')).body.data;
     service.clock.advance((limits.stepUpMinutes + 1) * minuteMs);
     const refused = [
-      await person.in('POST', '/v1/team_members', somebody(roles[0].id)),
+      await person.in('POST', '/v1/team_members', newMember(roles[0].id)),
       await person.in('PATCH', `/dashboard/team_members/${members[0].id}`, { role_id: roles[0].id }),
       await person.in('PATCH', `/dashboard/roles/${made.body.id}`, { permissions: ['orders:read', 'orders:write'] }),
       await person.in('POST', '/v1/sandbox/events/trigger', {
         type: 'team_member.invited',
-        overrides: somebody(roles[0].id),
+        overrides: newMember(roles[0].id),
       }),
     ];
     for (const reply of refused) assertRefused(reply, 403, 'step_up_required');
@@ -174,7 +174,7 @@ describe('strangers', () => {
   const ask = (email: string, on = service): Promise<Reply> =>
     newPerson(on).call('POST', '/dashboard/password_resets', { body: { email } });
 
-  it('do not fill the mailbox of somebody', async () => {
+  it('do not fill the mailbox of a person', async () => {
     const person = await signUp(service);
     await Promise.all(Array.from({ length: 5 }, () => ask(person.email)));
     const mails = async (): Promise<unknown[]> => {
@@ -187,11 +187,11 @@ describe('strangers', () => {
     assert.equal((await mails()).length, 2);
   });
 
-  it('are told to wait when one address asks without end', async () => {
+  it('are rejected with Retry-After when one IP address asks too often', async () => {
     const guarded = await startTestService();
     try {
       const { count } = limits.strangersPerAddress;
-      const replies = await Promise.all(Array.from({ length: count + 1 }, () => ask('nobody@example.com', guarded)));
+      const replies = await Promise.all(Array.from({ length: count + 1 }, () => ask('unknown@example.com', guarded)));
       assert.equal(replies.filter(({ status }) => status === 429).length, 1);
       await assert.rejects(signUp(guarded), /429/);
     } finally {
@@ -201,7 +201,7 @@ describe('strangers', () => {
 });
 
 describe('the audit log', () => {
-  it('tells once of an order of which nobody knows yet how it ends', async () => {
+  it('has one entry for an order in doubt', async () => {
     const person = await signUp(service);
     const post = (path: string, body: object, idempotencyKey = randomUUID()): Promise<Reply> =>
       person.in('POST', path, body, { idempotencyKey });
@@ -213,13 +213,13 @@ describe('the audit log', () => {
     const key = randomUUID();
     assertRefused(await post('/v1/orders', body, key), 502, 'gateway_error');
     await post('/v1/orders', body, key);
-    // It is told a moment later.
-    let told: string[] = [];
-    for (let look = 0; look < 50 && !told.includes('createOrder'); look += 1) {
+    // The entry is written a moment later.
+    let actions: string[] = [];
+    for (let look = 0; look < 50 && !actions.includes('createOrder'); look += 1) {
       const { data } = (await person.in('GET', '/dashboard/audit_log')).body;
-      told = data.map(({ action }: { action: string }) => action);
+      actions = data.map(({ action }: { action: string }) => action);
     }
-    assert.equal(told.filter((action) => action === 'createOrder').length, 1);
+    assert.equal(actions.filter((action) => action === 'createOrder').length, 1);
   });
 
   it('tells of a password that was chosen by a link', async () => {
@@ -355,7 +355,7 @@ describe('a flood', () => {
     assert.equal((await owner.in('GET', '/dashboard/statistics')).status, 200);
   });
 
-  it('of sign-ins is refused before it takes the processor, and locks out nobody who knows the password', async () => {
+  it('of sign-ins is rejected before it takes CPU time, and a person who knows the password can still sign in', async () => {
     const flooded = await startTestService();
     try {
       const person = await signUp(flooded);

@@ -53,7 +53,7 @@ describe('every route of the dashboard', () => {
         route.method === 'GET' ? undefined : (bodies[route.operationId]?.() ?? {}),
       );
 
-    it(`${route.operationId} is not for API keys, nor for nobody`, async () => {
+    it(`${route.operationId} rejects API keys and requests without a session`, async () => {
       const path = pathOf(route.path, randomUUID());
       const body = route.method === 'GET' ? {} : { body: bodies[route.operationId]?.() ?? {} };
       assertRefused(await service.call(route.method, path, body), 403, 'insufficient_permissions');
@@ -221,7 +221,7 @@ describe('API keys', () => {
     assertRefused(await uses(made.key), 401, 'revoked_api_key');
   });
 
-  it('cannot do more than whoever makes them', async () => {
+  it('cannot have more permissions than the member who creates them', async () => {
     const role = {
       name: 'Key maker',
       permissions: ['api_keys:read', 'api_keys:write', 'orders:read', 'team_members:read'],
@@ -317,7 +317,7 @@ describe('the team', () => {
     return data.find((role: { name: string }) => role.name === name).id;
   };
 
-  it('lets nobody give or take what they may not do themselves', async () => {
+  it('lets no member grant or revoke a permission that they do not have', async () => {
     const admin = await colleague(service, owner, 'Admin');
     const ownerRole = await roleId('Owner');
     const invitation = {
@@ -362,7 +362,7 @@ describe('the team', () => {
     assert.equal((await person.in('GET', '/v1/team_members')).body.data.length, 1);
   });
 
-  it('has roles of its own, which are changed and removed when nobody has them', async () => {
+  it('has custom roles, which can be changed, and removed when no member has them', async () => {
     const made = await owner.in('POST', '/dashboard/roles', { name: 'Packer', permissions: ['orders:read'] });
     assert.deepEqual([made.status, made.body.custom, made.body.default_page], [201, true, '/home']);
     assertRefused(
@@ -467,10 +467,10 @@ describe('the audit log', () => {
     const { body: customer } = await owner.in('POST', '/v1/customers', someCustomer({ company: secret }));
     const { body: key } = await owner.in('POST', '/dashboard/api_keys', { name: 'Auditor', kind: 'secret' });
     await service.call('PATCH', `/v1/customers/${customer.id}`, { key: key.key, body: { company: secret } });
-    let told: Record<string, any>[] = [];
-    for (let turn = 0; turn < 50 && told.length < 2; turn += 1) told = await entries(`&object_id=${customer.id}`);
+    let logged: Record<string, any>[] = [];
+    for (let turn = 0; turn < 50 && logged.length < 2; turn += 1) logged = await entries(`&object_id=${customer.id}`);
     assert.deepEqual(
-      told.map(({ action, actor, fields, address }) => [action, actor.kind, actor.name, fields, address]),
+      logged.map(({ action, actor, fields, address }) => [action, actor.kind, actor.name, fields, address]),
       [
         ['updateCustomer', 'key', 'Auditor', ['company'], '127.0.0.1'],
         [

@@ -53,7 +53,7 @@ interface Doomed {
 const launched: Doomed[] = [];
 
 before(async () => {
-  const unable = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing', SVC_MASTER_SECRET: masterSecret };
+  const unable = { DATABASE_URL: 'postgres://unknown@127.0.0.1:1/nothing', SVC_MASTER_SECRET: masterSecret };
   const starting = [startAcquirer({ settleAfterMs: 0 }), startTestService()] as const;
   [acquirer, survivor] = await Promise.all([...starting, launch([program], unable, /$^/).exited]);
   operator = await signUp(survivor);
@@ -276,7 +276,7 @@ function renewing(failpoint: Failpoint, what: string, faults: readonly string[],
         const orders = (): Promise<Reply> =>
           survivor.call('GET', `/v1/orders?subscription_id=${made.body.id}`, { key });
         let list = await orders();
-        // PostgreSQL may need a moment to see that whoever held the subscription is dead.
+        // PostgreSQL may need a moment to see that the process which held the subscription is dead.
         for (let look = 0; look < 50 && list.body.data.length < 2; look += 1) {
           await survivor.subscriptions.billDue(10);
           list = await orders();
@@ -406,7 +406,7 @@ const cases = everyCase.filter(
     process.env.SVC_FAILPOINTS === 'all' || everyCase.findIndex((other) => other.failpoint === failpoint) === index,
 );
 
-/** As if the time for it had come: nobody holds what is open, and nothing that was sent can still arrive. */
+/** As if the time had come: no process holds what is open, and no request that was sent can still arrive. */
 async function makeDue(agedMs = 0): Promise<void> {
   await survivor.db.query(
     `UPDATE open_transactions SET locked_until = now(), next_check_at = now(),
@@ -425,7 +425,7 @@ async function drain(): Promise<void> {
   assert.fail('something stays open');
 }
 
-/** Repeats a request as a client does that was told to, and says what it was told until it was answered. */
+/** Repeats a request as long as the response asks for it, and returns the responses before the last one. */
 async function repeatUntilAnswered(repeated: Request): Promise<{ reply: Reply; refused: number[] }> {
   const refused: number[] = [];
   for (let attempt = 0; attempt < 20; attempt += 1) {

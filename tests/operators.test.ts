@@ -327,7 +327,7 @@ describe('commands', () => {
     assertSaid(await svc({ ...own, DATABASE_URL: url.href }, 'doctor'), /DATABASE_URL cannot be used: .*ECONNREFUSED/);
   });
 
-  it('show the mails that nobody sent', async () => {
+  it('show the emails that were not sent', async () => {
     const { connectionString } = await database();
     const settings = { ...own, DATABASE_URL: connectionString, SVC_DATA_DIR: newFolder(), SVC_DEMO: '1' };
     assert.match((await svc(settings, 'mails')).stdout, /No emails/);

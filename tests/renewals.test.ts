@@ -71,7 +71,7 @@ async function number(statement: string): Promise<number> {
 const clockMs = async (): Promise<number> =>
   Date.now() + (await number('SELECT clock_offset_ms AS number FROM companies WHERE id = $1'));
 
-/** Past the workers' backs: nobody does what falls due but they. */
+/** Writes to the database directly, so that only the workers act on what falls due. */
 async function moveClock(byMs: number): Promise<void> {
   await service.db.query('UPDATE companies SET clock_offset_ms = clock_offset_ms + $2 WHERE id = $1', [
     crowd.company.id,

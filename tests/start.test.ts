@@ -177,7 +177,7 @@ async function newFolder(): Promise<string> {
 /** A data folder after its first start, without waiting for initdb again. */
 async function copyOf(folder: string): Promise<string> {
   const copy = join(root, 'copy');
-  // Keeps the owner, which matters where PostgreSQL runs as somebody else because we are root.
+  // Keeps the owner, which matters where PostgreSQL runs as another user because we are root.
   await run('cp', ['-a', folder, copy]);
   folders.push(copy);
   return copy;
@@ -488,7 +488,7 @@ test('a client that holds half a request open does not keep it from ending in ti
   await until(() => !isAlive(pid), 3000);
 });
 
-// What each would do unnoticed is worse than a start that is refused: a link nobody can follow, a forged address.
+// Unnoticed, each would be worse than a start that is refused: a link that does not work, a forged address.
 const badSettings: Record<string, string> = {
   PORT: 'http',
   SVC_BASE_URL: 'pay.example.com',

@@ -40,7 +40,7 @@ async function refusal(call: Promise<unknown>): Promise<SvcError> {
 
 describe('an error', () => {
   it('names every invalid field', async () => {
-    const error = await refusal(svc.customers.create(aCustomer({ email: 'nobody', phone: '12' })));
+    const error = await refusal(svc.customers.create(aCustomer({ email: 'invalid', phone: '12' })));
     assert.ok(error instanceof InvalidRequestError);
     assert.deepEqual(
       [error.type, error.code, error.status, error.param],

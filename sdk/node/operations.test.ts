@@ -133,7 +133,7 @@ describe('the SDK', () => {
     const verdict = await svc.coupons.validate({ code: code.code, amount: 1000, currency: 'usd' });
     assert.ok(verdict.valid);
     assert.equal(verdict.total_after_discount, 900);
-    const refused = await svc.coupons.validate({ code: 'nobody-has-this', amount: 1000 });
+    const refused = await svc.coupons.validate({ code: 'no-such-code', amount: 1000 });
     assert.ok(!refused.valid);
     assert.equal(refused.reason, 'code_not_found');
     assert.equal((await svc.coupons.codes.mint(coupon.id, { count: 2 })).data.length, 2);

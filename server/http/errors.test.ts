@@ -307,7 +307,7 @@ describe('bodies', () => {
 
   test('every bad field is named at once, and param is the first of them', async () => {
     const body = someCustomer({
-      email: 'nobody',
+      email: 'invalid',
       tags: ['vip', 5],
       shipping_address: { country: 'Narnia' },
       nick: 'A',
@@ -598,7 +598,7 @@ async function uploadImage(to: TestService): Promise<string> {
 }
 
 describe('while the service stops', () => {
-  /** A service that was told to stop while a request on a kept-alive connection waits for the database. */
+  /** A service that is stopping while a request on a kept-alive connection waits for the database. */
   async function stopMidRequest(t: TestContext) {
     const stopping = await startTestService();
     const hold = await lockCustomers(t, stopping);

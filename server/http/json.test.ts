@@ -144,7 +144,7 @@ describe('a body that is not JSON', () => {
     }
   });
 
-  it('is told from JSON exactly as JSON.parse does', () => {
+  it('is recognized exactly as JSON.parse does', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',

@@ -813,7 +813,7 @@ describe('a search of customers', () => {
     assert.deepEqual([await found('before'), await found('afterw')], [[], [body.id]]);
   });
 
-  it('without a single word matches nobody, whatever else is asked for', async () => {
+  it('without a word matches no customer, whatever the other filters are', async () => {
     for (const q of ['!!!', ':*', '-']) {
       assert.deepEqual(await found(q), []);
       assert.deepEqual(await found(q, { tags: 'vip' }), []);

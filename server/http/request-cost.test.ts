@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** What a request takes from the limit of its company, told from what two small ones around it see. */
+/** What a request takes from the limit of its company, measured by two small requests around it. */
 async function costTo(
   request: () => Promise<Reply>,
   headers: Record<string, string> = {},

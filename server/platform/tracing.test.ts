@@ -68,7 +68,7 @@ function valuesOf(attributes: OtlpAttribute[]): Record<string, string | number |
   return Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 }
 
-describe('tracing that nobody asked for', () => {
+describe('tracing that is not configured', () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
   const settings: Record<string, Record<string, string>> = {
     'no endpoint is set': { OTEL_SERVICE_NAME: 'shop' },

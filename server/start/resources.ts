@@ -46,7 +46,7 @@ export function openResources(config: Config, log: Logger): Resources {
       const watch = abortDeadPools(pools);
       try {
         await Promise.all(serving.splice(0).map((end) => end()));
-        for (const step of steps.splice(0).reverse()) await step();
+        for (const step of steps.splice(0).toReversed()) await step();
       } finally {
         watch.stop();
       }

@@ -1433,7 +1433,7 @@ describe('processes of their own', () => {
     }
   });
 
-  it('are refused by name where a vault has no credential and so nobody could ever call it', () => {
+  it('are rejected by name where a vault has no credential, because no process could call it', () => {
     assert.throws(() => loadConfig({ SVC_ROLES: 'vault' }), /SVC_VAULT_TOKEN/);
   });
 });

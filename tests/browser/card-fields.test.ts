@@ -619,7 +619,7 @@ describe('a shopper', () => {
       assert.equal(await one.frame.locator('.error:visible').count(), 0);
     }));
 
-  test('who pays without a card is told all that is missing, and nothing is sent', () =>
+  test('who pays without a card sees all that is missing, and nothing is sent', () =>
     during({}, async (one) => {
       const requests = countTokenRequests(one.page);
       const { error } = await one.pay();
@@ -643,7 +643,7 @@ describe('a shopper', () => {
       assert.equal(requests(), 0);
     }));
 
-  test('whose card has expired is told so', () =>
+  test('whose card has expired sees an error', () =>
     during({}, async (one) => {
       await one.typeCard({ expiry: '0124' });
       assert.equal(await one.text('expiry-error-text'), 'This card has expired.');
@@ -657,7 +657,7 @@ describe('a shopper', () => {
       assert.equal(await one.text('expiry-error-text'), 'The month must be from 01 to 12.');
     }));
 
-  test('with a mistyped number is told before anything is sent, where cards are real', () =>
+  test('with a mistyped number sees an error before anything is sent, in live mode', () =>
     during({ key: service.livePublishableKey }, async (one) => {
       const requests = countTokenRequests(one.page);
       await one.typeCard({ number: '4000123456789010' });
@@ -711,7 +711,7 @@ describe('an answer of the service', () => {
     [400, 'invalid_request', 'This card could not be accepted. Check the details or use another card.'],
     [503, 'service_unavailable', 'The connection failed. Please try again.'],
   ];
-  test('a refusal is told the shopper in plain words, and the shop gets its code', () =>
+  test('a rejection is shown to the shopper in plain words, and the shop gets its code', () =>
     during({}, async (one) => {
       await one.typeCard();
       for (const [status, code, text] of refusals) {
@@ -896,7 +896,7 @@ describe('the page of the merchant', () => {
       assert.ok(await one.page.evaluate('outcomes[1].token.id'));
     }));
 
-  test('is told at once about a wrong key, a missing element or a second mount', () =>
+  test('gets an error at once for a wrong key, a missing element or a second mount', () =>
     during({}, async (one) => {
       const thrown = (expression: string): Promise<unknown> =>
         one.page.evaluate(`(() => { try { ${expression}; } catch (error) { return error.message; } })()`);
@@ -962,7 +962,7 @@ describe('a hostile page', () => {
     await page.close();
   });
 
-  test('a running frame takes no second start, from nobody', () =>
+  test('a running frame accepts no second start message', () =>
     during({}, async (one) => {
       await one.typeCard();
       const message = startMessage.replace('"texts":{}', '"texts":{"number":"Stolen"}');
@@ -993,7 +993,7 @@ describe('a hostile page', () => {
       assert.deepEqual(one.complaints, []);
     }));
 
-  test('whoever takes the place of the fields in the frame gets neither the key nor a channel', () =>
+  test('another page in the frame gets neither the key nor a channel', () =>
     during({}, async (one) => {
       await one.page.evaluate(`document.querySelector('iframe').src = '${shop.hostileOrigin}/hostile'`);
       const hostile = await (await one.page.locator('iframe').elementHandle())?.contentFrame();
@@ -1158,12 +1158,12 @@ describe('the npm package', () => {
     shop.bundle = source;
     await page.goto(`${shop.origin}/bundled`);
     const started = `import('${shop.origin}/bundle.js').then(({ Svc }) => {
-      try { Svc('svc_test_pk_x'); } catch (error) { globalThis.told = error.message; }
+      try { Svc('svc_test_pk_x'); } catch (error) { globalThis.message = error.message; }
       Svc('svc_test_pk_x', { baseUrl: '${service.baseUrl}/' }).cardFields({ onReady: () => { ready = true; } }).mount('#card');
     })`;
     await page.evaluate(started);
     await until(page, 'globalThis.ready');
-    assert.match(String(await page.evaluate('told')), /baseUrl/);
+    assert.match(String(await page.evaluate('message')), /baseUrl/);
     await page.close();
   }
 });

@@ -59,7 +59,7 @@ async function newPage(): Promise<Page> {
   const opened = await context.newPage();
   opened.on('pageerror', (error) => problems.push(`${opened.url()}: ${error.message}`));
   opened.on('console', (message) => {
-    // A refused call is told by the page itself; what is left are violated policies and errors of the code.
+    // The page itself shows a rejected call; the rest are violated policies and errors of the code.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
       problems.push(`${opened.url()}: ${message.text()}`);
     }
@@ -292,7 +292,7 @@ describe('a merchant', () => {
     });
     renewedOn = renewals[0].created_at.slice(0, 10);
     const renewed = receiver.received.filter(({ event }) => event.type === 'subscription.charged');
-    assert.equal(renewed.length, 1, 'the renewal was told to the receiver');
+    assert.equal(renewed.length, 1, 'the renewal was delivered to the receiver');
     await page.goto('/developers/webhooks');
     await table().getByText(receiver.url).click();
     const delivery = page.getByRole('row').filter({ hasText: 'subscription.charged' });

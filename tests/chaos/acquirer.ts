@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 
-/** The acquirer simulator on a fixed port, told the same lies again after each restart. */
+/** The acquirer simulator on a fixed port, with the same faults after each restart. */
 
 export interface ChaosAcquirer {
   readonly url: string;

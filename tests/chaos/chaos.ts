@@ -16,7 +16,7 @@ import { type Totals, verify } from './verify.ts';
 
 /**
  * Clients order, refund and retry while the processes of the service, PostgreSQL and the acquirer are killed, and the
- * acquirer lies. Afterwards everything must be as the clients were told.
+ * acquirer lies. Afterwards the database must agree with every response that a client got.
  */
 
 export interface ChaosOptions {
@@ -163,7 +163,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   while (performance.now() < endAtMs) {
     await sleep(Math.min(10_000, Math.max(0, endAtMs - performance.now())));
     const killed = [...kills.counts].map(([name, count]) => `${name} ${count}`).join(', ');
-    progress(`${diary.told.length} answers, killed: ${killed}, wrong: ${diary.wrong.length}`);
+    progress(`${diary.answers.length} answers, killed: ${killed}, wrong: ${diary.wrong.length}`);
   }
 
   stopped.abort();
@@ -264,7 +264,7 @@ function summary({ operations }: DoubtWatch): { doubtfulOrders: number; longestD
   };
 }
 
-/** Below those that the system gives to outgoing connections, so that nobody takes one while its owner is dead. */
+/** Below the ports of outgoing connections, so that no other process takes one while its owner is down. */
 export async function freePorts(random: Random, count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

@@ -4,13 +4,13 @@ import type { Random } from '../support/seeded-random.ts';
 
 /**
  * A shop's server: it orders, refunds and retries, repeats each request with the same key at either API process until
- * it has an answer, and writes down what it was told.
+ * it has an answer, and writes the answers down.
  */
 
 type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
 
 /** An answer with which a client is content: what it says has to be true ever after. */
-export interface Told {
+export interface Answer {
   readonly kind: RequestKind;
   readonly orderId: string;
   readonly status: string;
@@ -18,7 +18,7 @@ export interface Told {
 }
 
 export interface Diary {
-  readonly told: Told[];
+  readonly answers: Answer[];
   /** KnownOutcome refusals, by their code. */
   readonly refusals: Map<string, number>;
   /** Answers that only say "repeat it", by status or kind of failure. */
@@ -29,7 +29,7 @@ export interface Diary {
 }
 
 export function newDiary(): Diary {
-  return { told: [], refusals: new Map(), passing: new Map(), wrong: [], unanswered: 0 };
+  return { answers: [], refusals: new Map(), passing: new Map(), wrong: [], unanswered: 0 };
 }
 
 export interface Goods {
@@ -191,7 +191,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
   }
 
   function tell(kind: RequestKind, { body }: Reply, key: string): void {
-    diary.told.push({ kind, orderId: body.id, status: body.status, key });
+    diary.answers.push({ kind, orderId: body.id, status: body.status, key });
   }
 
   function wrong(kind: RequestKind, { status, body }: Reply, orderId = ''): void {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Looks on from outside: which operations nobody knew the outcome of for a while, and for how long. */
+/** Observes from outside which operations were in doubt, and for how long. */
 
 export interface DoubtWatch {
   readonly operations: ReadonlyMap<string, { readonly orderId: string; readonly ageMs: number }>;
@@ -9,7 +9,7 @@ export interface DoubtWatch {
 }
 
 const everyMs = 250;
-/** An operation that nobody marked, because its process was killed, is in doubt all the same after this time. */
+/** An operation that is not marked, because its process was killed, counts as in doubt after this time. */
 const plainAgeMs = 3_000;
 
 export function watchDoubt(connectionString: string): DoubtWatch {

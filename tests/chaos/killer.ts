@@ -16,7 +16,7 @@ export interface Kills {
   readonly done: Promise<void>;
 }
 
-/** Every few seconds somebody dies. */
+/** Kills a process every few seconds. */
 export function startKilling(
   victims: readonly Victim[],
   random: Random,

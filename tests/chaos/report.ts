@@ -4,7 +4,7 @@ import type { ChaosReport } from './chaos.ts';
 export function describeReport(report: ChaosReport): string {
   const { diary, totals } = report;
   const answered = (kind: string, status?: RegExp): number =>
-    diary.told.filter((told) => told.kind === kind && (!status || status.test(told.status))).length;
+    diary.answers.filter((answer) => answer.kind === kind && (!status || status.test(answer.status))).length;
   const money = (cents: number): string => (cents / 100).toFixed(2);
   const rows: [string, string | number][] = [
     ['orders acknowledged', answered('create')],

@@ -2,7 +2,7 @@ import type { Queryable } from '../../server/platform/database.ts';
 import { type OrderStatus, orderTransitions } from '../../server/features/orders/transitions.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { compareLedger } from '../support/ledger.ts';
-import type { Diary, Told } from './client.ts';
+import type { Answer, Diary } from './client.ts';
 
 /** What must hold when everything has come to rest. Each sentence it gives is a promise that was broken. */
 
@@ -50,7 +50,7 @@ export async function verify(
     'SELECT id, type, order_id, slot = id AS accepted FROM open_transactions',
   );
   const orders = new Map(rows.map((row) => [row.id, row]));
-  const told = Map.groupBy(diary.told, ({ orderId }) => orderId);
+  const answers = Map.groupBy(diary.answers, ({ orderId }) => orderId);
   const violations = [
     ...diary.wrong,
     ...(diary.unanswered > 0 ? [`${diary.unanswered} requests got no answer until the end`] : []),
@@ -59,10 +59,10 @@ export async function verify(
     ),
     ...(await compareLedger(db, journal)),
     ...(await doubleCharges(db, journal)),
-    ...[...told].flatMap(([id, answers]) => lost(id, orders.get(id), answers)),
-    ...oneOrderPerKey(diary.told),
+    ...[...answers].flatMap(([id, ofOrder]) => lost(id, orders.get(id), ofOrder)),
+    ...oneOrderPerKey(diary.answers),
     ...rows.flatMap(wrongEvents),
-    ...rows.flatMap((order) => wrongCounts(order, told.get(order.id))),
+    ...rows.flatMap((order) => wrongCounts(order, answers.get(order.id))),
   ];
   const sum = (kind: string): number =>
     journal.reduce(
@@ -111,15 +111,15 @@ function reachable(from: string): Set<string> {
   return found;
 }
 
-function lost(id: string, order: OrderRow | undefined, answers: readonly Told[]): string[] {
+function lost(id: string, order: OrderRow | undefined, answers: readonly Answer[]): string[] {
   if (!order) return [`order ${id} was acknowledged and does not exist`];
   return answers
     .filter(({ status }) => !reachable(status).has(order.status))
-    .map(({ kind, status }) => `order ${id} was told to be ${status} by a ${kind}, and is ${order.status}`);
+    .map(({ kind, status }) => `order ${id} was reported as ${status} by a ${kind}, and is ${order.status}`);
 }
 
-function oneOrderPerKey(told: readonly Told[]): string[] {
-  const creations = told.filter(({ kind }) => kind === 'create' || kind === 'repeat');
+function oneOrderPerKey(answers: readonly Answer[]): string[] {
+  const creations = answers.filter(({ kind }) => kind === 'create' || kind === 'repeat');
   return [...Map.groupBy(creations, ({ key }) => key)].flatMap(([key, answers]) => {
     const ids = new Set(answers.map(({ orderId }) => orderId));
     return ids.size > 1 ? [`key ${key} has the orders ${[...ids].join(', ')}`] : [];
@@ -138,13 +138,13 @@ function wrongEvents({ id, events, sales, refunds, good_sales }: OrderRow): stri
 }
 
 /** Each request that was answered with success is one operation, and there are no others. */
-function wrongCounts(order: OrderRow, answers: readonly Told[] = []): string[] {
+function wrongCounts(order: OrderRow, answers: readonly Answer[] = []): string[] {
   const { id, sales, refunds, refunded_amount, refunded_in_all } = order;
   const wrong: string[] = [];
   if (refunded_amount !== refunded_in_all) wrong.push(`says ${refunded_amount} refunded, gave back ${refunded_in_all}`);
   const acknowledged = answers.some(({ kind }) => kind === 'create');
   const asked = answers.filter(({ kind }) => kind === 'refund' || kind === 'retry').length;
-  if (!acknowledged) wrong.push('was made and nobody was told');
+  if (!acknowledged) wrong.push('was created, and no client got a response');
   if (sales - 1 + refunds !== asked) wrong.push(`was refunded or retried ${asked} times, and has ${sales}+${refunds}`);
   return wrong.map((why) => `order ${id} ${why}`);
 }

@@ -106,10 +106,10 @@ export const drill: Drill = {
     for (const [place, set] of Object.entries(places)) {
       for (const [name, ms] of steps) {
         note(`${place}: ${name}`);
-        const before = diary.told.length;
+        const before = diary.answers.length;
         await set(ms);
         await sleep(place === 'database' && Math.abs(ms) >= 2 * hourMs ? followedMs : stepMs);
-        answered.push(`${diary.told.length - before}`);
+        answered.push(`${diary.answers.length - before}`);
         await set(0);
         await sleep(settleMs);
       }

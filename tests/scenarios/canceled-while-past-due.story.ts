@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { story } from './story.ts';
 
 story(
-  'Canceled between two retries: nobody charges it any more, not by hand either',
+  'Canceled between two retries: it is not charged again, not by hand either',
   { from: '2027-02-15T09:00:00Z', card: '4000009999000341' },
   async (merchant) => {
     await merchant.subscribe();

@@ -22,7 +22,7 @@ story(
 );
 
 story(
-  'Nobody does anything about it: the last retry is a week after the first decline, and then it is given up',
+  'The merchant does nothing: the last retry is a week after the first decline, and then the subscription fails',
   { from: '2027-02-15T09:00:00Z', card: '4000009999000341' },
   async (merchant) => {
     await merchant.subscribe();

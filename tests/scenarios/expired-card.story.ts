@@ -1,7 +1,7 @@
 import { story } from './story.ts';
 
 story(
-  'The card has expired: nobody tries it again, and the new one is charged at once',
+  'The card has expired: it is not retried, and the new card is charged at once',
   { from: '2027-01-15T09:00:00Z' },
   async (merchant) => {
     await merchant.subscribe();

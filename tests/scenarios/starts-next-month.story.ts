@@ -25,7 +25,7 @@ story(
 );
 
 story(
-  'Starts next month with a card that declines then: it has failed, and nobody tries again',
+  'Starts next month with a card that declines then: it fails and is not retried',
   { from: '2027-01-20T09:00:00Z', card: '4000000000009995' },
   async (merchant) => {
     await merchant.subscribe({ start_date: '2027-02-01' });

@@ -35,7 +35,7 @@ export interface Merchant {
   retryLatestOrder(): Promise<Reply>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Time passes while nobody does anything. */
+  /** Time passes without requests. */
   goDownUntil(to: string): Promise<void>;
   /** What the workers do; gives the size of each batch that they found. */
   work(): Promise<number[]>;
@@ -59,9 +59,9 @@ export function story(
   it(title, async () => {
     const { merchant, lines, check } = await open(begin);
     await play(merchant);
-    const told = await lines();
-    process.stdout.write(`\n${title}\n${told.map((line) => `  ${line}`).join('\n')}\n\n`);
-    assert.deepEqual(told, timeline);
+    const happened = await lines();
+    process.stdout.write(`\n${title}\n${happened.map((line) => `  ${line}`).join('\n')}\n\n`);
+    assert.deepEqual(happened, timeline);
     await check();
   });
 }
@@ -173,11 +173,11 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
       );
       const charged = tale.lines().filter((line) => line.includes(' charged '));
       assert.equal(charged.length, paid.length);
-      const told = await subscription();
-      assert.equal(told.completed_cycles, paid.length);
+      const shown = await subscription();
+      assert.equal(shown.completed_cycles, paid.length);
       const [last] = (await call('GET', `/v1/events?limit=1&object_id=${id}`)).data;
       const { object } = last.data;
-      if (object.updated_at === told.updated_at) assert.deepEqual(told, object, 'it is what its last event says');
+      if (object.updated_at === shown.updated_at) assert.deepEqual(shown, object, 'it is what its last event says');
     },
   };
 }
@@ -185,7 +185,7 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
 interface Line {
   readonly text: string;
   readonly order?: Json;
-  /** As it was then, if an event told. */
+  /** As it was then, if there is an event. */
   subscription?: Json;
 }
 
@@ -245,7 +245,7 @@ function orderLine({ text, subscription }: Line, order: Json): string {
     return `${text}  ${number} ${declined}  -> ${subscription?.status ?? 'as before'}, ${again}`;
   }
   const charged = `charged ${money(order.total, order.currency)}`;
-  // A first charge that waited for its day is told by the order alone.
+  // A first charge that waited for its day has events of the order only.
   if (!subscription) return `${text}  ${number} ${charged}`;
   const count = subscription.billing_cycles ? ` of ${subscription.billing_cycles}` : '';
   const start = day(subscription.current_period_start);

@@ -12,7 +12,7 @@ interface LedgerRow {
   readonly order_id: string;
   readonly sale_id: string | null;
   readonly type: 'sale' | 'refund' | 'void';
-  /** `accepted` is a refund that was taken on and has not settled; `undecided` is known to nobody. */
+  /** `accepted` is a refund that was accepted and has not settled; the outcome of `undecided` is unknown. */
   readonly status: 'succeeded' | 'failed' | 'voided' | 'chargeback' | 'accepted' | 'undecided';
   readonly amount: number;
   readonly currency: string;
@@ -103,7 +103,7 @@ function expected({ kind, status, settled, voided }: Operation): readonly Ledger
   return status === 'rejected' ? ['accepted', 'failed'] : ['failed'];
 }
 
-/** What in our books the acquirer does not know, or nobody knows. */
+/** What in our books the acquirer does not know, or what is in doubt. */
 function unfounded(row: LedgerRow, operation: Operation | undefined): string[] {
   if (row.status === 'undecided') return [`we have the ${nameOf(row)}`];
   const needsOne = row.status !== 'failed' || row.processor_transaction_id !== null;

@@ -21,7 +21,7 @@ export interface OwnAcquirer {
   offsetMs: number;
   control(body: Control): Promise<void>;
   journal(): Promise<Operation[]>;
-  /** Sends it a charge as somebody else would. */
+  /** Sends it a charge as another merchant would. */
   charge(body: object): Promise<Operation>;
   stop(): Promise<void>;
 }

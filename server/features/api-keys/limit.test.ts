@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** Keys of which nobody has the secret. */
+/** Keys whose secrets were never returned. */
 async function fill(count: number, state: 'active' | 'revoked' | 'expired' = 'active'): Promise<void> {
   await service.db.query(
     `INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses,

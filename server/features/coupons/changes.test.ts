@@ -306,7 +306,7 @@ describe('the archive', () => {
     assert.ok(words.body.archived_at);
   });
 
-  it('wants to be told whether', async () => {
+  it('requires the field that decides', async () => {
     const { id } = await someCoupon(service);
     for (const body of [{}, { archived: null }, { archived: 'true' }, { archived: true, active: true }]) {
       const reply = await service.call('POST', `/v1/coupons/${id}/archive`, { body });

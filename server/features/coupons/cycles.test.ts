@@ -334,7 +334,7 @@ describe('a later start', () => {
     await assertTally(coupon, at, 0);
   });
 
-  it('keeps others from the last redemption, which they are told at once', async () => {
+  it('holds the last redemption, so that another customer is rejected at once', async () => {
     const [at, coupon] = await waiting();
     const rival = await create(service, at, { coupon_code: coupon.code });
     await assertTally(coupon, at, 0, 1);

@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-it('a limit that is lowered while orders are on their way holds, and nobody meets a 5xx', async () => {
+it('a limit that is lowered while orders are on their way holds, and no request gets a 5xx', async () => {
   const shop = await openShop(service);
   await order(service, shop);
   const body = { kind: 'promo', name: 'FAR', percentage: 5, max_redemptions: 1_000_000 };

@@ -44,7 +44,7 @@ const among = <Item>(items: readonly Item[], index: number): Item => {
   return item;
 };
 
-/** Undefined when nobody knows: a lost connection, or an answer that says to come again. */
+/** Undefined when the outcome is unknown: a lost connection, or a response that asks to retry. */
 async function ask(process: ServiceProcess, { path, body, idempotencyKey }: Wish): Promise<Reply | undefined> {
   const reply = await process.call('POST', path, { body, idempotencyKey }).catch(() => undefined);
   return reply && ![409, 502, 503].includes(reply.status) ? reply : undefined;
@@ -93,7 +93,7 @@ async function assertBooks({ id }: SomeCoupon, counted: number): Promise<void> {
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('200 orders for 10 redemptions, over two processes', () => {
-  it('exactly 10 succeed with the discount, the others are told that it is used up', async () => {
+  it('exactly 10 succeed with the discount, and the others are rejected because it is used up', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 10 });
     const replies = await race(numbers(200).map((index) => orderOf(among(good, index), coupon.code)));
     assert.equal(winners(replies, 'max_redemptions_reached').length, 10);
@@ -222,8 +222,8 @@ describe('one of two processes dies in the middle', () => {
         dead.some((reply, index) => isTheirs(index) && !reply),
         'some were not answered',
       );
-      // Whoever lives has answered all it was asked; what is open still is what the dead one left.
-      if (table) assert.ok((await held(coupon)) >= 4, 'nobody else took them');
+      // The running process has answered all its requests; only the killed one left something open.
+      if (table) assert.ok((await held(coupon)) >= 4, 'no other process took them');
       await checkAllOpen(service);
       assert.equal(await held(coupon), 0, 'recovery decides about each');
       const replies = await Promise.all(

@@ -199,7 +199,7 @@ describe('the limits', () => {
     await assertTally(all, 3);
   });
 
-  it('first-time customers are those who never bought; whoever gave the money back has bought', async () => {
+  it('a customer whose only order was refunded is not a first-time customer', async () => {
     const { code } = await someCoupon(service, { first_time_customer_only: true });
     const fresh = await openShop(service, cards.declinesFirst);
     await bought(code, fresh, 'failed');
@@ -357,7 +357,7 @@ describe('a charge in doubt', () => {
     });
   }
 
-  it('is waited for a little: whoever comes meanwhile gets what it gives back', async () => {
+  it('makes other orders wait briefly, and they get the redemption that it releases', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 1 });
     const gate = Promise.withResolvers<void>();
     faults.charge = async () => {

@@ -145,7 +145,7 @@ describe('an event', () => {
       409,
       'phone_already_exists',
     );
-    assertRefused(await service.call('DELETE', '/v1/customers/nobody'), 404, 'resource_not_found');
+    assertRefused(await service.call('DELETE', '/v1/customers/unknown'), 404, 'resource_not_found');
     assert.equal(await events(), before);
   });
 

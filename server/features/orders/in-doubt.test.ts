@@ -191,7 +191,7 @@ const faults = {
 } as const;
 const entries = Object.entries(faults) as [keyof typeof faults, (typeof faults)[keyof typeof faults]][];
 
-/** Nothing is known, whoever asks; with "never" and "later" until the request has had its life. */
+/** The outcome is unknown; with "never" and "later" until the request has expired. */
 async function staysOpen(orderId: string, arrives: 'never' | 'taken' | 'later', repeat: Request): Promise<void> {
   const [open] = await openOf(orderId);
   assert.ok(open?.in_doubt && !open.locked && open.due_in_ms > 3_000, 'it is to be asked about after 5 s');
@@ -236,7 +236,7 @@ describe('a charge', { concurrency: false }, () => {
   it('is answered at once when the answer comes twice', async () => {
     const orderId = await placeOrder('duplicate');
     assert.equal((await read(orderId)).status, 'succeeded');
-    assert.equal((await read(await placeOrder())).status, 'succeeded', 'the rest of the connection harms nobody');
+    assert.equal((await read(await placeOrder())).status, 'succeeded', 'the rest of the connection does no harm');
     assert.deepEqual(summary(await takenFor(orderId)), ['approved charge']);
     await booksAgree();
   });
@@ -354,7 +354,7 @@ describe('a refund', { concurrency: false }, () => {
         [orderId],
       );
       assert.deepEqual(found, [{ refunded_amount: arrives === 'never' ? 0 : 1_000 }]);
-      // One that never happened is done by the repeated request; one that did is only told.
+      // The repeated request executes an operation that never happened, and only reports one that did.
       const reply = await call(request);
       assert.equal(reply.status, 200, reply.text);
       assert.equal(reply.body.status, 'partially_refunded');
@@ -486,7 +486,7 @@ describe('a void', { concurrency: false }, () => {
     await booksAgree();
   });
 
-  it('that the processor refused has one answer, whoever learned of it', async () => {
+  it('that the processor refused has the same response for every request', async () => {
     await acquirer.control({ settle_after_ms: 0 });
     const orderIds = [await placeOrder(), await placeOrder()];
     await acquirer.control({ settle_after_ms: 600_000 });
@@ -690,8 +690,8 @@ describe('what is in doubt', { concurrency: false }, () => {
 });
 
 describe('a decline', { concurrency: false }, () => {
-  it('of every group is told on the order and its transaction', async () => {
-    const told = new Set<string>();
+  it('of every group is shown on the order and its transaction', async () => {
+    const shown = new Set<string>();
     for (const [code, failureCode] of Object.entries(failureCodes)) {
       await acquirer.control({ next: [`decline:${code}`] });
       const reply = await call(orderRequest());
@@ -705,11 +705,11 @@ describe('a decline', { concurrency: false }, () => {
       assert.equal(transaction.body.status, 'failed');
       assert.equal(transaction.body.failure_code, failureCode);
       assert.equal(transaction.body.processor_response.response_code, code);
-      told.add(failureCode);
+      shown.add(failureCode);
     }
     for (const [group, codes] of Object.entries(failureGroups)) {
       assert.ok(
-        codes.some((failureCode) => told.has(failureCode)),
+        codes.some((failureCode) => shown.has(failureCode)),
         group,
       );
     }

@@ -409,7 +409,7 @@ describe('a refund in doubt', () => {
     assert.equal((await refund(service, id)).body.status, 'refunded');
   });
 
-  it('is looked at when somebody reads the order', async () => {
+  it('is reconciled when the order is read', async () => {
     const { id } = await succeeded(service, shop);
     faults.refund = unknownOutcome;
     assertRefused(await refund(service, id), 502, 'gateway_error');

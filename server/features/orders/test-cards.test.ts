@@ -305,7 +305,7 @@ describe('7071: the processor never gets the charge', () => {
     assert.equal((await repeat()).text, known.text);
   });
 
-  it('a retry of it is in doubt again, and 409 for whoever else tries', async () => {
+  it('a retry of it is in doubt again, and another retry is 409', async () => {
     const { id } = await inDoubt('7071');
     await checkAllOpen(service);
     assertRefused(await retry(service, id), 502, 'gateway_error');

@@ -184,7 +184,7 @@ describe('the transitions of an order', () => {
         await attempts[trigger](id, status);
         assert.deepEqual(await stored(id), before);
         const since = (await eventsOf(service, id)).slice(events.length).map(({ type }) => type);
-        // The rejection itself is told; the order in it has its status.
+        // The event is about the rejection; the order in it has its status.
         assert.deepEqual(since, trigger === 'refund_rejected' ? ['order.refund_failed'] : []);
         if (trigger.startsWith('charge_')) {
           const open = await countOf(service, 'open_transactions', 'order_id = $1', [id]);

@@ -55,7 +55,7 @@ describe('a request is logged', () => {
   test('also when it was refused: a field, a permission, an id, the key of an operation', async () => {
     const narrow = await service.createKey(service.company, { permissions: ['plans:read'] });
     const refused = [
-      await service.call('POST', '/v1/customers', { body: { email: 'nobody' } }),
+      await service.call('POST', '/v1/customers', { body: { email: 'invalid' } }),
       await service.call('GET', '/v1/customers', { key: narrow }),
       await service.call('GET', `/v1/customers/${randomUUID()}`),
       await service.call('POST', '/v1/orders', { body: {} }),

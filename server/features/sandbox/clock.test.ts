@@ -358,7 +358,7 @@ describe('an advance with an idempotency key', () => {
 });
 
 describe('what happened', () => {
-  it('is told in order of time, with types and the ids of the objects', async () => {
+  it('is listed by time, with types and object ids', async () => {
     const { pass, read, subscribed } = await newScene();
     await pass({ to: '2027-01-10T09:00:00Z' });
     const good = await subscribed();
@@ -366,10 +366,10 @@ describe('what happened', () => {
     const { happened } = await pass({ to: '2027-02-12T00:00:00Z' });
     const one = await read(`/v1/subscriptions/${good.id}`);
     const other = await read(`/v1/subscriptions/${bad.id}`);
-    const told = happened.map(({ at, type, object_id }: Json) => [at, type, object_id]);
+    const listed = happened.map(({ at, type, object_id }: Json) => [at, type, object_id]);
     const retried = moment(at(bad.next_billing_at) + dayMs);
     // Those of one moment by their names: the test below is about their order.
-    assert.deepEqual(told.toSorted(), [
+    assert.deepEqual(listed.toSorted(), [
       [good.next_billing_at, 'order.created', one.latest_order_id],
       [good.next_billing_at, 'order.succeeded', one.latest_order_id],
       [good.next_billing_at, 'subscription.charged', good.id],
@@ -378,14 +378,14 @@ describe('what happened', () => {
       [bad.next_billing_at, 'subscription.past_due', bad.id],
       [retried, 'order.failed', other.latest_order_id],
     ]);
-    const times = told.map(([time]: string[]) => time);
+    const times = listed.map(([time]: string[]) => time);
     assert.deepEqual(times, times.toSorted());
     const { order_number } = await read(`/v1/orders/${one.latest_order_id}`);
     const paid = happened.find(({ type }: Json) => type === 'order.succeeded');
     assert.equal(paid.summary, `order ${order_number}, cycle 2, 1900 usd: succeeded`);
   });
 
-  it('of one moment is told in the order in which it happened', async () => {
+  it('at the same time is listed in the order in which it happened', async () => {
     const { pass, subscribed, read } = await newScene();
     for (let n = 0; n < 10; n += 1) await subscribed();
     const { happened } = await pass({ by: { months: 1, days: 1 } });
@@ -422,7 +422,7 @@ describe('what happened', () => {
       happened.map((entry: Json) => [entry.at, entry.type, entry.object_id]),
       events,
     );
-    assert.deepEqual((await pass({ by: { hours: 1 } })).happened, [], 'told once');
+    assert.deepEqual((await pass({ by: { hours: 1 } })).happened, [], 'listed once');
   });
 
   it('is kept in order between subscriptions that are due minutes apart', async () => {
@@ -525,7 +525,7 @@ describe('by the clock', () => {
       [[second.expires_at, 'card_token: card 4242']],
     );
     assertRefused(await attach(second), 400, 'invalid_request', 'card_token');
-    assert.deepEqual((await pass({ by: { minutes: 20 } })).happened, [], 'told once');
+    assert.deepEqual((await pass({ by: { minutes: 20 } })).happened, [], 'listed once');
   });
 
   it('finished idempotency keys expire after 24 hours', async () => {
@@ -556,7 +556,7 @@ describe('by the clock', () => {
     assert.deepEqual((await pass({ by: { days: 1 } })).happened, [], 'once');
   });
 
-  it('a chargeback that no worker has raised in time is raised at the next advance, and told', async () => {
+  it('a chargeback that no worker has raised in time is raised and listed at the next advance', async () => {
     const { pass, key } = await newScene();
     const shop = await openShop(service, '4000000000000259', { key });
     const { body } = await order(service, shop, {}, { key });
@@ -574,8 +574,8 @@ describe('by the clock', () => {
     const made = await subscribed({}, '4000000000000259');
     await pass({ by: { hours: 1 } });
     const { happened } = await pass({ by: { months: 1 } });
-    const told = happened.map((entry: Json) => [entry.type, at(entry.at) - at(made.next_billing_at)]);
-    assert.deepEqual(told, [
+    const listed = happened.map((entry: Json) => [entry.type, at(entry.at) - at(made.next_billing_at)]);
+    assert.deepEqual(listed, [
       ['order.created', 0],
       ['order.succeeded', 0],
       ['subscription.charged', 0],
@@ -595,7 +595,7 @@ describe('webhooks and the clock', () => {
   const delivered = ({ happened }: Json): Json[] => happened.filter(({ type }: Json) => type === 'webhook.delivered');
   const failed = ({ happened }: Json): Json[] => happened.filter(({ type }: Json) => type === 'webhook.failed');
 
-  it('an advance has waited for what it made known: all is received, and told', async (t) => {
+  it('an advance waits until its events are delivered, and lists the deliveries', async (t) => {
     const { receiver, pass, subscribed, endpoint } = await scene(t, (_, response) => {
       setTimeout(() => response.writeHead(200).end(), 100);
     });
@@ -678,8 +678,8 @@ describe('webhooks and the clock', () => {
     );
     const { happened } = await pass({ by: { minutes: 21 } });
     // After 5 s and 5 min of the 20 minutes.
-    const told = happened.map(({ type }: Json) => type).slice(0, 3);
-    assert.deepEqual(told, ['webhook.failed', 'webhook.failed', 'order.created']);
+    const listed = happened.map(({ type }: Json) => type).slice(0, 3);
+    assert.deepEqual(listed, ['webhook.failed', 'webhook.failed', 'order.created']);
   });
 
   it('nothing is delivered before it happened', async (t) => {

@@ -44,13 +44,13 @@ async function changed(at: Scene, id: string, body: unknown): Promise<Reply['bod
   return reply.body;
 }
 
-interface Told {
+interface EventRow {
   readonly type: string;
   readonly object: Record<string, unknown>;
   readonly previous: Record<string, unknown> | null;
 }
-const told = (id: string): Promise<Told[]> =>
-  service.db.query<Told>('SELECT type, object, previous FROM events WHERE object_id = $1 ORDER BY sequence', [id]);
+const eventsOf = (id: string): Promise<EventRow[]> =>
+  service.db.query<EventRow>('SELECT type, object, previous FROM events WHERE object_id = $1 ORDER BY sequence', [id]);
 
 describe('GET /v1/subscriptions/{id}', () => {
   it('is 404 for an unknown id, another merchant’s and nonsense', async () => {
@@ -174,7 +174,7 @@ describe('PATCH /v1/subscriptions/{id}', () => {
     assert.deepEqual([body.payment_method.id, body.payment_method.card_last_four], [payment_method_id, '4444']);
     assert.equal(body.next_billing_at, before.next_billing_at);
     assert.deepEqual(await readSubscription(service, before.id, at), body);
-    const [, updated, ...rest] = await told(before.id);
+    const [, updated, ...rest] = await eventsOf(before.id);
     assert.deepEqual([updated?.type, rest.length], ['subscription.updated', 0]);
     assert.deepEqual(updated?.object, body);
     assert.partialDeepStrictEqual(updated?.previous, { description: 'Old', shipping: null });
@@ -244,7 +244,7 @@ describe('PATCH /v1/subscriptions/{id}', () => {
       current_cycle: 1,
     });
     assert.equal((await ordersOf(service, at)).length, 1);
-    const [, ...events] = await told(before.id);
+    const [, ...events] = await eventsOf(before.id);
     assert.deepEqual(
       events.map(({ type }) => type),
       ['subscription.updated', 'subscription.billing.updated'],
@@ -373,7 +373,7 @@ describe('DELETE /v1/subscriptions/{id}', () => {
     assert.deepEqual(Object.keys(reply.body).toSorted(), ['canceled_at', 'id', 'status']);
     const body = await readSubscription(service, id, at);
     assert.partialDeepStrictEqual(body, { ...reply.body, next_billing_at: null, next_retry_at: null });
-    assert.deepEqual((await told(id)).at(-1)?.object, body);
+    assert.deepEqual((await eventsOf(id)).at(-1)?.object, body);
     assert.equal((await cancel(at, id, 'my-key')).text, reply.text, 'a replay');
     assertRefused(await cancel(at, id), 409, 'already_canceled');
     await advance(service, { by: { months: 3 } }, at);
@@ -414,7 +414,7 @@ describe('a new card of the customer', () => {
     const id = await addCard(service, at, cards.good, { update_subscriptions: true });
     for (const { id: subscription } of [one, two]) {
       assert.equal((await readSubscription(service, subscription, at)).payment_method.id, id);
-      const event = (await told(subscription)).at(-1);
+      const event = (await eventsOf(subscription)).at(-1);
       assert.equal(event?.type, 'subscription.updated');
       assert.deepEqual(event?.previous?.payment_method, one.payment_method);
     }

@@ -32,7 +32,7 @@ import { advance, allEventsOf, readSubscription, somePlan } from '../../../tests
 import { failureGroups, failureReasons } from '../../vault/processors/processor.ts';
 import type { PlanCreate } from '../plans/schemas.ts';
 
-/** What becomes of a renewal that is declined, or of which nobody knows. */
+/** Renewals that are declined, and renewals whose outcome is unknown. */
 
 let service: TestService;
 let faults: Faults;
@@ -44,9 +44,9 @@ afterEach(() => {
   for (const name of Object.keys(faults)) delete faults[name as keyof Faults];
 });
 after(async () => {
-  const told = await countOf(service, 'events', `type = 'subscription.payment_failed'`, []);
+  const events = await countOf(service, 'events', `type = 'subscription.payment_failed'`, []);
   await stop();
-  assert.equal(told, 0, 'there is no such event');
+  assert.equal(events, 0, 'there is no such event');
 });
 
 const hourMs = 3_600_000;
@@ -284,7 +284,7 @@ describe('another card for one that is past due', () => {
     assertRefused(await service.call('DELETE', path, { key: due.key }), 400, 'replacement_required');
     const replacement_payment_method_id = await addCard(service, due, cards.good);
     await service.subscriptions.billDue(100);
-    assert.equal((await read(due)).status, 'past_due', 'a card that nobody pointed it to is not charged');
+    assert.equal((await read(due)).status, 'past_due', 'a card that the subscription does not use is not charged');
     assertRefused(await service.call('DELETE', path, { key: due.key }), 400, 'replacement_required');
     const reply = await service.call('DELETE', path, { key: due.key, body: { replacement_payment_method_id } });
     assert.equal(reply.status, 200, reply.text);

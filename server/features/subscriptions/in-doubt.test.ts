@@ -249,7 +249,7 @@ describe('a renewal in doubt', () => {
       await gate.promise;
       return approvedOutcome();
     };
-    // Whoever reads an order in doubt has the processor asked; so does the job.
+    // Reading an order in doubt asks the processor, as the job does.
     for (let reader = 0; reader < 3; reader += 1) await readOrder(service, latest_order_id, at);
     await until('three ask', async () => asked === 3);
     const job = checkAllOpen(service);
@@ -265,7 +265,7 @@ describe('a first charge in doubt', () => {
   const subscriptionsOf = async ({ key }: Scene): Promise<Reply['body'][]> =>
     (await service.call('GET', '/v1/subscriptions', { key })).body.data;
 
-  it('is 502; nobody sees the subscription until the same key finds out', async () => {
+  it('is 502, and the subscription is hidden until the same key learns the outcome', async () => {
     const at = await openScene(service);
     const body = { plan_id: at.plan_id, customer_id: at.customer_id };
     const request = { key: at.key, idempotencyKey: randomUUID() };

@@ -91,7 +91,7 @@ const retryLatest = async (held: Held): Promise<Reply> =>
   retry(service, (await read(held)).latest_order_id, { key: held.key });
 const latestOrder = async (held: Held): Promise<Reply['body']> => (await ordersOf(service, held)).at(-1) ?? {};
 
-/** Nobody knows how the charge ends that falls due next; meanwhile it is canceled. */
+/** The outcome of the next charge is unknown; meanwhile the subscription is canceled. */
 async function canceledInFlight(held: Held, days: number, end: Lookup): Promise<Held> {
   [faults.charge, faults.lookup] = [unknownOutcome, unknownOutcome];
   await pass(held, days);
@@ -304,7 +304,7 @@ describe('the transitions of the program', () => {
     assert.deepEqual([...reachable].toSorted(), [...subscriptionStatuses].toSorted());
   });
 
-  it('a charge in flight when it is canceled stands, and is told as paid', async () => {
+  it('a charge in flight when it is canceled stands, and its event says that it was paid', async () => {
     const held = await canceledInFlight(await active(), 30, approvedOutcome);
     const order = await latestOrder(held);
     assert.deepEqual([order.status, order.subscription_cycle], ['succeeded', 2]);

@@ -23,7 +23,7 @@ before(async () => {
 after(() => service.stop());
 
 let counter = 0;
-const somebody = (overrides: Record<string, unknown> = {}): Record<string, unknown> => {
+const newMember = (overrides: Record<string, unknown> = {}): Record<string, unknown> => {
   counter += 1;
   return {
     first_name: 'Grace',
@@ -86,7 +86,7 @@ describe('roles', () => {
 
 describe('inviting a team member', () => {
   it('returns it pending, with its role, and sends an event', async () => {
-    const body = somebody();
+    const body = newMember();
     const reply = await invite(body);
     assert.equal(reply.status, 201, reply.text);
     const { id, created_at, updated_at, invited_at, ...rest } = reply.body;
@@ -100,7 +100,7 @@ describe('inviting a team member', () => {
 
   for (const field of ['first_name', 'last_name', 'email', 'phone_number', 'role_id']) {
     it(`needs ${field}`, async () => {
-      const { [field]: _, ...rest } = somebody();
+      const { [field]: _, ...rest } = newMember();
       const reply = await invite(rest);
       assertRefused(reply, 400, 'validation_error', field);
       assert.equal(reply.body.error.field_errors[0].code, 'required_field');
@@ -109,25 +109,25 @@ describe('inviting a team member', () => {
 
   it('takes US numbers only: +1 and exactly ten digits', async () => {
     for (const phone_number of ['+1555123456', '+155512345678', '15551234567', '+4915123456789', '+1 5551234567', '']) {
-      assertRefused(await invite(somebody({ phone_number })), 400, 'validation_error', 'phone_number');
+      assertRefused(await invite(newMember({ phone_number })), 400, 'validation_error', 'phone_number');
     }
   });
 
   it('is 409 resource_already_exists for an address with a pending or active membership, whatever its case', async () => {
-    const body = somebody();
+    const body = newMember();
     assert.equal((await invite(body)).status, 201);
-    const again = { ...somebody(), email: String(body.email).toUpperCase() };
+    const again = { ...newMember(), email: String(body.email).toUpperCase() };
     assertRefused(await invite(again), 409, 'resource_already_exists', 'email');
     await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE email = $1`, [
       body.email,
     ]);
-    assertRefused(await invite({ ...somebody(), email: body.email }), 409, 'resource_already_exists', 'email');
-    assert.equal((await mailsTo(String(body.email))).length, 1, 'nobody is mailed twice');
+    assertRefused(await invite({ ...newMember(), email: body.email }), 409, 'resource_already_exists', 'email');
+    assert.equal((await mailsTo(String(body.email))).length, 1, 'one email is sent');
   });
 
   it('of two at once lets one through', async () => {
-    const { email } = somebody();
-    const replies = await Promise.all(Array.from({ length: 10 }, () => invite(somebody({ email }))));
+    const { email } = newMember();
+    const replies = await Promise.all(Array.from({ length: 10 }, () => invite(newMember({ email }))));
     assert.equal(replies.filter(({ status }) => status === 201).length, 1);
     assert.equal(await countOf(service, 'team_members', 'email = $1', [email]), 1);
     assert.equal((await mailsTo(String(email))).length, 1);
@@ -135,22 +135,22 @@ describe('inviting a team member', () => {
 
   it('is made once for an idempotency key', async () => {
     const idempotencyKey = randomUUID();
-    const body = somebody();
+    const body = newMember();
     const [first, again] = [await invite(body, { idempotencyKey }), await invite(body, { idempotencyKey })];
     assert.deepEqual([again.status, again.text], [201, first.text]);
   });
 
-  it('refuses roles of nobody and of others', async () => {
+  it('rejects roles that do not exist or belong to another company', async () => {
     const other = await service.createMerchant();
     const [theirs] = (await service.call('GET', '/v1/roles', { key: other.key })).body.data;
     for (const role_id of [randomUUID(), theirs.id]) {
-      assertRefused(await invite(somebody({ role_id })), 404, 'resource_not_found', 'role_id');
+      assertRefused(await invite(newMember({ role_id })), 404, 'resource_not_found', 'role_id');
     }
   });
 
   it('needs the permission to', async () => {
     const reader = await service.createKey(service.company, { permissions: ['team_members:read'] });
-    assertRefused(await invite(somebody(), { key: reader }), 403, 'insufficient_permissions');
+    assertRefused(await invite(newMember(), { key: reader }), 403, 'insufficient_permissions');
     assert.equal((await service.call('GET', '/v1/team_members', { key: reader })).status, 200);
     const other = await service.createKey(service.company, { permissions: ['customers:read'] });
     for (const path of ['/v1/roles', '/v1/team_members']) {
@@ -164,7 +164,7 @@ describe('the list of members', () => {
     const { key } = await service.createMerchant();
     const [role] = (await service.call('GET', '/v1/roles', { key })).body.data;
     const made: string[] = [];
-    for (let n = 0; n < 3; n += 1) made.unshift((await invite(somebody({ role_id: role.id }), { key })).body.id);
+    for (let n = 0; n < 3; n += 1) made.unshift((await invite(newMember({ role_id: role.id }), { key })).body.id);
     await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE id = $1`, [made[1]]);
     const read = async (query: string): Promise<string[]> =>
       (await service.call('GET', `/v1/team_members${query}`, { key })).body.data.map(({ id }: { id: string }) => id);
@@ -184,7 +184,7 @@ describe('the list of members', () => {
 
 describe('the invitation', () => {
   it('is mailed with a link that is accepted once', async () => {
-    const { body: member } = await invite(somebody());
+    const { body: member } = await invite(newMember());
     const [mail] = await mailsTo(member.email);
     const path = linkIn(mail?.body ?? '');
     const shown = (await newPerson(service).call('GET', `/dashboard${path}`)).body;
@@ -202,27 +202,27 @@ describe('the invitation', () => {
   it('keeps its link sealed until it is accepted, sent again, removed or expired', async () => {
     const links = async (): Promise<number> =>
       (await rowsTo(member.email)).filter(({ sealed_body, next_attempt_at }) => sealed_body && next_attempt_at).length;
-    let { body: member } = await invite(somebody());
+    let { body: member } = await invite(newMember());
     assert.equal(await links(), 1);
     assert.equal((await accept(linkIn((await mailsTo(member.email))[0]?.body ?? ''))).status, 200);
     assert.equal(await links(), 0);
 
     const owner = await signUp(service);
     const role_id = (await owner.in('GET', '/v1/roles')).body.data[0].id;
-    member = (await owner.in('POST', '/v1/team_members', somebody({ role_id }))).body;
+    member = (await owner.in('POST', '/v1/team_members', newMember({ role_id }))).body;
     assert.equal((await owner.in('POST', `/dashboard/team_members/${member.id}/resend`)).status, 200);
     assert.equal(await links(), 1, 'of two mails, only the later one has a link');
     assert.equal((await owner.in('DELETE', `/dashboard/team_members/${member.id}`)).status, 200);
     assert.equal(await links(), 0);
 
-    member = (await invite(somebody())).body;
+    member = (await invite(newMember())).body;
     await service.db.query(`UPDATE mails SET link_expires_at = now() WHERE recipient = $1`, [member.email]);
     assert.equal(await removeExpiredLinks(service.db), 1);
     assert.equal(await links(), 0);
   });
 
   it('ends after seven days, and for one who is blocked', async () => {
-    const { body: member } = await invite(somebody());
+    const { body: member } = await invite(newMember());
     const path = linkIn((await mailsTo(member.email))[0]?.body ?? '');
     await service.db.query(`UPDATE team_members SET status = 'blocked' WHERE id = $1`, [member.id]);
     assertRefused(await accept(path), 422, 'invalid_state_transition');
@@ -244,8 +244,8 @@ describe('the invitation', () => {
 });
 
 describe('mails', () => {
-  it('are shown at /mailbox to the machine itself, newest first, and to nobody else', async () => {
-    const { body: member } = await invite(somebody());
+  it('are shown at /mailbox on the same machine only, newest first', async () => {
+    const { body: member } = await invite(newMember());
     const html = await (await fetch(`${service.baseUrl}/mailbox`)).text();
     assert.match(html, new RegExp(`to ${member.email}`));
     assert.match(html, /<a href="http:\/\/service\.test\/invitations\//);
@@ -287,7 +287,7 @@ describe('mails', () => {
     const log = createLog('silent', { write: () => undefined });
     try {
       await service.db.query('DELETE FROM mails');
-      const { body: member } = await invite(somebody());
+      const { body: member } = await invite(newMember());
       assert.equal(
         await sendDueMails(service.db, undefined, service.mailKey, log, 10),
         0,
@@ -315,12 +315,12 @@ describe('mails', () => {
     }
   });
 
-  it('tell the active members, and nobody else, that an endpoint was disabled', async () => {
+  it('inform the active members, and no others, that an endpoint was disabled', async () => {
     const { sandbox, key } = await service.createMerchant();
     const [role] = (await service.call('GET', '/v1/roles', { key })).body.data;
     const [active, pending] = [
-      (await invite(somebody({ role_id: role.id }), { key })).body,
-      (await invite(somebody({ role_id: role.id }), { key })).body,
+      (await invite(newMember({ role_id: role.id }), { key })).body,
+      (await invite(newMember({ role_id: role.id }), { key })).body,
     ];
     await service.db.query(`UPDATE team_members SET status = 'active', accepted_at = now() WHERE id = $1`, [active.id]);
     const url = 'https://receiver.invalid/hook';

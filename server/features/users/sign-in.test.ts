@@ -139,12 +139,12 @@ describe('signing in', () => {
     assert.equal(body.data.filter(({ current }: { current: boolean }) => current).length, 1);
   });
 
-  it('says the same of a wrong password as of nobody', async () => {
+  it('gives the same response for a wrong password and for an unknown email', async () => {
     const person = await signUp(service);
     const wrong = await signIn(person, { password: 'wrong horse battery' });
-    const nobody = await signIn(newPerson(service));
+    const unknown = await signIn(newPerson(service));
     assertRefused(wrong, 401, 'invalid_credentials');
-    assert.deepEqual({ ...wrong.body.error, request_id: '' }, { ...nobody.body.error, request_id: '' });
+    assert.deepEqual({ ...wrong.body.error, request_id: '' }, { ...unknown.body.error, request_id: '' });
   });
 
   it('locks after ten failures, also for the right password, and not for ever', async () => {
@@ -176,7 +176,7 @@ describe('signing in', () => {
 });
 
 describe('a session', () => {
-  it('is worth nothing after signing out, also to whoever stole the cookie', async () => {
+  it('is invalid after signing out, also with a stolen cookie', async () => {
     const person = await signUp(service);
     const thief = newPerson(service);
     thief.cookie = person.cookie;
@@ -211,7 +211,7 @@ describe('a session', () => {
     assertRefused(await person.call('DELETE', `/dashboard/sessions/${id}`), 404, 'resource_not_found');
   });
 
-  it('of somebody else cannot be ended', async () => {
+  it('of another person cannot be ended', async () => {
     const [one, other] = [await signUp(service), await signUp(service)];
     const { body } = await other.call('GET', '/dashboard/sessions');
     assertRefused(await one.call('DELETE', `/dashboard/sessions/${body.data[0].id}`), 404, 'resource_not_found');
@@ -248,13 +248,13 @@ describe('requests of other sites', () => {
     });
   }
 
-  it('are told from those of the public address, also behind a proxy that does not pass on its name', async () => {
+  it('are distinguished from those of the public address, also behind a proxy that does not forward the host', async () => {
     const person = await signUp(service);
     const headers = { origin: 'http://service.test', 'sec-fetch-site': 'same-origin' };
     assert.equal((await person.call('DELETE', '/dashboard/session', { headers })).status, 200);
   });
 
-  it('cannot sign somebody in', async () => {
+  it('cannot sign a person in', async () => {
     const person = await signUp(service);
     const reply = await person.call('POST', '/dashboard/session', {
       body: { email: person.email, password: person.password },
@@ -298,7 +298,7 @@ describe('passwords', () => {
       newPerson(service).call('POST', '/dashboard/password_resets/complete', { body: { token, password } });
 
     const known = await ask(person.email);
-    const unknown = await ask('nobody@example.com');
+    const unknown = await ask('unknown@example.com');
     assert.deepEqual([known.status, known.text], [unknown.status, unknown.text]);
 
     const expired = await tokenOf();
@@ -415,7 +415,7 @@ describe('invitations', () => {
     assertRefused(await accept(newPerson(service)), 422, 'invalid_state_transition');
   });
 
-  it('that nobody sent are not there', async () => {
+  it('that do not exist are 404', async () => {
     for (const token of ['x', randomUUID(), 'A'.repeat(64)]) {
       assertRefused(await newPerson(service).call('GET', `/dashboard/invitations/${token}`), 404, 'resource_not_found');
     }
@@ -442,7 +442,7 @@ describe('invitations', () => {
     assert.equal(accepted.body.companies.length, 2);
   });
 
-  it('take an account from whoever opened it with an address that is not theirs', async () => {
+  it('take over an account that was opened with the email of another person', async () => {
     const owner = await signUp(service);
     const squatter = await signUp(service);
     const secret = await squatter.call('POST', '/dashboard/totp');

@@ -76,7 +76,7 @@ describe('an endpoint', () => {
     assert.deepEqual(read.body, { id: body.id, url: publicUrl });
   });
 
-  it('keeps its secret sealed: nobody who reads the tables can sign', async () => {
+  it('keeps its secret encrypted: the tables alone are not enough to sign', async () => {
     const idempotencyKey = randomUUID();
     const made = await create({}, { idempotencyKey });
     const rotated = await subscriber.call('POST', at(made.body.id, '/rotate_secret'), { idempotencyKey: randomUUID() });
@@ -97,7 +97,7 @@ describe('an endpoint', () => {
     );
   });
 
-  it('is created once for an idempotency key, and the secret is told again', async () => {
+  it('is created once for an idempotency key, and a repeat returns the secret again', async () => {
     const idempotencyKey = randomUUID();
     const first = await create({}, { idempotencyKey });
     const again = await create({}, { idempotencyKey });
@@ -210,7 +210,7 @@ describe('an endpoint', () => {
 
   it('is one of at most 50 of a company, also when many are made at once', async () => {
     const busy = await newSubscriber(service);
-    // Nobody has to be asked where it is.
+    // An address needs no lookup.
     const url = 'https://1.1.1.1/hook';
     const made = await Promise.all(
       Array.from({ length: 56 }, () => busy.call('POST', path, { body: { url, enabled_events: ['*'] } })),
@@ -344,7 +344,7 @@ describe('the secret of an endpoint', () => {
     }
   });
 
-  it('is rotated once for an idempotency key, and told again', async () => {
+  it('is rotated once for an idempotency key, and a repeat returns the secret again', async () => {
     const { body } = await create({});
     const idempotencyKey = randomUUID();
     const first = await subscriber.call('POST', at(body.id, '/rotate_secret'), { idempotencyKey });

@@ -102,7 +102,7 @@ test('accepts only the password, and only on 127.0.0.1', async (t) => {
   assert.equal(passwordFile.mode & 0o777, 0o600);
 });
 
-/** A server that was adopted is nobody's child here: whoever inherits it may take a moment to bury it. */
+/** An adopted server is not a child of this process, so its parent may take a moment to reap it. */
 async function ended(pid: number): Promise<void> {
   for (let tries = 0; isRunning(pid); tries += 1) {
     assert.ok(tries < 100, `${pid} still runs`);

@@ -312,7 +312,7 @@ describe('S3 store', () => {
 
   conformance(() => storeWith());
 
-  test('a wrong secret is refused, at once and without being told', async () => {
+  test('a wrong secret is rejected at once, and the secret is not in the error', async () => {
     const secretAccessKey = 'wrong-secret-value';
     const store = storeWith({ secretAccessKey });
     const key = newKey();
@@ -353,13 +353,13 @@ describe('S3 store', () => {
     assert.equal(seen.length, 3);
   });
 
-  test('a refusal in the middle of an upload is told as such', async () => {
+  test('a rejection in the middle of an upload is reported as one', async () => {
     const source = await upload(randomBytes(8_000_000));
     faults = ['refuse'];
     await assert.rejects(storeWith().put(newKey(), source, 'image/jpeg'), /failed: 403$/);
   });
 
-  test('a missing bucket and a missing server are told plainly', async () => {
+  test('the error names a missing bucket and a missing server', async () => {
     const key = newKey();
     await assert.rejects(storeWith({ bucket: 'absent' }).delete(key), /failed: 404 NoSuchBucket$/);
     const source = await upload('x');

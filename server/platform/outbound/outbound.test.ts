@@ -107,7 +107,7 @@ const post = (outbound: Outbound, url: string, timeoutMs = 5_000): Promise<Outbo
 
 const refused = { answered: false, error: 'the address is not public' };
 
-describe('a request to an address that somebody else chose', () => {
+describe('a request to an address that a merchant chose', () => {
   it('connects to no literal that leads inside, in any disguise', async () => {
     const { outbound, asked } = outboundTo([], ['127.0.0.1']);
     const hosts = ['127.0.0.1', '2130706433', '0x7f000001', '0177.0.0.1', '127.1', '127.0.0.1.', '①②⑦.0.0.1'];
@@ -161,7 +161,7 @@ describe('a request to an address that somebody else chose', () => {
     });
   });
 
-  it('is given up when the host name does not resolve in time, or nobody speaks TLS behind the address', async () => {
+  it('is given up when the host name does not resolve in time, or the server at the address does not speak TLS', async () => {
     const tooLong = { answered: false, error: 'the connection took too long' };
     const times = { isAllowed: addressCheck(['127.0.0.1']), connectTimeoutMs: 100 };
     const silent = createOutbound({ ...times, resolve: () => new Promise(() => undefined) });
@@ -175,7 +175,7 @@ describe('a request to an address that somebody else chose', () => {
     mute.close();
   });
 
-  it('does not speak to a receiver whose certificate nobody vouches for', async () => {
+  it('rejects a receiver whose certificate is not trusted', async () => {
     const strict = createOutbound({ isAllowed: addressCheck(['127.0.0.1', '::1']) });
     opened.push(strict);
     const result = await post(strict, receiver.url);

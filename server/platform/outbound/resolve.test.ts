@@ -60,7 +60,7 @@ function slowSystem(): { readonly system: Resolve; readonly asked: string[]; mos
   return { system, asked, most: () => most };
 }
 
-describe('a name that somebody else chose', () => {
+describe('a host name that a merchant chose', () => {
   it('is asked of DNS, not of the system', async () => {
     const { system, asked } = slowSystem();
     const resolve = createResolve({ servers, system });

@@ -393,7 +393,7 @@ describe('a shared store that fails', () => {
     assert.equal(await allowed(limiter, startMs), false);
   });
 
-  it('is replaced when it does not answer in time, and later failures of that call harm nobody', async () => {
+  it('is replaced when it does not answer in time, and later failures of that call have no effect', async () => {
     const failures: unknown[] = [];
     const answer = Promise.withResolvers<RateDecision[]>();
     const limiter = createResilientRateLimiter(

@@ -33,6 +33,6 @@ export async function ordersAt(
     signal: AbortSignal.timeout(20_000),
   });
   const { id, status } = (await response.json()) as { id: string; status: string };
-  if (response.status === 201) diary.told.push({ kind: 'create', orderId: id, status, key });
+  if (response.status === 201) diary.answers.push({ kind: 'create', orderId: id, status, key });
   return response.status === 201;
 }

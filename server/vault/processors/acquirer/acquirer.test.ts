@@ -313,7 +313,7 @@ describe('the acquirer', () => {
     assert.deepEqual(await taken(late.reference), []);
   });
 
-  it('settles after 1 to 3 business days unless told otherwise', () => {
+  it('settles after 1 to 3 business days by default', () => {
     const friday = Date.parse('2026-02-13T15:00:00Z');
     const days = [1, 2, 3].map((count) => new Date(businessDaysLater(friday, count)).toISOString());
     assert.deepEqual(days, ['2026-02-16T15:00:00.000Z', '2026-02-17T15:00:00.000Z', '2026-02-18T15:00:00.000Z']);
@@ -423,7 +423,7 @@ describe('an acquirer that stands still', () => {
 });
 
 describe('the adapter', () => {
-  /** A server that does as it is told with each request, whatever it says. */
+  /** A server that answers each request as the test says. */
   async function listen(t: TestContext, onData: (socket: Socket, text: string) => void): Promise<string> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
