@@ -1,19 +1,20 @@
 import { type ConcurrencyLimit, createConcurrencyLimit, watchUtilization } from './concurrency-limit.ts';
 
 /**
- * Decides which requests run now, which wait a moment and which are refused, before any of them reaches the database.
+ * Decides which requests run now, which wait and which are rejected, before any of them reaches the database.
  *
- * Each flow (a company, or strangers) has a queue of its own. The flow that has been served least, by cost and not by count, comes
- * next; one that takes less than its share does not wait at all. A request is refused at once when those before it would keep it waiting
- * for too long: an answer that comes late helps its client no more than a refusal, and costs the others.
+ * Each flow (a company, or all unauthenticated clients) has its own queue. The flow that has received the least
+ * service, by cost and not by count, is next. A flow that uses less than its share does not wait. A request is
+ * rejected at once when the requests ahead of it would delay it too long: a late response helps its client no more
+ * than a rejection, and it costs the other clients.
  */
 
 export interface AdmissionOptions {
-  /** How many requests are at the database, or wait for it. */
+  /** The number of requests that use the database or wait for it. */
   readonly inDatabase: () => number;
-  /** How far the event loop may lag; 0 lets everything in. */
+  /** The highest event loop lag; 0 disables the limit. */
   readonly lagMsMax: number;
-  /** What a refused request gets. */
+  /** Creates the error for a rejected request. */
   readonly refusal: () => Error;
   /** For tests. */
   readonly nowMs?: () => number;
@@ -26,13 +27,13 @@ export interface Ticket {
 }
 
 export interface AdmissionControl {
-  /** `cost`: what the request costs at least, as far as that is known before. */
+  /** `cost` is the minimum cost of the request, as far as it is known in advance. */
   enter(flow: string, cost: number): Ticket | Promise<Ticket>;
-  /** The request is answered; `cost` is what it came to. */
+  /** Called when the request has its response; `cost` is the actual cost. */
   leave(ticket: Ticket, cost: number): void;
-  /** Whether a request of this flow would be refused: a cheap question, before anything is done for it. */
+  /** Whether a request of this flow would be rejected. It is cheap, so callers check before they do any work. */
   isFull(flow: string): boolean;
-  /** `running` by cost. */
+  /** `running` is the sum of the costs of running requests. */
   stats(): { readonly running: number; readonly waiting: number; readonly limit: number };
 }
 
@@ -48,22 +49,25 @@ interface Flow {
   readonly queue: Waiting[];
   running: number;
   costlyRunning: number;
-  /** What its requests have come to lately. */
+  /** The recent cost of a request of this flow. */
   usualCost: number;
-  /** Up to where it has been served, in virtual time, which passes with what is served. */
+  /** The virtual time up to which this flow has been served. Virtual time advances with the cost that is served. */
   servedUntil: number;
 }
 
 const tickMs = 20;
-/** As long as a request that is let into the queue should wait, and as long as it waits at most. */
+/** The target time in the queue, and the maximum. */
 const expectedWaitMs = 500;
 const waitMsMax = 1_000;
-/** How many may wait, whatever the pace at which they are served. */
+/** Bounds of the queue length, whatever the throughput. */
 const leastWaiting = 64;
 const mostWaiting = 512;
 const leastWaitingOfFlow = 2;
 const paceMemoryMs = 500;
-/** Of requests this costly, few of one flow run at once: they are what keeps the database busy, and several gain nothing. */
+/**
+ * Requests that cost this much keep the database busy, so only a few of one flow run at once: more of them would not
+ * finish sooner.
+ */
 const costlyFrom = 8;
 const costlyMax = 2;
 const idleFlowsMax = 10_000;
@@ -111,7 +115,8 @@ class Admission implements AdmissionControl {
     this.#running -= places;
     if (places >= costlyFrom) flow.costlyRunning -= 1;
     flow.servedUntil += cost - 1;
-    // Up at once, down slowly: a flow that has become costly is not let in by what it was before.
+    // The estimate rises at once and falls slowly, so a flow that has become costly is not admitted by its earlier
+    // cost.
     flow.usualCost = cost > flow.usualCost ? cost : flow.usualCost + (cost - flow.usualCost) * forgettingShare;
     if (!isActive(flow)) this.#activeFlows -= 1;
     if (this.#waiting > 0) this.#dispatch();
@@ -138,7 +143,7 @@ class Admission implements AdmissionControl {
     return flow;
   }
 
-  /** A costly request fills several places, but never so many that it could not run at all. */
+  /** A costly request takes several places, but never so many that it could not run at all. */
   #placesFor(flow: Flow, cost: number): number {
     return Math.ceil(Math.min(Math.max(cost, flow.usualCost), this.#limit.value() / 2));
   }
@@ -147,7 +152,7 @@ class Admission implements AdmissionControl {
     if (places >= costlyFrom && flow.costlyRunning >= costlyMax) return false;
     const limit = this.#limit.value();
     if (this.#running + places <= limit) return true;
-    // A flow that takes less than its share is not made to wait for those that take more.
+    // A flow that uses less than its share does not wait for flows that use more.
     const share = limit / ((isActive(flow) ? 1 : 2) + this.#activeFlows);
     return flow.running + places <= share && this.#running + places <= 2 * limit;
   }
@@ -178,7 +183,7 @@ class Admission implements AdmissionControl {
     return flow.queue.length >= Math.max(leastWaitingOfFlow, inTime / Math.max(1, this.#queued.size));
   }
 
-  /** Takes the first request out of the queue of the flow. */
+  /** Removes the first request from the queue of the flow. */
   #shift(flow: Flow): Waiting | undefined {
     const first = flow.queue.shift();
     this.#waiting -= 1;
@@ -187,7 +192,7 @@ class Admission implements AdmissionControl {
     return first;
   }
 
-  /** Of those that have room, the flow that has been served least. */
+  /** Returns the flow that has been served least, among those that have room. */
   #nextFlow(): Flow | undefined {
     let next: Flow | undefined;
     for (const flow of this.#queued) {
@@ -207,7 +212,7 @@ class Admission implements AdmissionControl {
     }
   }
 
-  /** Only while requests wait. */
+  /** Runs only while requests wait. */
   #startTicking(): void {
     this.#utilization();
     this.#served = 0;

@@ -2,11 +2,11 @@ import { EventEmitter } from 'node:events';
 
 /** Ends the pause of a loop early. */
 export interface Alarm {
-  /** Ends the pause, and is remembered until the loop asks. */
+  /** Ends the pause, and is remembered until the next call of `rang`. */
   ring(): void;
   /** Ends the pause without being remembered. */
   wake(): void;
-  /** Whether it rang since this was last asked. */
+  /** Whether `ring` was called since the last call of `rang`. */
   rang(): boolean;
   pause(ms: number): Promise<void>;
 }

@@ -1,7 +1,7 @@
-/** Work that an answer does not wait for. */
+/** Work that a response does not wait for. */
 export interface Background {
   run(work: Promise<unknown>, onFailure: (error: unknown) => void): void;
-  /** When everything that was begun has ended. */
+  /** Resolves when all work that was started has finished. */
   flush(): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
 import { isAway } from './database.ts';
 
 /**
- * Work that costs as much for sixty-four as for one: what arrives while a batch runs goes together into the next. A free
- * lane starts with what this turn of the event loop brought, so nobody waits for company, and there is no timer.
+ * Runs work that costs the same for 64 items as for one: items that arrive while a batch runs form the next batch. An
+ * idle batcher starts with the items of the current turn of the event loop, so no item waits for a timer.
  *
- * A batch that fails is run again one by one, so that each caller gets its own error; the work must bear that. Where the
- * database is away all of them get that error at once: one by one they would wait for its time-out again and again.
+ * If a batch fails, each item runs alone, so that each caller gets its own error; the work must be safe to repeat. If
+ * the database is unavailable, all callers get that error at once: one by one they would each wait for its timeout.
  */
 export interface BatcherOptions {
   readonly batchMax: number;
@@ -15,7 +15,7 @@ export interface BatcherOptions {
 
 let batchedItems = 0;
 
-/** How many items are in all batchers of the process, running or waiting. */
+/** The number of items in all batchers of the process, running or waiting. */
 export const inBatchers = (): number => batchedItems;
 
 interface Waiting<Item, Result> {
@@ -32,7 +32,7 @@ export function createBatcher<Item, Result>(
   let running = 0;
   let starting = false;
 
-  /** Gives the error with which the whole batch failed. */
+  /** Returns the error with which the whole batch failed. */
   async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
     try {
       const results = await work(batch.map(({ item }) => item));
@@ -79,7 +79,8 @@ export function createBatcher<Item, Result>(
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     queue.push({ item, resolve, reject });
     batchedItems += 1;
-    // A batch that ends sends all its members on in one turn: without this the first of them would go on alone.
+    // The callers of a finished batch all continue in the same turn. Without this delay the first of them would start
+    // a batch alone.
     if (!starting && running < width) {
       starting = true;
       setImmediate(start);

@@ -1,4 +1,4 @@
-/** Card networks by the beginnings of their numbers, most specific first; lengths as the networks issue them. */
+/** Card networks by the prefixes of their numbers, most specific first; lengths as the networks issue them. */
 
 export const brandNames = [
   'amex',

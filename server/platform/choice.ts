@@ -1,8 +1,8 @@
 import Type, { type TEnum } from 'typebox';
 
 /**
- * A value out of a list. With its `type`, which JSON Schema leaves open and generators of clients need: without it they take
- * the value for anything at all.
+ * The schema of one value out of a list, with its `type`. JSON Schema does not require the type, but client
+ * generators do: without it they treat the value as unknown.
  */
 export function choice<const Value extends string | number>(
   values: readonly Value[],

@@ -1,21 +1,24 @@
 import type { DatabaseClock } from './database-clock.ts';
 
 /**
- * Whether the clocks of API, database and vault agree. The money does not depend on it: it goes by the time of the database
- * and of the processor. Sessions, signatures and certificates do.
+ * Checks that the clocks of API, database and vault agree. Payments do not depend on it, since they use the time of
+ * the database and of the processor. Sessions, signatures and certificates do.
  */
 export interface ClockWatch {
-  /** How far the clock of this process and that of the vault are ahead of the database; undefined where none has answered. */
+  /**
+   * How far the clocks of this process and of the vault are ahead of the database; undefined if there is no
+   * measurement.
+   */
   skews(): { readonly databaseMs: number; readonly vaultMs: number | undefined };
-  /** What is wrong, for people. */
+  /** Describes the problem for the operator. */
   problem(): string | undefined;
-  /** The processor refused a request as expired that was sent at once. */
+  /** Called when the processor rejected as expired a request that was sent at once. */
   noteExpired(): void;
   expired(): { readonly count: number; readonly recently: boolean };
   stop(): void;
 }
 
-/** More than this and the process is not ready. */
+/** With a larger skew the process is not ready. */
 export const skewMsMax = 30_000;
 const measureMs = 60_000;
 const recentlyMs = 600_000;

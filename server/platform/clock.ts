@@ -1,4 +1,4 @@
-/** Real time. Passed in, so that tests and the sandbox can decide what time it is. */
+/** Real time. It is passed in, so that tests and the sandbox can set the time. */
 export interface Clock {
   nowMs(): number;
 }

@@ -1,22 +1,22 @@
 import { performance } from 'node:perf_hooks';
 
-/** How much of the process is in use, looked at now and then. */
+/** A periodic measurement of how busy the process is. */
 interface Load {
-  /** What runs, by cost. */
+  /** The sum of the costs of running requests. */
   readonly running: number;
-  /** Of that: what is at the database, or waits for it. */
+  /** The part of `running` that uses the database or waits for it. */
   readonly inDatabase: number;
-  /** Share of the time in which the event loop was busy. */
+  /** The share of time in which the event loop was busy. */
   readonly utilization: number;
-  /** By how much a timer was late. */
+  /** How late a timer fired. */
   readonly lagMs: number;
 }
 
-/** Batches are full then: more at the database at once gains nothing. */
+/** Batches are full at this number, so more concurrent work at the database gains nothing. */
 const usual = 64;
 const least = 16;
 const most = 4_096;
-/** Beyond it the event loop is what is short: requests that are not at the database wait for it. */
+/** Above this value the event loop is the bottleneck: requests outside the database wait for it. */
 const utilizationMax = 0.9;
 const shrinking = 0.9;
 const growing = 1.05;
@@ -28,8 +28,8 @@ export interface ConcurrencyLimit {
 }
 
 /**
- * How many requests run at once: as many as the database and the event loop have use for, and those that wait for others meanwhile,
- * such as a processor, on top. Latency is no signal, because a slow processor is not an overload.
+ * Limits how many requests run at once: as many as the database and the event loop can use, plus those that wait for
+ * other systems, such as a processor. Latency is not a signal, because a slow processor is not an overload.
  */
 export function createConcurrencyLimit(lagMsMax: number): ConcurrencyLimit {
   let own = usual;
@@ -44,7 +44,7 @@ export function createConcurrencyLimit(lagMsMax: number): ConcurrencyLimit {
   };
 }
 
-/** Share of the time since the last call in which the event loop was busy. */
+/** Returns the share of time since the last call in which the event loop was busy. */
 export function watchUtilization(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {

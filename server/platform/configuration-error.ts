@@ -1,2 +1,2 @@
-/** The settings cannot be used; the message says which and what to do. */
+/** A setting is invalid; the message names the setting and says what to do. */
 export class ConfigurationError extends Error {}

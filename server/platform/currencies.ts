@@ -1,6 +1,7 @@
 /**
- * The currencies in use by ISO 4217, each with the decimals of its smallest unit: an amount of 1250 is 12.50 in usd, 1,250 in
- * jpy and 1.250 in kwd. Intl is no source for this: it lists retired codes, and rounds some currencies to whole units.
+ * The currencies of ISO 4217 in use, each with the decimals of its smallest unit: an amount of 1250 is 12.50 in usd,
+ * 1,250 in jpy and 1.250 in kwd. Intl is not used, because it lists retired codes and rounds some currencies to whole
+ * units.
  */
 const codesByDecimals: readonly (readonly [decimals: number, codes: string])[] = [
   [0, 'bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'],
@@ -19,12 +20,12 @@ export const currencies: ReadonlyMap<string, number> = new Map(
   codesByDecimals.flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, decimals] as const)),
 );
 
-/** Two where the code is unknown, which the service refuses elsewhere. */
+/** Returns 2 for an unknown code; requests with an unknown code are rejected elsewhere. */
 export function decimalsOf(currency: string): number {
   return currencies.get(currency.trim().toLowerCase()) ?? 2;
 }
 
-/** An amount in the smallest unit, in whole units: `12.50`, `1250`, `1.250`. */
+/** Formats an amount in the smallest unit as whole units: `12.50`, `1250`, `1.250`. */
 export function decimalText(amount: number, currency: string): string {
   const decimals = decimalsOf(currency);
   if (decimals === 0) return String(amount);

@@ -2,20 +2,20 @@ import type { Clock } from './clock.ts';
 import type { Queryable } from './database.ts';
 
 /**
- * The time of the database, which all processes share. It is asked at the start and every minute; in between the monotonic
- * clock of this process counts on, so that a step of its wall clock changes nothing.
+ * The time of the database, which all processes share. The database is queried at start-up and every minute. In
+ * between, the monotonic clock of this process advances the time, so a step of its wall clock has no effect.
  */
 export interface DatabaseClock extends Clock {
   /** How far the wall clock of this process is ahead of the database. */
   skewMs(): number;
-  /** Asks the database what time it is. */
+  /** Queries the time of the database. */
   sync(): Promise<void>;
   stop(): void;
 }
 
 export interface LocalClocks {
   wallMs(): number;
-  /** Counts on, whatever happens to the wall clock. */
+  /** Always advances, even if the wall clock is set back. */
   monotonicMs(): number;
 }
 
@@ -25,17 +25,20 @@ const systemClocks: LocalClocks = {
 };
 
 const syncMs = 60_000;
-/** A machine that slept has a monotonic clock that stood still: the two clocks drift apart, and the database is asked at once. */
+/**
+ * While a machine sleeps, its monotonic clock stands still. The two clocks then drift apart, and the database is
+ * queried at once.
+ */
 const driftCheckMs = 5_000;
 const driftMs = 1_000;
-/** Below this the time it takes to ask is no reason to ask again. */
+/** Below this round trip, the measurement is precise enough and is not repeated. */
 const goodRoundTripMs = 50;
 const attempts = 3;
-/** Smaller differences are noise of the measurement; following them would make time jump to and fro. */
+/** Smaller differences are measurement noise; following them would make time jump back and forth. */
 const noiseMs = 5;
 
 interface Reading {
-  /** Time of the database less the monotonic clock. */
+  /** The time of the database minus the monotonic clock. */
   readonly offsetMs: number;
   readonly roundTripMs: number;
 }

@@ -2,19 +2,21 @@ import { Socket } from 'node:net';
 import pg from 'pg';
 
 /**
- * Connections that are given up when nothing comes back. TCP itself notices a network that drops packets after some
- * fifteen minutes, and after two hours where nothing is sent; Node has no TCP_USER_TIMEOUT. So every wait has a bound of
- * its own, from the one figure that an operator sets: how long a statement may take.
+ * Connections with a timeout on every wait. TCP detects a network that drops packets only after about fifteen
+ * minutes, and after two hours on an idle connection; Node has no TCP_USER_TIMEOUT. All timeouts derive from one
+ * setting: how long a statement may take.
  */
 
 export interface Timeouts {
   readonly connectMs: number;
   readonly statementMs: number;
   readonly lockMs: number;
-  /** PostgreSQL ends a statement itself before that: without an answer until then it did not hear us. */
+  /**
+   * PostgreSQL cancels a statement before this time, so no answer by then means that the server did not receive it.
+   */
   readonly answerMs: number;
   readonly idleInTransactionMs: number;
-  /** How often a connection that nothing is heard from is asked whether it still works, and how long it may take. */
+  /** How often a silent connection is checked, and how long the check may take. */
   readonly heartbeatMs: number;
 }
 
@@ -30,7 +32,7 @@ export function timeoutsFor(statementMs: number): Timeouts {
   };
 }
 
-/** The part of a connection that is used; two calls without waiting in between travel together. */
+/** The part of a connection that is used. Two calls without an await between them travel together. */
 export interface Connection {
   query(statement: {
     text: string;
@@ -44,7 +46,7 @@ export interface ConnectionOptions extends pg.ClientConfig {
   readonly onOpen?: (client: WatchedClient) => void;
 }
 
-/** A client of PostgreSQL whose connection can be cut without asking the other side. */
+/** A PostgreSQL client whose connection can be closed without contacting the server. */
 export class WatchedClient extends pg.Client {
   readonly socket: Socket;
 
@@ -55,13 +57,15 @@ export class WatchedClient extends pg.Client {
     config.onOpen?.(this);
   }
 
-  /** Whatever waits for an answer fails; the pool forgets the connection. */
+  /** Fails every pending query, and the pool discards the connection. */
   cut(): void {
     this.socket.destroy();
   }
 }
 
-/** Probes go out after five seconds of silence, one each second; ten without an answer end the connection. */
+/**
+ * Keep-alive probes start after five seconds of silence, one each second; ten without an answer close the connection.
+ */
 const keepAliveAfterMs = 5_000;
 
 export function connectionOptionsOf(

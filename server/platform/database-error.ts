@@ -1,10 +1,12 @@
 import { isUnavailable } from './database.ts';
 import { errorCode } from './error-code.ts';
 
-/** A database that cannot be used, in words for whoever wrote its setting. */
+/** A database that cannot be used. The message is for the operator who wrote its setting. */
 export class UnusableDatabaseError extends Error {}
 
-/** For `catch`: what the writer of the setting can mend is said without a stack; anything else goes on as it is. */
+/**
+ * For `catch`: reports an error that the operator can fix without a stack, and rethrows any other error unchanged.
+ */
 export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_URL'): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof Error)) throw error;
@@ -22,13 +24,13 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
   };
 }
 
-/** A wrong login, or no such database; a name that does not resolve. */
+/** A wrong login, an unknown database, or a host name that does not resolve. */
 const mistaken = /^(28|3D|EAI_AGAIN$)/;
 
-/** A certificate that does not fit, or a server without TLS where the address asks for it. */
+/** A certificate that does not match, or a server without TLS although the URL requires it. */
 function isOfTls(error: Error): boolean {
   return /CERT|_TLS_|UNABLE_TO_VERIFY/.test(errorCode(error) ?? '') || /not support SSL/.test(error.message);
 }
 
-/** No such table, no such schema, no right to it. */
+/** An unknown table, an unknown schema, or missing privileges. */
 const noVault = ['42P01', '3F000', '42501'];

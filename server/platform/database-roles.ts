@@ -2,8 +2,8 @@ import pg from 'pg';
 import { deriveKey, type Secret } from './secret.ts';
 
 /**
- * On the embedded server the API and the vault log in as roles of their own, so that the API cannot read a card
- * whatever it is made to ask. The owner's connection is used for migrations alone.
+ * On the embedded server the API and the vault log in with separate roles, so that no query of the API can read a
+ * card. The connection of the owner is used only for migrations.
  */
 export async function openRoles(
   ownerUrl: string,

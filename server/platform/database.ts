@@ -16,8 +16,8 @@ export interface Queryable {
 }
 
 /**
- * A database or a transaction on it: code that needs several statements to stand or fall together asks for
- * `transaction` and does not care which of the two it was given.
+ * A database, or a transaction on it. Code whose statements must commit together calls `transaction` and does not
+ * need to know which of the two it has.
  */
 export interface Database extends Queryable {
   transaction<Result>(work: (transaction: Database) => Promise<Result>): Promise<Result>;
@@ -25,20 +25,20 @@ export interface Database extends Queryable {
 
 export interface DatabasePool extends Database {
   /**
-   * Calls `onMessage` for each NOTIFY on the channel, and `onGap` whenever messages may have been missed:
-   * the connection was lost and is back. Ends with the pool.
+   * Calls `onMessage` for each NOTIFY on the channel, and `onGap` after a reconnect, when messages may have been
+   * missed. Stops when the pool closes.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<void>;
   stats(): { total: number; idle: number; waiting: number };
-  /** Fails when the database does not answer within the time, or answers and takes nothing down. */
+  /** Fails if the database does not answer in time, or answers but cannot write. */
   ping(deadlineMs: number): Promise<void>;
-  /** Waits for what runs. */
+  /** Waits for running statements. */
   close(): Promise<void>;
-  /** Cuts every connection: what runs fails at once, and so does what comes after. */
+  /** Closes every connection: running statements and all later ones fail at once. */
   abort(): void;
 }
 
-/** The pool was closed; the process ends. */
+/** The pool is closed because the process is shutting down. */
 export class DatabaseClosedError extends Error {}
 
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
@@ -47,7 +47,9 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
   return value;
 });
 
-/** Statements beyond this many texts run unnamed, so that odd filter combinations cannot pile up on the server. */
+/**
+ * Statements beyond this many texts run unnamed, so that unusual filter combinations cannot accumulate on the server.
+ */
 const namedStatementsMax = 500;
 const statementNames = new Map<string, string>();
 
@@ -60,7 +62,7 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** Hears of every statement whether the database answered it. */
+/** Is notified after every statement, whether or not the database answered. */
 interface Listener {
   answered(): void;
   failed(error: unknown): void;
@@ -85,7 +87,8 @@ async function run<Row extends object>(
 
 function transactionOn(connection: Connection, listener: Listener): Database {
   let begin: Promise<unknown> | undefined = connection.query({ text: 'BEGIN' });
-  // An error of BEGIN surfaces with the first statement; without this it would also be "unhandled".
+  // The first statement reports an error of BEGIN; without this handler the error would also be an unhandled
+  // rejection.
   begin.catch(() => undefined);
   const transaction: Database = {
     async query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]> {
@@ -104,15 +107,16 @@ export interface DatabaseOptions {
   readonly poolSize: number;
   readonly applicationName: string;
   readonly onError: (error: Error) => void;
-  /** How long one statement may take; every other bound follows from it. */
+  /** How long one statement may take; every other timeout derives from it. */
   readonly statementTimeoutMs?: number;
-  /** Settings of PostgreSQL for each connection. */
+  /** PostgreSQL settings for each connection. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 /**
- * For statements that take their rows as JSON: PostgreSQL cannot know how few they are, and a plan made while a table was
- * small would read all of it ever after. Every look-up of these is by a key, so that is how they are planned, once.
+ * For statements that receive their rows as JSON: PostgreSQL cannot know how few rows there are, and a plan made
+ * while a table was small would keep scanning the whole table. Every lookup in these statements is by key, so a
+ * generic plan is made once.
  */
 export const byKeySettings = {
   plan_cache_mode: 'force_generic_plan',
@@ -121,7 +125,10 @@ export const byKeySettings = {
   enable_mergejoin: 'off',
 } as const;
 
-/** For the head of a queue as well: a bitmap would be made of all of it to read the first few. */
+/**
+ * For statements that read the head of a queue: a bitmap scan would read the whole queue to return the first few
+ * rows.
+ */
 export const queueSettings = { ...byKeySettings, enable_bitmapscan: 'off' } as const;
 
 const usualStatementTimeoutMs = 15_000;
@@ -187,7 +194,8 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
 
     async close() {
       await end();
-      // Their farewell is on its way; a dead network would keep them for a quarter of an hour.
+      // The connections send their termination messages now; a dead network would otherwise keep them open for
+      // fifteen minutes.
       for (const client of clients.all) client.socket.destroySoon();
     },
 
@@ -225,7 +233,8 @@ function openPool(connection: pg.ClientConfig, options: DatabaseOptions, timeout
     idle_in_transaction_session_timeout: timeouts.idleInTransactionMs,
   };
   const pool = new pg.Pool(config);
-  // For the whole life of each connection: one that is lost in an unwatched moment would end the process.
+  // The handler stays for the whole life of each connection: a lost connection without a handler would end the
+  // process.
   pool.on('connect', (client) => {
     client.on('error', options.onError);
     readInSlices((client as unknown as { connection: { stream: Duplex } }).connection.stream);
@@ -244,18 +253,18 @@ interface Health extends Listener {
 }
 
 /**
- * Needs room on the disk for a file of its own, as a table that grows does, and leaves nothing behind. Asked only of a
- * database that has refused to write.
+ * Needs disk space for a file of its own, as a growing table does, and leaves nothing behind. It runs only on a
+ * database that has failed to write.
  */
 const writeProbe = `CREATE TEMPORARY TABLE write_probe ON COMMIT DROP AS
   SELECT repeat(md5(n::text), 60) AS filler FROM generate_series(1, 32) AS n`;
 
-/** Knows whether the database answers, and gives up idle connections once it does not. */
+/** Tracks whether the database answers, and closes idle connections when it does not. */
 function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbeatMs }: Timeouts): Health {
-  // An answer as young as this says that the database is there.
+  // An answer more recent than this shows that the database is available.
   const freshMs = heartbeatMs / 3;
   let answeredMs = -Infinity;
-  /** Why it could not write the last time; until it can again. */
+  /** The error of the last failed write, until a write succeeds again. */
   let refusal: Error | undefined;
   const cutIdle = (): void => {
     for (const client of idle) client.cut();
@@ -266,7 +275,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
   };
 
   function failed(error: unknown): void {
-    // One dead connection means that those opened before it are dead too.
+    // One dead connection means that the connections opened before it are dead too.
     if (error instanceof Error && error.message === readTimeout) cutIdle();
     if (!(error instanceof pg.DatabaseError)) return;
     if (unwritableStates.test(error.code ?? '')) refusal = error;
@@ -286,7 +295,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     try {
       await (pool as Connection).query({ text: writeProbe, query_timeout: deadlineMs });
     } catch (error) {
-      // A login that may not make temporary tables says nothing about the disk.
+      // A role that may not create temporary tables proves nothing about the disk.
       if (isAway(error)) throw error;
     }
     refusal = undefined;
@@ -301,7 +310,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     try {
       await Promise.race([ask(deadlineMs), expiry.promise]);
     } catch (error) {
-      // A pool that is busy has no connection to ask with, and hears from the database all the time.
+      // A busy pool has no free connection for the ping, but it receives answers from the database all the time.
       if (error !== late || answeredMs < startedMs || refusal) throw error;
     } finally {
       clearTimeout(timer);
@@ -331,37 +340,40 @@ function startOptions(settings: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-/** The name of the unique or check constraint an error came from, if it came from one. */
+/** Returns the name of the unique or check constraint that caused an error, if any. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23') ? error.constraint : undefined;
 }
 
-/** The database serves no request at the moment: lost connections, exhausted resources, shutdown, failover, time-outs. */
+/**
+ * The database cannot serve requests at the moment: lost connections, exhausted resources, shutdown, failover,
+ * timeouts.
+ */
 const awayStates = /^(08|53|57|58|25006|25P03|3D000)/;
-/** Two statements were in each other's way. */
+/** Two statements conflicted: a serialization failure, a deadlock or a lock timeout. */
 const collisionStates = /^(40001|40P01|55P03)/;
-/** Read-only, a full disk, a disk that fails. */
+/** A read-only server, a full disk, or a disk failure. */
 const unwritableStates = /^(25006|53100|58030)/;
 const networkErrors = /^(ECONN|EHOST|ENET|EAI_|EPIPE$|ETIMEDOUT$|ENOTFOUND$)/;
-/** Of these any failure means that there is no way to the database. */
+/** Any failure of these calls means that the database is unreachable. */
 const connectingCalls = ['connect', 'getaddrinfo'];
 const readTimeout = 'Query read timeout';
 const connectionLost =
   /^(Query read timeout|Connection terminated|Client has encountered a connection error|timeout exceeded when trying|timeout expired)/;
 
-/** Whether the database serves no request at the moment: asking again at once would only take longer. */
+/** Whether the database cannot serve requests at the moment, so that an immediate retry would only add delay. */
 export function isAway(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '');
   if (!(error instanceof Error)) return false;
-  // A name with several addresses, none of which could be connected to.
+  // A host name with several addresses, none of which accepted a connection.
   if (error instanceof AggregateError) return error.errors.some(isAway);
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException;
   return networkErrors.test(code) || connectingCalls.includes(syscall) || connectionLost.test(error.message);
 }
 
 /**
- * Whether the database was unreachable, restarting or overloaded: the request may simply be sent again. Whether a
- * statement took effect is not known then, unless PostgreSQL itself refused it.
+ * Whether the database was unreachable, restarting or overloaded, so that the client may repeat the request. A
+ * statement may have taken effect, unless PostgreSQL itself rejected it.
  */
 export function isUnavailable(error: unknown): boolean {
   return isAway(error) || (error instanceof pg.DatabaseError && collisionStates.test(error.code ?? ''));

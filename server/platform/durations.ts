@@ -1,4 +1,4 @@
-/** The units of time. How long things take or last is in limits.ts, or beside the code that it belongs to. */
+/** The units of time. Durations are in limits.ts, or next to the code that uses them. */
 
 export const secondMs = 1_000;
 export const minuteMs = 60 * secondMs;

@@ -1,6 +1,6 @@
 /**
- * Named moments on the path of money at which a test can kill the process: `SVC_FAILPOINT=name` ends it there with
- * SIGKILL, as a power cut would. Without the variable a failpoint is nothing.
+ * Named points on the path of money at which a test can kill the process: `SVC_FAILPOINT=name` ends it there with
+ * SIGKILL, as a power cut would. Without the variable a failpoint does nothing.
  */
 export const failpoints = [
   'charge.before_intent',

@@ -3,7 +3,7 @@ import { randomBytes, randomFillSync } from 'node:crypto';
 const randomPool = Buffer.alloc(4096);
 let randomOffset = randomPool.length;
 
-/** Drawing 4 KiB at a time makes an id cost a tenth of one randomBytes call each. */
+/** Draws 4 KiB at a time, which makes an id ten times cheaper than one randomBytes call each. */
 function pooledRandom(byteCount: number): Buffer {
   if (randomOffset + byteCount > randomPool.length) {
     randomFillSync(randomPool);
@@ -15,7 +15,7 @@ function pooledRandom(byteCount: number): Buffer {
 
 let lastMs = -1;
 let sequence = 0;
-/** How far the counters of other milliseconds are: a sandbox company whose clock is moved goes to and fro among some. */
+/** The counters of other milliseconds: a sandbox company whose clock is moved switches between several. */
 const otherCounters = new Map<number, number>();
 const otherCountersMax = 1_000;
 
@@ -30,8 +30,8 @@ function enter(nowMs: number, random: Buffer): void {
 }
 
 /**
- * UUID v7 whose millisecond is the object's creation time by its company's clock. Ids of one process
- * made in the same millisecond keep their order: the 12 bits after the time count up.
+ * Returns a UUID v7 whose millisecond is the object's creation time by its company's clock. Ids that one process
+ * creates in the same millisecond keep their order: the 12 bits after the time count up.
  */
 export function newId(nowMs: number): string {
   const random = pooledRandom(10);
@@ -52,12 +52,12 @@ export function isUuid(value: string): boolean {
 
 const eventIdPattern = /^evt_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/;
 
-/** How the API names an event. */
+/** Returns the id of an event as the API writes it. */
 export function eventIdOf(id: string): string {
   return `evt_${id.replaceAll('-', '')}`;
 }
 
-/** The id of an object as a client wrote it: a UUID in any case, or an event's. */
+/** Parses an object id from a client: a UUID in any case, or the id of an event. */
 export function readId(text: string): string | undefined {
   if (isUuid(text)) return text.toLowerCase();
   const parts = eventIdPattern.exec(text);
@@ -66,7 +66,7 @@ export function readId(text: string): string | undefined {
 
 const requestIdPattern = /^req_[a-z2-7]{24}$/;
 
-/** Requests have no UUID to be named by. */
+/** The id of a request is not a UUID. */
 export function readRequestId(text: string): string | undefined {
   return requestIdPattern.test(text) ? text : undefined;
 }
@@ -79,7 +79,7 @@ export function createdAt(id: string): string {
   return new Date(idTimeMs(id)).toISOString();
 }
 
-/** The smallest id of a millisecond: turns a date filter into a range of the primary key. */
+/** Returns the smallest id of a millisecond, which turns a date filter into a range of the primary key. */
 export function firstIdOf(ms: number): string {
   const time = Math.min(Math.max(ms, 0), 0xffff_ffff_ffff).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
@@ -97,7 +97,7 @@ export function newRequestId(): string {
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
-    // 248 is the largest multiple of 62 in a byte; taking more would favour the first letters.
+    // 248 is the largest multiple of 62 in a byte; using higher values would favour the first letters.
     for (const byte of randomBytes(length)) {
       if (byte < 248 && text.length < length) text += base62[byte % 62];
     }

@@ -4,8 +4,8 @@ import { isUnavailable } from './database.ts';
 const retryDelaysMs = [100, 400, 1_500, 3_000];
 
 /**
- * For what must be written down: a database that restarts is waited for. The work may have taken effect although its
- * answer was lost, so repeating it must do no harm.
+ * For writes that must not be lost: waits for a database that restarts. The work may have taken effect although its
+ * answer was lost, so it must be safe to repeat.
  */
 export async function insist<Result>(work: () => Promise<Result>): Promise<Result> {
   for (const delayMs of retryDelaysMs) {

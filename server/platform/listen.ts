@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type Connection, type ConnectionOptions, WatchedClient } from './database-connections.ts';
 
-/** A connection that listens, and is made anew whenever it is lost or no longer answers. */
+/** A connection that listens, and is reopened when it is lost or stops answering. */
 
 export interface ListenOptions {
   readonly connection: ConnectionOptions;
@@ -38,7 +38,8 @@ export async function keepListening(options: ListenOptions): Promise<{ close(): 
     }, reconnectDelayMs).unref();
   }
 
-  // A listener sends nothing by itself, so a dead network would never show. Without an answer the connection is cut.
+  // A listener sends nothing by itself, so it would never notice a dead network. Without an answer to the heartbeat
+  // the connection is closed.
   const heartbeat = setInterval(() => {
     const watched = client;
     const question = (watched as Connection | undefined)?.query({ text: 'SELECT 1', query_timeout: heartbeatMs });

@@ -1,18 +1,18 @@
 import { writeSync } from 'node:fs';
 
 /**
- * Where log lines go. Losing lines is better than losing the service: a full disk, a reader that is gone or one that does not
- * read costs lines, never the process, its memory or its end.
+ * The destination of log lines. Losing lines is better than losing the service: a full disk, or a reader that is gone
+ * or does not read, costs lines, but never the process, its memory or its shutdown.
  */
 export interface LogOutput {
   write(line: string): void;
-  /** One more attempt, before the process ends. It does not wait. */
+  /** Makes one last attempt before the process ends, without waiting. */
   flushSync(): void;
 }
 
 type Device = (bytes: Buffer) => number;
 
-/** What waits for a reader that is slow; lines beyond it are lost. */
+/** The buffer for a slow reader; lines beyond it are lost. */
 const waitingBytesMax = 1_048_576;
 const readerMs = 20;
 const repairMs = 1_000;
@@ -52,7 +52,7 @@ export function openLogOutput(onLost: (count: number) => void, device: Device = 
       }
     } catch (error) {
       if (isTorn) left = left.subarray(1);
-      // A pipe that is full is emptied by its reader. Anything else takes longer to mend than lines are kept for.
+      // A full pipe is emptied by its reader soon. Any other problem lasts longer than lines are kept.
       const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN';
       if (!isFull) {
         isTorn ||= !endsLine;

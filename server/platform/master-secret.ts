@@ -16,7 +16,10 @@ interface SecretSettings {
   readonly dataDir: string;
 }
 
-/** From the environment, or from the data folder. Only a first embedded start makes one up. */
+/**
+ * Reads the secret from the environment or from the data folder. Only a first start with the embedded database
+ * generates one.
+ */
 export async function loadMasterSecret(config: SecretSettings): Promise<Secret<Buffer>> {
   if (config.SVC_MASTER_SECRET) return new Secret(Buffer.from(config.SVC_MASTER_SECRET.reveal()));
   const file = join(config.dataDir, 'master.secret');
@@ -31,13 +34,13 @@ export async function loadMasterSecret(config: SecretSettings): Promise<Secret<B
 const table = 'secret_checks';
 const keysOf = (secret: Secret<Buffer>): Keys => new Map([['master', deriveKey(secret, 'secret-check')]]);
 
-/** For the service: the first start on a database says which secret is its own. */
+/** For the service: the first start on a database records which secret belongs to it. */
 export async function rememberMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<void> {
   await rememberSecrets(db, table, keysOf(secret));
   await checkMasterSecret(db, secret);
 }
 
-/** With another secret no API key works, and keys made with it would not either. */
+/** With a different secret no existing API key works, and keys created with it would not work later. */
 export async function checkMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<void> {
   const { different } = await compareSecrets(db, table, keysOf(secret));
   if (different.length > 0) throw new ConfigurationError(another);

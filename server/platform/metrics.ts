@@ -7,7 +7,7 @@ export interface Metrics {
   readonly registry: Registry;
   observeRequest(method: string, route: string, status: number, seconds: number): void;
   countUnloggedRequests(count: number): void;
-  /** Because of overload. */
+  /** Counts requests rejected because of overload. */
   countRefusedRequests(): void;
 }
 
@@ -57,7 +57,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   };
 }
 
-/** Reads its value at each scrape, and keeps the last one where there is none. */
+/** Reads its value at each scrape, and keeps the last value if there is no new one. */
 function gauge(name: string, help: string, read: () => number | undefined | Promise<number | undefined>): Gauge {
   return new Gauge({
     name,
@@ -77,7 +77,7 @@ const poolGauges = ({ db }: MetricSources): Gauge[] => [
 ];
 
 function transactionGauges({ openTransactions }: MetricSources): Gauge[] {
-  // One read serves the gauges of one scrape. A database that does not answer must not keep the other figures back.
+  // One query serves all gauges of one scrape. A database that does not answer must not hold back the other metrics.
   let reading: Promise<OpenTransactions | undefined> | undefined;
   const read = (): Promise<OpenTransactions | undefined> =>
     (reading ??= openTransactions()

@@ -5,7 +5,7 @@ import pg from 'pg';
 
 const directory = fileURLToPath(new URL('../migrations/', import.meta.url));
 
-/** The database and this program do not fit together; the message says why and what to do. */
+/** The database does not match this program; the message says why and what to do. */
 export class MigrationError extends Error {}
 
 export interface Migration {
@@ -22,12 +22,12 @@ export async function migrationNames(): Promise<string[]> {
     .toSorted();
 }
 
-/** Every migration of this program, in order. */
+/** Returns every migration of this program, in order. */
 export async function readMigrations(): Promise<Migration[]> {
   const names = await migrationNames();
   return Promise.all(
     names.map(async (name) => {
-      // A checkout on Windows may end lines with CR LF: that is the same migration.
+      // A checkout on Windows may end lines with CR LF; the migration is the same.
       const text = (await readFile(`${directory}${name}.sql`, 'utf8')).replaceAll('\r\n', '\n');
       return { name, text, sha256: createHash('sha256').update(text).digest('hex') };
     }),
@@ -36,21 +36,23 @@ export async function readMigrations(): Promise<Migration[]> {
 
 interface Applied {
   readonly name: string;
-  /** Null where a version ran it that kept no hashes. */
+  /** Null if a version without hashes applied the migration. */
   readonly sha256: string | null;
 }
 
 async function readApplied(client: pg.Client): Promise<Applied[]> {
   const exists = await client.query(`SELECT to_regclass('public.schema_migrations') IS NOT NULL AS found`);
   if (!exists.rows[0].found) return [];
-  // Read this way because the column is younger than the table.
+  // The query works without the column, which is newer than the table.
   const applied = await client.query<Applied>(
     `SELECT name, to_jsonb(m) ->> 'sha256' AS sha256 FROM schema_migrations m ORDER BY name`,
   );
   return applied.rows;
 }
 
-/** The migrations that the database still needs. Refuses a database with another history than this program's. */
+/**
+ * Returns the migrations that the database still needs. Rejects a database whose history differs from this program's.
+ */
 function missingFrom(applied: readonly Applied[], known: readonly Migration[]): Migration[] {
   const unknown = applied.filter(({ name }) => !known.some((migration) => migration.name === name));
   if (unknown.length > 0) {
@@ -83,7 +85,7 @@ function missingFrom(applied: readonly Applied[], known: readonly Migration[]): 
 const short = (sha256: string): string => sha256.slice(0, 12);
 const namesOf = (list: readonly { readonly name: string }[]): string => list.map(({ name }) => name).join(', ');
 
-/** For programs beside the service: they work with this version's schema, and leave the database as it is. */
+/** For programs other than the service: they require this version's schema and do not migrate. */
 export async function requireMigrated(connectionString: string): Promise<void> {
   await withClient(connectionString, async (client) => {
     const missing = missingFrom(await readApplied(client), await readMigrations());
@@ -94,10 +96,13 @@ export async function requireMigrated(connectionString: string): Promise<void> {
   });
 }
 
-/** The number under which every version has locked the database for its migrations. */
+/** The advisory lock that every version takes for its migrations. */
 const lockId = '7241865325823964';
 
-/** Brings the database up to this program's schema; processes that start at once wait for the one that migrates. */
+/**
+ * Migrates the database to this program's schema. Processes that start at the same time wait for the one that
+ * migrates.
+ */
 export async function migrate(connectionString: string): Promise<void> {
   const known = await readMigrations();
   await withClient(connectionString, async (client) => {
@@ -110,7 +115,7 @@ export async function migrate(connectionString: string): Promise<void> {
     await client.query(`SELECT pg_advisory_lock(${lockId})`);
     const missing = missingFrom(await readApplied(client), known);
     await client.query(migrationsTable);
-    // What ran before hashes were kept is taken for what this program has.
+    // Migrations applied before hashes existed are assumed to equal this program's.
     for (const { name, sha256 } of known.filter((migration) => !missing.includes(migration))) {
       await client.query('UPDATE schema_migrations SET sha256 = $2 WHERE name = $1 AND sha256 IS NULL', [name, sha256]);
     }
@@ -140,11 +145,11 @@ const notOwner =
   'The database is not migrated, and the login in DATABASE_URL cannot migrate it. Run `npm run svc -- migrate` with the ' +
   'login of the owner first.';
 
-// A migration may take long: only what connects, and a network that is gone, has a bound.
+// A migration may take long, so only connecting and a dead network have a timeout.
 const connectTimeoutMs = 10_000;
 const keepAliveAfterMs = 5_000;
 
-/** The end of the connection releases the lock. */
+/** Closing the connection releases the lock. */
 async function withClient(connectionString: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({
     connectionString,
@@ -162,7 +167,7 @@ async function withClient(connectionString: string, work: (client: pg.Client) =>
   }
 }
 
-/** Whether every migration of this program has run: part of being ready. */
+/** Whether every migration of this program has been applied; readiness requires it. */
 export async function isMigrated(applied: readonly { name: string }[]): Promise<boolean> {
   const names = new Set(applied.map((row) => row.name));
   return (await migrationNames()).every((name) => names.has(name));

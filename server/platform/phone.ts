@@ -1,5 +1,5 @@
-/** As the ITU writes them (E.164): a plus, the country code, the number, and nothing between. */
+/** Formats a phone number by E.164: a plus, the country code and the number, without separators. */
 export const e164 = (phone: string): string => `+${phone.replace(/\D/g, '')}`;
 
-/** Of the North American numbering plan; undefined for the numbers of other countries. */
+/** Returns a number of the North American numbering plan; undefined for other countries. */
 export const usNumber = (phone: string): string | undefined => /^\+1\d{10}$/.exec(e164(phone))?.[0];

@@ -1,10 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { ownTurn } from './own-turn.ts';
 
-// Some two milliseconds' worth of rows.
+// Rows that take about two milliseconds to parse.
 const sliceBytes = 256 * 1024;
 
-/** Lets others have their turn while a large answer is read: Node would take up to 2 MB from a connection at once. */
+/**
+ * Lets other work run while a large answer is read: Node would otherwise read up to 2 MB from a connection at once.
+ */
 export function readInSlices(stream: Duplex): void {
   let left = sliceBytes;
   stream.on('data', (chunk: Buffer) => {

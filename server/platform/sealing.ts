@@ -1,12 +1,15 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 
-/** Authenticated encryption. What a seal is about goes into it: copied elsewhere, it does not open. */
+/**
+ * Authenticated encryption. The context of a value is authenticated with it, so a copy in another place does not
+ * decrypt.
+ */
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-// As a key object: Node takes 20 µs more for a key that is a buffer.
+// The key is a key object: Node needs 20 µs more for a key in a buffer.
 export function sealBytes(key: Buffer, plain: Buffer, about: string): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, createSecretKey(key), nonce).setAAD(Buffer.from(about));

@@ -1,16 +1,16 @@
 import type { Queryable } from './database.ts';
 import { keyedHash } from './secret.ts';
 
-/** A database remembers of its secrets what tells them from others: a wrong one is refused before it does harm. */
+/** A database stores a fingerprint of its secrets, so that a wrong secret is rejected before it does harm. */
 
 type Table = 'secret_checks' | 'vault.secret_checks';
 
-/** The key of each secret, by a name that says which one it is. */
+/** The key of each secret, by its name. */
 export type Keys = ReadonlyMap<string, Buffer>;
 
 const digestOf = (key: Buffer, name: string): Buffer => keyedHash(key, `svc/check/${name}`);
 
-/** What is new is remembered; what is known already stays. */
+/** Stores new fingerprints and leaves existing ones unchanged. */
 export async function rememberSecrets(db: Queryable, table: Table, keys: Keys): Promise<void> {
   const names = [...keys.keys()];
   const digests = [...keys].map(([name, key]) => digestOf(key, name));
@@ -20,7 +20,10 @@ export async function rememberSecrets(db: Queryable, table: Table, keys: Keys): 
   );
 }
 
-/** The names of those that are others than the database was made with, and of those it knows and that are not given. */
+/**
+ * Returns the names of secrets that differ from those the database was created with, and of known secrets that are
+ * missing.
+ */
 export async function compareSecrets(
   db: Queryable,
   table: Table,

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { inspect } from 'node:util';
 
-/** A value that never prints: not in logs, not in JSON, not in a stack. Only `reveal` gives it away. */
+/** A value that never prints: not in logs, not in JSON, not in a stack. Only `reveal` returns it. */
 export class Secret<Value> {
   readonly #value: Value;
 
@@ -43,12 +43,12 @@ export type KeyPurpose =
   | 'account-recovery'
   | 'secret-check';
 
-/** One master secret, one derived key per purpose: a leak of one use says nothing about another. */
+/** Derives one key per purpose from the master secret, so that a leak of one key reveals nothing about the others. */
 export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', master.reveal(), Buffer.alloc(0), `svc/${purpose}`, 32));
 }
 
-/** Node takes 25 µs for a hash with the key as a buffer, and 5 µs with it as an object that is already made. */
+/** Node needs 25 µs for a hash with the key in a buffer, and 5 µs with an existing key object. */
 const keyObjects = new WeakMap<Buffer, KeyObject>();
 
 function keyObject(key: Buffer): KeyObject {

@@ -1,8 +1,8 @@
-/** Costly work of which only some may run at once. The others wait for their turn, but no more of them than `waitingMax`. */
+/** Limits how many pieces of costly work run at once. Others wait, but at most `waitingMax` of them. */
 export interface SemaphoreOptions {
   readonly atOnce: number;
   readonly waitingMax: number;
-  /** What is thrown for whoever comes when too many wait. */
+  /** Creates the error for a caller that arrives when too many wait. */
   readonly busy: () => Error;
 }
 
@@ -14,7 +14,7 @@ export function createSemaphore({ atOnce, waitingMax, busy }: SemaphoreOptions):
   return async (work) => {
     if (running >= atOnce) {
       if (waiting.length >= waitingMax) throw busy();
-      // Whoever ends passes the turn on, so the count stays as it is.
+      // A caller that finishes hands its place to the next one, so the count does not change.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else running += 1;
     try {

@@ -1,4 +1,4 @@
-/** SQL in pieces: text and values stay together, so that a value can only ever become a parameter. */
+/** SQL in pieces: text and values stay separate, so that a value can only become a parameter. */
 export interface Sql {
   readonly strings: readonly string[];
   readonly values: readonly unknown[];
@@ -10,7 +10,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]
   return { strings, values };
 }
 
-/** For names that come from our own tables of columns, never from a request. */
+/** For identifiers from our own column tables, never from a request. */
 export function raw(text: string): Sql {
   return { strings: [text], values: [] };
 }

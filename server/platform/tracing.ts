@@ -5,9 +5,9 @@ import { errorCode } from './error-code.ts';
 
 interface RequestSpanInput {
   method: string;
-  /** The pattern, not the path: `/v1/orders/:id`. Left out where no route matched. */
+  /** The pattern, not the path: `/v1/orders/:id`. Undefined if no route matched. */
   route?: string | undefined;
-  /** Its query is cut off, if any. */
+  /** The query, if any, is removed. */
   path?: string | undefined;
   headers: IncomingHttpHeaders;
 }
@@ -19,7 +19,7 @@ export interface RequestSpan {
 export interface Tracing {
   readonly enabled: boolean;
   startRequestSpan(input: RequestSpanInput): RequestSpan;
-  /** Sends what is left; gives up, without an error, where the collector does not take it. */
+  /** Sends the remaining spans; gives up without an error if the collector does not accept them. */
   shutdown(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
 const shutdownTimeoutMs = 5_000;
 const reportLengthMax = 500;
 
-// Anything else would let a client make up as many span names as it likes.
+// Other methods would let a client create any number of span names.
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY']);
 
 const noSpan: RequestSpan = Object.freeze({ end: () => {} });
@@ -40,9 +40,9 @@ const noTracing: Tracing = Object.freeze({
 });
 
 /**
- * Traces go out only where the standard OTEL_* variables name a collector; otherwise not even the libraries are loaded.
- * `report` hears of lost spans and bad settings. The exporter itself reads OTEL_EXPORTER_OTLP_HEADERS, _TIMEOUT,
- * _COMPRESSION and the certificates from the process's own environment.
+ * Exports traces only if the standard OTEL_* variables name a collector; otherwise the libraries are not even loaded.
+ * `report` is called for lost spans and invalid settings. The exporter itself reads OTEL_EXPORTER_OTLP_HEADERS,
+ * _TIMEOUT, _COMPRESSION and the certificates from the process environment.
  */
 export async function startTracing(env: Environment, report: (problem: string) => void = () => {}): Promise<Tracing> {
   const url = exportUrl(env);
@@ -109,7 +109,7 @@ function decode(text: string): string {
   }
 }
 
-// Since version 3 the SDK leaves this variable to its caller.
+// Since version 3 the SDK leaves this variable to the application.
 function samplerOf(env: Environment, { sdk }: Libraries): Sampler {
   const name = env['OTEL_TRACES_SAMPLER'] || 'parentbased_always_on';
   const root = rootSampler(name.replace(/^parentbased_/, ''), Number(env['OTEL_TRACES_SAMPLER_ARG'] || '1'), sdk);
@@ -160,7 +160,7 @@ function requestAttributes({ method, route, path }: RequestSpanInput): Attribute
   return attributes;
 }
 
-/** Not the message, nor the stack that starts with it: an error may quote what was being worked on. */
+/** Leaves out the message and the stack that starts with it: an error may quote the data it failed on. */
 function errorType(error: unknown): string {
   return error instanceof Error ? (errorCode(error) ?? error.name) : typeof error;
 }

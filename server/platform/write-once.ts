@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { errorCode } from './error-code.ts';
 
-/** Writes a secret file whole or not at all, and never over another: several first starts at once share one. */
+/**
+ * Writes a secret file completely or not at all, and never over an existing one: several simultaneous first starts
+ * share one file.
+ */
 export async function writeOnce(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomUUID()}`;
   await writeFile(draft, text, { mode: 0o600, flush: true });

@@ -5,7 +5,7 @@ export interface Account {
   gid: number;
 }
 
-/** The user to run PostgreSQL as: null for our own, unless we are root, which it refuses to run as. */
+/** Returns the user to run PostgreSQL as. Null means the current user; PostgreSQL refuses to run as root. */
 export async function serverAccount(dataDirectory: string): Promise<Account | null> {
   if (process.getuid?.() !== 0) return null;
   if (process.platform !== 'linux') {

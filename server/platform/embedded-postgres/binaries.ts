@@ -7,7 +7,10 @@ import { makeLibraryLinks } from './library-links.ts';
 import { runProgram } from './programs.ts';
 import { runtimeCopy } from './runtime-copy.ts';
 
-/** The folder with PostgreSQL's `bin`, `lib` and `share`: in its npm package, or a copy that the account can run. */
+/**
+ * Returns the folder with PostgreSQL's `bin`, `lib` and `share`: in its npm package, or in a copy that the account
+ * can execute.
+ */
 export async function usableNativeFolder(account: Account | null): Promise<string> {
   const packaged = packagedNativeFolder();
   await makeLibraryLinks(dirname(packaged), 'symbolic');

@@ -8,8 +8,8 @@ const abandonedAfterMs = 600_000;
 const inUse = new Set<string>();
 
 /**
- * Something is made in a folder of its own, moved into place when complete, and the folder removed. Its name carries
- * our process id, so that removeAbandoned() can tell a folder in use from one left by a kill.
+ * Builds something in a temporary folder and moves it into place when it is complete. The folder name contains the
+ * process id, so that removeAbandoned() can distinguish a folder in use from one left by a killed process.
  */
 export async function withBuildFolder<Result>(
   prefix: string,
@@ -32,7 +32,7 @@ export async function removeAbandoned(prefix: string): Promise<void> {
     const folder = join(dirname(prefix), name);
     const pid = Number.parseInt(name.slice(basename(prefix).length), 10);
     if (inUse.has(folder) || !(await isAbandoned(folder, pid))) continue;
-    // An initdb that outlived its killed parent may still be writing; then a later start removes the rest.
+    // An initdb that outlived its killed parent may still be writing; a later start removes the rest.
     await fs.rm(folder, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
   }
 }
@@ -43,6 +43,6 @@ async function isAbandoned(folder: string, pid: number): Promise<boolean> {
   const uid = process.getuid?.() ?? found.uid;
   const inSharedFolder = ((await fs.stat(dirname(folder))).mode & 0o002) !== 0;
   if (inSharedFolder && found.uid !== uid) return false;
-  // In a container every start may get the same process id, so ours does not prove that the folder is.
+  // In a container every start may get the same process id, so a folder with our process id may still be abandoned.
   return pid === process.pid || !isAlive(pid) || Date.now() - found.mtimeMs > abandonedAfterMs;
 }

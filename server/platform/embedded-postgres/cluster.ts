@@ -10,7 +10,7 @@ import { superuser } from './connection.ts';
 import { type ProgramContext, spawnOnFolder } from './programs.ts';
 import { clusterSettings, type Settings } from './settings.ts';
 
-/** A data folder of PostgreSQL and all that it takes to run a server on it. */
+/** A PostgreSQL data folder with everything needed to run a server on it. */
 export interface Cluster extends ProgramContext {
   dataDirectory: string;
   logFile: string;
@@ -22,7 +22,7 @@ type NewCluster = Omit<Cluster, 'password'>;
 
 const passwordFileName = 'svc_password';
 
-/** Made if there is none. */
+/** Creates the cluster if it does not exist. */
 export async function openCluster(folder: string, settings: Settings): Promise<Cluster> {
   const dataDirectory = resolve(folder);
   await fs.mkdir(dirname(dataDirectory), { recursive: true, mode: 0o700 });
@@ -114,7 +114,7 @@ async function publish(cluster: NewCluster, made: string): Promise<void> {
     await fs.rename(made, dataDirectory);
     await syncToDisk(cluster, dirname(dataDirectory));
   } catch (cause) {
-    // A simultaneous first start was faster: its cluster is as good as ours.
+    // A simultaneous first start has created the cluster, which is equally good.
     if (await isInitialised(dataDirectory)) return;
     throw new Error(`${dataDirectory} exists but contains no PostgreSQL data. Move it to another place`, { cause });
   }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 
 export const superuser = 'svc';
-// initdb makes it, so that no start has to create one.
+// initdb creates this database, so no start has to create one.
 const database = 'postgres';
 const connectTimeoutMs = 2_000;
 
@@ -9,7 +9,7 @@ export function connectionStringOf(password: string, port: number): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`;
 }
 
-/** Null when the server accepts us. */
+/** Returns null if the server accepts the connection. */
 export async function connectionProblem(connectionString: string): Promise<unknown> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeoutMs });
   client.on('error', () => undefined);

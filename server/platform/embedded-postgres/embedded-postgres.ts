@@ -7,23 +7,26 @@ import { runProgram } from './programs.ts';
 import type { Settings } from './settings.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** Made on the first start. The log is kept beside it as `<dataDirectory>.log`. */
+  /** Created on the first start. The log is next to it, as `<dataDirectory>.log`. */
   dataDirectory: string;
-  /** PostgreSQL settings, over the defaults. An adopted server keeps those it was started with. */
+  /** PostgreSQL settings that override the defaults. An adopted server keeps the settings it was started with. */
   settings?: Settings;
-  /** Called when the server ends without stop(); the code is null when a signal ended it or it was adopted. */
+  /**
+   * Called if the server exits without stop(). The code is null if a signal ended the server or the server was
+   * adopted.
+   */
   onUnexpectedExit?: (code: number | null) => void;
 }
 
 export interface EmbeddedPostgres {
-  /** Superuser `svc` on the database `postgres`, which initdb makes, so no start has to create one. */
+  /** Superuser `svc` on the database `postgres`, which initdb creates, so no start has to create one. */
   connectionString: string;
   pid: number;
-  /** True when the server was already running, left behind by a killed program or started by a simultaneous one. */
+  /** True if the server was already running: left by a killed process, or started by a simultaneous one. */
   adopted: boolean;
   /**
-   * Ends the server whoever started it, so call it only while holding the single instance lock: without the lock the
-   * server belongs to somebody else, even if this process spawned it.
+   * Stops the server, even if another process started it. Call it only while holding the single instance lock:
+   * without the lock the server belongs to another process, even if this process spawned it.
    */
   stop(): Promise<void>;
 }
@@ -57,7 +60,7 @@ function supervise(
   return { connectionString, pid, adopted: child === null, stop };
 }
 
-/** An adopted server is not our child, so nothing tells us of its end. */
+/** An adopted server is not our child process, so its exit raises no event. */
 function watchAdopted(postmaster: Postmaster, onEnd: () => void): NodeJS.Timeout {
   const look = async (): Promise<void> => {
     if (!(await hasEnded(postmaster))) return;

@@ -6,13 +6,13 @@ export interface SingleInstanceLock {
 }
 
 const lockKey = '8317269340115529';
-// The backend of a holder that was just killed needs a moment to notice.
+// The backend of a killed lock holder needs a moment to notice that its client is gone.
 const waitMs = 2_000;
 const pollIntervalMs = 50;
 
 /**
- * Null when another program holds the lock. PostgreSQL drops the lock with the connection, so no crash can leave it
- * behind; `onLost` tells a holder that its connection (and with it the lock) is gone.
+ * Returns null if another process holds the lock. PostgreSQL releases the lock when the connection closes, so a crash
+ * cannot leave it behind. `onLost` is called when the connection, and with it the lock, is lost.
  */
 export async function acquireSingleInstanceLock(
   connectionString: string,

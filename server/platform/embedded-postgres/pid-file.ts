@@ -7,7 +7,7 @@ import { processKind } from './processes.ts';
 interface PidFile {
   text: string;
   ageMs: number;
-  /** Null while the file is not written, or after a crash that kept it from being so. */
+  /** Null until the file is written, or if a crash prevented the write. */
   server: { pid: number; port: number } | null;
 }
 
@@ -26,21 +26,23 @@ export async function readPidFile(dataDirectory: string): Promise<PidFile | null
   }
 }
 
-/** Whether the file tells of no server. Removes it if PostgreSQL would refuse to start because of it. */
+/**
+ * Whether the file refers to no running server. Removes the file if PostgreSQL would refuse to start because of it.
+ */
 export async function isStale(dataDirectory: string, pidFile: PidFile): Promise<boolean> {
   if (!pidFile.server) {
-    // PostgreSQL writes the file right after making it, and refuses to start on an empty one that a crash left.
+    // PostgreSQL writes the file right after creating it, and refuses to start if a crash left an empty one.
     if (pidFile.ageMs < emptyFileGraceMs) return false;
     await removePidFile(dataDirectory, pidFile);
     return true;
   }
   const kind = await processKind(pidFile.server.pid, pidFile.server.port);
-  // PostgreSQL takes over the file of a dead process itself, but refuses when the process id is in use again.
+  // PostgreSQL replaces the file of a dead process itself, but refuses if another process now has that process id.
   if (kind === 'unrelated') await removePidFile(dataDirectory, pidFile);
   return kind !== 'postmaster';
 }
 
-/** Moves the file aside before looking again, since a simultaneous start may have replaced it since we read it. */
+/** Moves the file aside before the check is repeated, since a simultaneous start may have replaced it. */
 async function removePidFile(dataDirectory: string, judged: PidFile): Promise<void> {
   const path = pathOf(dataDirectory);
   const aside = `${path}.${randomBytes(6).toString('hex')}`;

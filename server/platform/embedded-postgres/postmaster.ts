@@ -13,20 +13,20 @@ export interface Postmaster {
   pid: number;
   port: number;
   connectionString: string;
-  /** Null when somebody else started it. */
+  /** Null if another process started it. */
   child: ChildProcess | null;
 }
 
 const pollIntervalMs = 15;
 const raceIntervalMs = 100;
 const startTimeoutMs = 30_000;
-// A server that answers "starting up" or "shutting down" is replaying or flushing its log: giving up early would only
-// make the next start do the same work again.
+// A server that answers "starting up" or "shutting down" is replaying or flushing its log. Giving up early would make
+// the next start repeat that work.
 const busyTimeoutMs = 300_000;
 
 const sqlState = { wrongPassword: '28P01', cannotConnectNow: '57P03' };
 
-// To a simultaneous start, or to a killed server whose processes are still ending.
+// The start lost a race against a simultaneous start, or against a killed server whose processes are still exiting.
 const lostRace =
   /could not create any TCP\/IP sockets|lock file ".*" (already exists|is empty)|shared memory block .* is still in use/;
 
@@ -41,7 +41,7 @@ export async function runPostmaster(cluster: Cluster): Promise<Postmaster> {
   }
 }
 
-/** Null when nothing runs on this data folder (any more), so that a server can be spawned. */
+/** Returns null if no server runs on this data folder, so that one can be spawned. */
 async function adopt(cluster: Cluster): Promise<Postmaster | null> {
   const startedAtMs = Date.now();
   for (;;) {
@@ -65,7 +65,7 @@ async function adopt(cluster: Cluster): Promise<Postmaster | null> {
   }
 }
 
-/** Null when it lost a race (for the port, or for the data folder) that the caller can look at again. */
+/** Returns null if it lost a race for the port or for the data folder; the caller then checks again. */
 async function launch(cluster: Cluster): Promise<Postmaster | null> {
   const port = await freePort();
   const connectionString = connectionStringOf(cluster.password, port);
@@ -118,7 +118,7 @@ function spawnPostgres(cluster: Cluster, port: number, logDescriptor: number): C
     folder: cluster.dataDirectory,
     args: (folder) => ['-D', folder, ...settingArgs],
     output: logDescriptor,
-    // A Ctrl-C in the terminal is for us, and we stop the server when our own work has ended.
+    // Ctrl-C in the terminal must reach only this process, which stops the server after its own work has finished.
     detached: true,
   });
   child.unref();

@@ -8,8 +8,9 @@ export type ProcessKind = 'gone' | 'unrelated' | 'postmaster';
 const execute = promisify(execFile);
 
 /**
- * The command line is all that everybody may read: /proc/<pid>/cwd would be surer, but root in a container often lacks
- * the capability to read it for another user's process. A zombie, which PostgreSQL takes for alive, has none.
+ * Uses the command line, because every user can read it. /proc/<pid>/cwd would be more reliable, but root in a
+ * container often lacks the capability to read it for another user's process. PostgreSQL treats a zombie as alive,
+ * but a zombie has no command line.
  */
 export async function processKind(pid: number, port: number): Promise<ProcessKind> {
   if (!isAlive(pid)) return 'gone';

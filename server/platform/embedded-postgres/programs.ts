@@ -10,26 +10,26 @@ export interface ProgramContext {
 }
 
 export interface FolderProgram {
-  /** The folder that the program works in: the account need not be able to reach it by its path. */
+  /** The working folder of the program. The account may be unable to reach it by its path. */
   folder: string;
-  /** Given the name under which the program finds the folder. */
+  /** Receives the name under which the program finds the folder. */
   args: (folder: string) => string[];
-  /** Its output: a descriptor, or 'pipe'. */
+  /** The output: a file descriptor, or 'pipe'. */
   output: number | 'pipe';
-  /** In a session of its own, which a Ctrl-C in our terminal does not reach. */
+  /** Starts the program in a separate session, which Ctrl-C in our terminal does not reach. */
   detached?: boolean;
 }
 
 const execute = promisify(execFile);
 
-/** Runs one of PostgreSQL's own programs to its end; rejects when it fails. */
+/** Runs one of PostgreSQL's own programs until it exits; rejects if it fails. */
 export async function runProgram(context: ProgramContext, name: string, args: readonly string[]): Promise<void> {
   await execute(programPath(context, name), args, programOptions(context));
 }
 
 /**
- * As root we may reach folders that the server's user may not enter (such as anything below /root). It gets the open
- * folder as descriptor 3, which it and its children inherit, and names it by the magic link that skips the path.
+ * As root we can reach folders that the server's user cannot enter, such as those below /root. The program inherits
+ * the open folder as descriptor 3 and refers to it by a /proc link that bypasses the path.
  */
 export function spawnOnFolder(context: ProgramContext, name: string, program: FolderProgram): ChildProcess {
   const { folder, args, output, detached = false } = program;
@@ -49,11 +49,11 @@ function programPath({ nativeFolder }: ProgramContext, name: string): string {
 }
 
 function programOptions({ account }: ProgramContext) {
-  // The account may not be allowed into the folder we are in.
+  // The account may not have access to our working folder.
   return { ...account, cwd: account ? '/' : undefined, env: programEnvironment(), windowsHide: true };
 }
 
-/** Nothing of ours: PG* and LC_* variables would change the server, and it has no business with our secrets. */
+/** Passes none of our variables: PG* and LC_* would change the server, and our secrets must not reach it. */
 function programEnvironment(): NodeJS.ProcessEnv {
   const { PATH, SystemRoot, TEMP } = process.env;
   if (process.platform === 'win32') return { PATH, SystemRoot, TEMP };

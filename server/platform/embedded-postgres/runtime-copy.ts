@@ -6,8 +6,9 @@ import { removeAbandoned, withBuildFolder } from './build-folder.ts';
 import { makeLibraryLinks } from './library-links.ts';
 
 /**
- * PostgreSQL resolves its own real path to find its libraries, so it cannot run from a folder its user may not enter.
- * A complete copy gets its final name only by rename; a folder somebody else put there is never trusted.
+ * PostgreSQL resolves its real path to find its libraries, so it cannot run from a folder that its user cannot enter.
+ * A copy gets its final name by rename only when it is complete. A folder that another user created there is never
+ * trusted.
  */
 export async function runtimeCopy(packaged: string, base: string): Promise<string> {
   const packageFolder = dirname(packaged);
@@ -45,8 +46,8 @@ async function copyRuntime(from: string, to: string, files: string[]): Promise<v
   for (const file of files) {
     const isExecutable = ((await fs.stat(join(from, file))).mode & 0o100) !== 0;
     await fs.copyFile(join(from, file), join(to, file), constants.COPYFILE_FICLONE);
-    // The sticky bit keeps systemd-tmpfiles from aging files away under a server that runs for weeks. It would change
-    // node_modules if these were hard links, and symlinks cannot carry it: hence copies here and hard links below.
+    // The sticky bit keeps systemd-tmpfiles from deleting files of a server that runs for weeks. On hard links it
+    // would also change node_modules, and symlinks cannot carry it, so these are copies.
     await fs.chmod(join(to, file), isExecutable ? 0o1755 : 0o1644);
   }
   for (const folder of await fs.readdir(dirname(to), { recursive: true, withFileTypes: true })) {

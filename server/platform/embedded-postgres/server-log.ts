@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises';
 const limitBytes = 10 * 1024 * 1024;
 const tailBytes = 4_096;
 
-/** For appending. Starts anew when it has grown too long. */
+/** Opens the log for appending, and truncates it when it is too large. */
 export async function openLog(path: string): Promise<fs.FileHandle> {
   const log = await fs.open(path, 'a', 0o600);
   if ((await log.stat()).size > limitBytes) await log.truncate();
@@ -22,7 +22,7 @@ export async function readLog(path: string, from: number): Promise<string> {
   }
 }
 
-/** An error that quotes what the server said last. */
+/** Returns an error that quotes the last lines of the server log. */
 export async function errorWithLog(message: string, path: string): Promise<Error> {
   const { size } = await fs.stat(path).catch(() => ({ size: 0 }));
   const tail = await readLog(path, Math.max(0, size - tailBytes));

@@ -6,7 +6,7 @@ export type Settings = Record<string, string>;
 const defaults: Settings = {
   autovacuum: 'on',
   jit: 'off',
-  // A refused row would otherwise be quoted in the log, e-mail address and all.
+  // Otherwise the log would quote a rejected row, including email addresses.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
   log_timezone: 'UTC',
@@ -16,13 +16,13 @@ const defaults: Settings = {
   timezone: 'UTC',
 };
 
-/** The PostgreSQL settings of a cluster: ours, and over them those that were asked for. */
+/** Returns the PostgreSQL settings of a cluster: our defaults, overridden by the requested ones. */
 export async function clusterSettings(nativeFolder: string, asked: Settings): Promise<Settings> {
   const wal_compression = (await bundlesLz4(nativeFolder)) ? 'lz4' : 'off';
   return { ...defaults, wal_compression, ...asked };
 }
 
-/** The packages bring every library the server was linked with, in `bin` on Windows and in `lib` elsewhere. */
+/** The packages include every library that the server is linked with, in `bin` on Windows and in `lib` elsewhere. */
 async function bundlesLz4(nativeFolder: string): Promise<boolean> {
   const names = await Promise.all(['bin', 'lib'].map((folder) => readdir(join(nativeFolder, folder))));
   return names.flat().some((name) => name.startsWith('liblz4'));

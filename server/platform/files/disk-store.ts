@@ -9,28 +9,28 @@ import { storing } from './storage-error.ts';
 
 export interface DiskStoreOptions {
   root: string;
-  /** Where clients reach this service, for example `https://pay.example.com`. */
+  /** The URL at which clients reach this service, for example `https://pay.example.com`. */
   baseUrl: string;
-  /** At least 32 bytes; every process that serves the files needs the same one. */
+  /** At least 32 bytes. Every process that serves the files needs the same key. */
   signingKey: Buffer;
 }
 
 interface OpenFile {
-  /** Destroy it if it is not read to its end, or its file descriptor stays open. */
+  /** Destroy the stream if it is not read to its end, or its file descriptor stays open. */
   stream: Readable;
   sizeBytes: number;
   contentType: string;
 }
 
 export interface DiskStore extends FileStore {
-  /** Null when there is no such file, or when `key` is no key at all: it may come straight from a URL. */
+  /** Returns null if there is no such file, or if `key` is not a valid key: it may come straight from a URL. */
   openForRead(key: string): Promise<OpenFile | null>;
 }
 
 export interface FileUrlClaim {
   signingKey: Buffer;
   key: string;
-  /** The query parameters as they arrived: missing or repeated ones are simply not valid. */
+  /** The query parameters as they arrived: a missing or repeated parameter is invalid. */
   expires: unknown;
   signature: unknown;
   nowMs: number;
@@ -38,7 +38,7 @@ export interface FileUrlClaim {
 
 const signingKeyBytesMin = 32;
 
-// No key can name it, as the parts of keys do not begin with a dot.
+// No key can collide with this name, since the parts of keys never begin with a dot.
 const incomingFolderName = '.incoming';
 
 export function createDiskStore(options: DiskStoreOptions): DiskStore {
@@ -79,11 +79,11 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
   };
 }
 
-/** Whether the link is one that this service signed and that has not expired. */
+/** Whether this service signed the link and it has not expired. */
 export function verifyFileUrl({ signingKey, key, expires, signature, nowMs }: FileUrlClaim): boolean {
   if (typeof expires !== 'string' || typeof signature !== 'string') return false;
   if (!isFileKey(key) || !/^\d{1,12}$/.test(expires)) return false;
-  // The text is compared, not the decoded bytes: several base64 texts decode to the same bytes.
+  // Compares the text, not the decoded bytes: several base64 texts decode to the same bytes.
   const expected = Buffer.from(sign(signingKey, key, expires));
   const given = Buffer.from(signature);
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
@@ -104,7 +104,7 @@ async function moveDurably(sourcePath: string, target: string, incomingFolder: s
   }
 }
 
-// The source is on another filesystem: copy it onto this one first, so that the target still appears all at once.
+// The source is on another filesystem. Copying it to this one first lets the target appear atomically.
 async function copyDurably(sourcePath: string, target: string, incomingFolder: string): Promise<void> {
   const copy = join(incomingFolder, randomUUID());
   await mkdir(incomingFolder, { recursive: true });
@@ -127,7 +127,7 @@ async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
   }
 }
 
-// A rename or a new folder survives a power cut only once the folder holding it is synced. Windows cannot do that.
+// A rename or a new folder survives a power cut only after its parent folder is synced. Windows cannot sync folders.
 async function syncFolders(from: string, root: string): Promise<void> {
   if (process.platform === 'win32') return;
   for (let folder = from; ; folder = dirname(folder)) {

@@ -1,6 +1,6 @@
 /**
- * A colour profile without its words: names, descriptions, copyrights, dates and whatever its maker put beside the colours.
- * What describes colours is kept byte by byte, so that a picture looks the same.
+ * Removes the text from a colour profile: names, descriptions, copyrights, dates and vendor data. Everything that
+ * describes colours is copied byte by byte, so that a picture looks the same.
  */
 
 const headerBytes = 128;
@@ -27,7 +27,7 @@ const colourTags = new Set([
   'cicp',
 ]);
 
-/** How many bytes a tag of each type has, where that is known; more could hide something. */
+/** The size in bytes of a tag of each type, where it is known; a longer tag could hide data. */
 const sizes: Readonly<Record<string, (data: Buffer) => number>> = {
   'XYZ ': () => 20,
   sf32: () => 44,
@@ -42,7 +42,7 @@ const sizes: Readonly<Record<string, (data: Buffer) => number>> = {
   mpet: (data) => data.length,
 };
 
-/** Of the header: the maker of the profile, when it was made, and its checksum. */
+/** Header fields for the creator of the profile, the creation date and the checksum. */
 const namelessFields: readonly (readonly [start: number, end: number])[] = [
   [4, 8],
   [24, 36],
@@ -50,7 +50,7 @@ const namelessFields: readonly (readonly [start: number, end: number])[] = [
   [80, headerBytes],
 ];
 
-/** Undefined for what is no profile: viewers ignore it as well. */
+/** Returns undefined for data that is not a profile; viewers ignore it as well. */
 export function namelessProfile(profile: Buffer): Buffer | undefined {
   if (profile.length < headerBytes + 4 || profile.toString('latin1', 36, 40) !== 'acsp') return undefined;
   const count = profile.readUInt32BE(headerBytes);
@@ -63,7 +63,7 @@ export function namelessProfile(profile: Buffer): Buffer | undefined {
 interface Tag {
   readonly name: string;
   readonly data: Buffer;
-  /** Where it stands: several tags may share one curve. */
+  /** The offset of the tag: several tags may share one curve. */
   readonly place: number;
 }
 
@@ -105,7 +105,7 @@ function writeProfile(header: Buffer, colours: readonly Tag[]): Buffer {
   return Buffer.concat([nameless, table, ...parts]);
 }
 
-/** Every profile must have a name and a copyright; these say nothing. */
+/** Every profile must have a description and a copyright; these are empty. */
 const oldWords: readonly [name: string, data: Buffer][] = [
   ['desc', Buffer.concat([Buffer.from('desc\0\0\0\0\0\0\0\x02-\0', 'latin1'), Buffer.alloc(78)])],
   ['cprt', Buffer.from('text\0\0\0\0-\0', 'latin1')],

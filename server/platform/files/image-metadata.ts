@@ -2,11 +2,11 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import { namelessProfile } from './icc-profile.ts';
 
 /**
- * Takes everything out of a picture but the picture: where and by whom it was taken, comments, previews, editing history.
- * Pixels are copied as they are, so nothing loses quality. Kept beside them is what a viewer needs to show them right:
- * colours, transparency, resolution, animation and, as the one thing of Exif, which side is up.
+ * Removes everything from an image except the image: location, author, comments, previews, editing history. Pixels
+ * are copied unchanged, so no quality is lost. It keeps what a viewer needs to display the image correctly: colours,
+ * transparency, resolution, animation and, of all Exif data, only the orientation.
  *
- * What is kept is listed; everything else goes, also what is not known yet. Undefined where the file cannot be followed.
+ * It works with an allowlist, so unknown data is removed too. Returns undefined if the file cannot be parsed.
  */
 export function withoutMetadata(
   format: 'jpeg' | 'png' | 'gif',
@@ -16,7 +16,7 @@ export function withoutMetadata(
   try {
     return cleaners[format](bytes, orientation !== undefined && orientation > 1 ? exifOf(orientation) : undefined);
   } catch (error) {
-    // Read beyond the end.
+    // A read went past the end of the file.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
@@ -24,7 +24,7 @@ export function withoutMetadata(
 
 const cleaners = { jpeg: cleanJpeg, png: cleanPng, gif: cleanGif };
 
-/** The smallest Exif there is: one directory with one entry. */
+/** Returns the smallest possible Exif block: one directory with one entry. */
 function exifOf(orientation: number): Buffer {
   const exif = Buffer.from('MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0', 'latin1');
   exif.writeUInt16BE(orientation, 18);
@@ -36,7 +36,7 @@ function exifOf(orientation: number): Buffer {
 const pngSignatureBytes = 8;
 const profileBytesMax = 8 * 1024 * 1024;
 
-/** The chunks that are kept, and how much may be in them. */
+/** The chunks that are kept, with their maximum sizes. */
 const pngChunks: Readonly<Record<string, number>> = {
   IHDR: 13,
   PLTE: 768,
@@ -111,10 +111,10 @@ const jfifBytes = 14;
 const adobeBytes = 12;
 const segmentBytesMax = 65_533;
 
-/** Frames, tables, restart intervals and scans: what the decoder needs. Not the numbers of previews and comments. */
+/** Frames, tables, restart intervals and scans, which the decoder needs; not previews and comments. */
 const isPicture = (code: number): boolean => (code >= 0xc0 && code <= 0xcf) || (code >= 0xda && code <= 0xdf);
 
-/** What comes after the end of the image, and is often another one with everything in it, is left out. */
+/** Drops data after the end of the image, which is often another image with all its metadata. */
 function cleanJpeg(bytes: Buffer, exif: Buffer | undefined): Buffer {
   const picture: Buffer[] = [];
   const profile: { readonly number: number; readonly data: Buffer }[] = [];
@@ -122,7 +122,7 @@ function cleanJpeg(bytes: Buffer, exif: Buffer | undefined): Buffer {
   let adobe: Buffer | undefined;
   for (let position = startOfImage.length; position < bytes.length; ) {
     const code = bytes[position + 1] ?? 0;
-    // Any number of these may stand before a marker.
+    // Any number of fill bytes may precede a marker.
     if (bytes[position] !== 0xff || code === 0xff) {
       position += 1;
       continue;
@@ -150,12 +150,12 @@ function cleanJpeg(bytes: Buffer, exif: Buffer | undefined): Buffer {
   const nameless = namelessProfile(Buffer.concat(profile.map(({ data }) => data)));
   return Buffer.concat([
     startOfImage,
-    // Without its preview.
+    // JFIF without its preview.
     ...(jfif ? [segment(marker.jfif, Buffer.concat([jfif.subarray(0, 12), Buffer.alloc(2)]))] : []),
     ...(exif ? [segment(marker.exif, Buffer.concat([Buffer.from('Exif\0\0', 'latin1'), exif]))] : []),
     ...(nameless ? profileSegments(nameless) : []),
     ...(adobe ? [segment(marker.adobe, adobe.subarray(0, adobeBytes))] : []),
-    // Without its end where that is missing: the decoder then judges what was there.
+    // A missing end marker is not added: the decoder then judges the file as it was.
     ...picture,
   ]);
 }
@@ -165,7 +165,7 @@ const profilePart = (data: Buffer): { number: number; data: Buffer } => ({
   data: data.subarray(profileName.length + 2),
 });
 
-/** A scan goes on to the next marker. An escaped byte and a restart are none. */
+/** A scan continues to the next marker. Escaped bytes and restart markers do not end it. */
 function endOfScan(bytes: Buffer, start: number): number {
   for (let position = start; ; ) {
     const found = bytes.indexOf(0xff, position);
@@ -201,11 +201,11 @@ function profileSegments(profile: Buffer): Buffer[] {
 
 const gif = { extension: 0x21, frame: 0x2c, trailer: 0x3b, control: 0xf9, text: 0x01, application: 0xff } as const;
 const screenBytes = 13;
-/** How often an animation is repeated. */
+/** The block that sets how often an animation repeats. */
 const looping = /^\x0b(?:NETSCAPE2\.0|ANIMEXTS1\.0)\x03\x01[^]{2}/;
 const loopingBytes = 16;
 
-/** Exif is not known to GIF, so there is no side to note. */
+/** GIF has no Exif data, so there is no orientation to keep. */
 function cleanGif(bytes: Buffer): Buffer {
   let position = screenBytes + colourTableBytes(bytes.readUInt8(10));
   const parts = [bytes.subarray(0, position)];
@@ -221,7 +221,8 @@ function cleanGif(bytes: Buffer): Buffer {
     else if (label === gif.application && looping.test(bytes.toString('latin1', data, data + loopingBytes))) {
       parts.push(bytes.subarray(position, data + loopingBytes), Buffer.from([0]));
     }
-    // It is about the frame that follows; one before a text that no viewer shows goes with it.
+    // A control block applies to the frame that follows. A control block before a text block, which no viewer
+    // displays, is dropped with the text.
     if (isFrame || label === gif.text) control = undefined;
     else if (label === gif.control && bytes.readUInt8(data) === 4) {
       control = Buffer.concat([bytes.subarray(position, data + 5), Buffer.from([0])]);

@@ -10,31 +10,31 @@ export interface ImageFacts {
   contentType: string;
   /** Without a dot. */
   extension: string;
-  /** As a viewer shows it: the rotation that a camera notes in a JPEG is taken into account. */
+  /** The size as a viewer displays it, after the rotation that a camera notes in a JPEG. */
   width: number;
   height: number;
   sizeBytes: number;
 }
 
 export interface ImageProblem {
-  /** A sentence for the person who sent the file. */
+  /** A sentence for the person who uploaded the file. */
   problem: string;
 }
 
 interface Outline {
   format: ImageFormat;
   frames: number;
-  /** Of the canvas of a GIF, which the decoder ignores when it thinks that the frames know better. */
+  /** The canvas size of a GIF, which the decoder ignores if the frames differ from it. */
   width: number;
   height: number;
 }
 
 type Walked = Omit<Outline, 'format'> & {
-  /** Where the image ends, which should be where the file does. */
+  /** The position where the image ends, which should be the end of the file. */
   end: number;
 };
 
-/** Bytes from `position`: at least `minBytes` of them, or as many as the file still has. */
+/** Returns bytes from `position`: at least `minBytes`, or as many as the file still has. */
 type ReadAt = (position: number, minBytes: number) => Promise<Buffer>;
 
 const formats: Record<ImageFormat, { name: string; contentType: string; extension: string }> = {
@@ -44,14 +44,14 @@ const formats: Record<ImageFormat, { name: string; contentType: string; extensio
 };
 
 const pixelsMax = 50_000_000;
-// Progressive JPEGs, interlaced PNGs and the canvas of a GIF are held in memory whole (up to 8 bytes a pixel) while
-// they are decoded; others pass through a few rows at a time.
+// Progressive JPEGs, interlaced PNGs and GIF canvases are held in memory as a whole (up to 8 bytes per pixel) while
+// they are decoded; other images are decoded a few rows at a time.
 const bufferedPixelsMax = 25_000_000;
-// Rows are the unit of memory of everything else.
+// All other images need memory per row.
 const sidePixelsMax = 20_000;
 const framesMax = 1000;
 const decodeTimeoutSeconds = 20;
-// Each decode occupies a thread of libuv's pool of four, which files and DNS need too.
+// Each decode occupies one of the four threads of libuv's pool, which files and DNS need too.
 const decodesAtOnceMax = 2;
 
 const headBytes = 512;
@@ -64,7 +64,7 @@ const advice = 'send JPEG, PNG or GIF.';
 
 let loaded: Promise<typeof Sharp> | undefined;
 
-/** Loaded with the first picture: most processes never see one. */
+/** Loads the decoder with the first picture: most processes never decode one. */
 function decoder(): Promise<typeof Sharp> {
   loaded ??= loadDecoder();
   return loaded;
@@ -74,7 +74,7 @@ async function loadDecoder(): Promise<typeof Sharp> {
   const { default: sharp } = await import('sharp');
   sharp.cache(false);
   sharp.concurrency(1);
-  // Whatever the bytes are, no other decoder (SVG, TIFF, HEIF and their like) is ever started in this process.
+  // This process never starts another decoder (SVG, TIFF, HEIF and others), whatever the bytes are.
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({
     operation: ['Jpeg', 'Png', 'Nsgif'].flatMap((name) => [
@@ -88,8 +88,8 @@ async function loadDecoder(): Promise<typeof Sharp> {
 const inDecodeSlot = createSlots(decodesAtOnceMax);
 
 /**
- * Leaves nothing in the file but the picture, and tells what picture that is, having decoded all of it; or what is wrong
- * with the file.
+ * Removes everything from the file except the picture, decodes all of it, and returns its properties; or returns what
+ * is wrong with the file.
  */
 export async function prepareImage(path: string): Promise<ImageFacts | ImageProblem> {
   const outline = await readOutline(path);
@@ -128,7 +128,7 @@ async function decode(path: string, outline: Outline): Promise<ImageFacts | Imag
   return { format, contentType, extension, width, height, sizeBytes: cleaned.length };
 }
 
-// Reads headers only, so it needs no limit of its own.
+// Reads only headers, so it needs no limit.
 async function readMetadata(path: string): Promise<Metadata | null> {
   const sharp = await decoder();
   try {
@@ -159,15 +159,16 @@ function megapixels(pixels: number): string {
   return `${Math.round(pixels / 100_000) / 10} megapixels`;
 }
 
-// Damaged picture data is an error in a PNG or a GIF, but mostly a mere warning in a JPEG.
+// Damaged picture data is an error in a PNG or a GIF, but usually only a warning in a JPEG.
 async function decodeFailure(path: string, format: ImageFormat): Promise<string | null> {
   const failure = await decodeAll(path, format === 'jpeg' ? 'warning' : 'error');
-  // Some phones write a harmless mistake into their JPEGs, which every viewer overlooks.
+  // Some phones write a harmless mistake into their JPEGs, which every viewer ignores.
   if (failure?.includes('Invalid SOS parameters')) return decodeAll(path, 'error');
   return failure;
 }
 
-// The average over all pixels needs them all, yet keeps only one per frame. Colour profiles are not worth an error.
+// The average over all pixels decodes all of them, but keeps only one per frame. A bad colour profile is not an
+// error.
 async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<string | null> {
   const sharp = await decoder();
   try {
@@ -182,15 +183,16 @@ async function decodeAll(path: string, failOn: 'error' | 'warning'): Promise<str
   }
 }
 
-// The decoder stops caring after the last pixel, and takes an animation cut between two frames for a shorter one, so
-// the file is followed to its end marker here. What comes after it makes the file something else as well (a ZIP, a web
-// page, the uncropped picture that a phone's editor left behind): refused for PNG and GIF, but for padding. Not for
-// JPEG: phones put depth maps, HDR data and videos there. Foreign data inside a comment or a metadata block cannot be
-// told from honest metadata, so metadata is taken out, and files are served with their own content type and `nosniff`.
+// The decoder stops after the last pixel, and accepts an animation cut between two frames as a shorter one, so this
+// function walks the file to its end marker. Data after the end marker makes the file something else as well: a ZIP,
+// a web page, or the uncropped picture that a phone's editor left behind. PNG and GIF files with such data are
+// rejected, except for padding. JPEG files are not, because phones put depth maps, HDR data and videos there. Foreign
+// data inside a comment or metadata block looks the same as ordinary metadata, so all metadata is removed, and files
+// are served with their own content type and `nosniff`.
 async function walk(format: ImageFormat, readAt: ReadAt): Promise<Outline | ImageProblem> {
   if (format === 'jpeg') return { format, frames: 1, width: 0, height: 0 };
   const walked = format === 'png' ? await walkPng(readAt) : await walkGif(readAt);
-  // The last byte is asked for because a PNG may be cut within its end marker.
+  // Reads the last byte, because a PNG may be cut within its end marker.
   if (!walked || (await readAt(walked.end - 1, 1)).length === 0) return damaged(format);
   if (walked.frames > framesMax) {
     return { problem: `The image has too many frames; at most ${framesMax} are allowed.` };
@@ -311,7 +313,7 @@ function createSlots(count: number): <T>(task: () => Promise<T>) => Promise<T> {
     try {
       return await task();
     } finally {
-      // The slot is handed over, not freed, so that nobody who comes just now takes it first.
+      // Hands the slot to the next waiter instead of freeing it, so that a new caller cannot overtake the queue.
       const next = waiting.shift();
       if (next) next();
       else free += 1;

@@ -18,9 +18,9 @@ export interface S3StoreOptions {
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** Where clients reach the bucket, when that is not where this service does. Links are signed for this host. */
+  /** The URL at which clients reach the bucket, if it differs from the endpoint. Links are signed for this host. */
   publicEndpoint?: string;
-  /** `endpoint/bucket/key`, which every server understands, and not `bucket.endpoint/key`. */
+  /** Uses `endpoint/bucket/key`, which every server understands, instead of `bucket.endpoint/key`. */
   forcePathStyle?: boolean;
 }
 
@@ -51,7 +51,7 @@ const triesMax = 3;
 const firstBackOffMs = 100;
 const tryTimeoutMs = 30_000;
 
-// The hash of no bytes, for requests without a body.
+// The hash of an empty body.
 const emptySha256 = createHash('sha256').digest('hex');
 
 export function createS3Store(options: S3StoreOptions): FileStore {
@@ -66,7 +66,8 @@ export function createS3Store(options: S3StoreOptions): FileStore {
   };
 
   async function attempt({ method, key, headers, upload }: S3Request): Promise<Failure | null> {
-    // Signed for each try, as a signature is good for a few minutes only. `allHeaders` makes it cover the content type.
+    // Each try gets a new signature, since a signature is valid for only a few minutes. `allHeaders` makes it cover
+    // the content type.
     const signer = new AwsV4Signer({ ...credentials, method, url: `${ownBase}/${key}`, headers, allHeaders: true });
     const signed = await signer.sign();
     try {
@@ -92,7 +93,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     async put(key, sourcePath, contentType) {
       assertFileKey(key);
       assertContentType(key, contentType);
-      // The hash lets the server refuse a damaged upload; every S3 server knows it, also without TLS.
+      // The hash lets the server reject a damaged upload; every S3 server supports it, also without TLS.
       const headers = { 'content-type': contentType, 'x-amz-content-sha256': await sha256Of(sourcePath) };
       const upload = { path: sourcePath, sizeBytes: (await stat(sourcePath)).size };
       await send({ method: 'PUT', key, headers, upload });
@@ -107,7 +108,7 @@ export function createS3Store(options: S3StoreOptions): FileStore {
       assertFileKey(key);
       assertUrlTtl(ttlSeconds);
       const url = new URL(`${publicBase}/${key}`);
-      // The signature's time is cut to whole seconds, which must not shorten the link.
+      // The signature's time is truncated to whole seconds, which must not shorten the link.
       url.searchParams.set('X-Amz-Expires', String(ttlSeconds + 1));
       url.searchParams.set('response-content-type', contentTypeOf(key));
       const signer = new AwsV4Signer({ ...credentials, url: url.href, signQuery: true, datetime: amzDate(nowMs) });
@@ -133,7 +134,7 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-// Not `fetch`: that of Node keeps all that it has sent of a file in memory until it has sent the rest.
+// Not `fetch`: Node's `fetch` keeps all sent bytes of a file in memory until the upload is complete.
 function exchange(method: string, url: URL, headers: Record<string, string>, upload?: Upload): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request: start } = url.protocol === 'https:' ? https : http;
@@ -143,11 +144,11 @@ function exchange(method: string, url: URL, headers: Record<string, string>, upl
       answered = true;
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     });
-    // A server that refuses an upload may hang up on the rest of it, which must not hide the answer.
+    // A server that rejects an upload may close the connection early, which must not hide its answer.
     const fail = (error: unknown) => answered || reject(error);
     request.on('error', fail);
     if (upload) {
-      // S3 refuses an upload of unknown length.
+      // S3 rejects an upload of unknown length.
       request.setHeader('content-length', upload.sizeBytes);
       pipeline(createReadStream(upload.path), request).catch(fail);
     } else {
@@ -159,7 +160,7 @@ function exchange(method: string, url: URL, headers: Record<string, string>, upl
 function failureOf({ status, body }: Answer): Failure | null {
   if (status >= 200 && status < 300) return null;
   const code = /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(body)?.[1];
-  // S3 answers 204 whether or not there was a file; some of its likes say so.
+  // S3 answers 204 whether or not the file existed; some compatible servers answer 404.
   if (status === 404 && code === 'NoSuchKey') return null;
   return { reason: code ? `${status} ${code}` : `${status}`, retryable: status >= 500 || status === 429 };
 }
@@ -170,7 +171,7 @@ function networkReason(error: unknown): string {
   return 'code' in error ? `no response (${String(error.code)})` : 'no response';
 }
 
-// Random, so that uploads that failed together do not come back together.
+// Random jitter, so that uploads that failed together are not repeated together.
 function backOffMs(tryNumber: number): number {
   return firstBackOffMs * 2 ** (tryNumber - 1) * (0.5 + Math.random() / 2);
 }

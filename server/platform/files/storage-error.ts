@@ -1,7 +1,9 @@
 /** Files cannot be stored at the moment: the disk is full or read-only, or the store does not answer. */
 export class StorageError extends Error {}
 
-/** Runs what works with files. Only the disk fails with a system call, and then in a way that the caller cannot mend. */
+/**
+ * Runs work on files and converts errors of system calls: only the disk causes them, and the caller cannot fix them.
+ */
 export async function storing<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,11 +1,11 @@
-/** What sends mails. Its default is none: mails are kept, and shown on the mailbox page. */
+/** Sends mails. Without a mailer, mails are only stored and shown on the mailbox page. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>;
   close(): Promise<void>;
 }
 
 interface OutgoingMail {
-  /** The same mail sent twice has the same id, so that a mailbox can tell. */
+  /** The same mail sent twice has the same id, so that a mail program can recognise the duplicate. */
   readonly id: string;
   readonly recipient: string;
   readonly subject: string;

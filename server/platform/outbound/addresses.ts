@@ -1,6 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
-/** Where the program may connect to on somebody else's word: public addresses, and what the operator allows. */
+/**
+ * Decides which addresses the program may connect to at the request of a user: public addresses, and those the
+ * operator allows.
+ */
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
@@ -15,19 +18,20 @@ function wholeAddress(text: string): Range {
   return [address, address instanceof ipaddr.IPv4 ? 32 : 128];
 }
 
-// What IPv6 gives to hosts of the internet. The rest is reserved, and some of it leads to IPv4 addresses: `::7f00:1`.
+// The range that IPv6 assigns to hosts of the internet. The rest is reserved, and some of it maps to IPv4 addresses:
+// `::7f00:1`.
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 export function addressCheck(allowed: readonly string[]): AddressCheck {
   const ranges = allowed.map(parseRange);
   return (text) => {
     if (!ipaddr.isValid(text)) return false;
-    // An IPv4 address in IPv6 clothes is the IPv4 address it leads to.
+    // An IPv4-mapped IPv6 address counts as its IPv4 address.
     const address = ipaddr.process(text);
     const operatorAllows = ranges.some(
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
-    // Every range that is not plain public unicast has a name: private, loopback, link-local, NAT64, 6to4 and so on.
+    // Every range that is not plain public unicast has a name: private, loopback, link-local, NAT64, 6to4 and others.
     const isGlobal = address instanceof ipaddr.IPv4 || address.match(globalUnicast);
     return operatorAllows || (isGlobal && address.range() === 'unicast');
   };

@@ -6,8 +6,9 @@ import type { AddressCheck } from './addresses.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
 /**
- * Requests to addresses that others chose. The address that is really connected to is checked, so neither a name that
- * changes its mind nor a literal in disguise leads inside. Redirects are not followed; answers are read up to a bound.
+ * Requests to addresses that users choose. The check applies to the address of the actual connection, so neither a
+ * name whose address changes nor an unusual notation of an address reaches the internal network. Redirects are not
+ * followed; answers are read up to a limit.
  */
 
 interface OutboundRequest {
@@ -24,7 +25,7 @@ export type OutboundResult =
 
 export interface Outbound {
   post(request: OutboundRequest): Promise<OutboundResult>;
-  /** Where a name leads now. */
+  /** Returns the current addresses of a name. */
   readonly resolve: Resolve;
   close(): Promise<void>;
 }
@@ -34,7 +35,7 @@ export interface OutboundOptions {
   /** Extra certificate authorities, as PEM. */
   readonly certificates?: readonly string[];
   readonly resolve?: Resolve;
-  /** For the name, the connection and its encryption together. */
+  /** Covers name lookup, connection and TLS handshake together. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -72,7 +73,7 @@ export function createOutbound({
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     lookup,
-    // Made once: with authorities of our own, Node would read all of them again for each connection.
+    // Created once: with custom authorities, Node would parse all of them again for each connection.
     ...(certificates && { secureContext: createSecureContext({ ca: [...certificates] }) }),
   } as buildConnector.BuildOptions);
 
@@ -105,8 +106,8 @@ const tooLate = new Error(noAnswer);
 const longEnough = new Error('the rest of the response is not read');
 
 /**
- * One timer for the whole exchange, from waiting for a connection to the last byte. An answer that is longer than it may be is
- * cut off there, and the connection with it: nobody can make us read for ever.
+ * One timer covers the whole exchange, from waiting for a connection to the last byte. An answer that exceeds the
+ * limit is cut off and its connection closed, so that a server cannot keep us reading.
  */
 function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResult> {
   const { headers, body, timeoutMs, answerBytesMax } = request;
@@ -170,7 +171,7 @@ const messages: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
 };
 
-/** For the merchant to read: what went wrong, without stacks or addresses inside. */
+/** Describes the failure for the merchant, without stacks or internal addresses. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'the request failed';
   const code = 'code' in error ? String(error.code) : '';

@@ -4,14 +4,14 @@ import { errorCode } from '../error-code.ts';
 import { createSemaphore } from '../semaphore.ts';
 
 /**
- * Addresses of names that others chose, whose servers may never answer. The look-up of the system keeps one of two threads
- * until it gives up, and everything else in the process that has a name to look up waits behind it. So DNS is asked directly,
- * which takes no thread, and the system only about what DNS does not know: `/etc/hosts`, and names inside a network.
+ * Looks up names that users choose, whose DNS servers may never answer. A lookup by the system blocks one of two
+ * threads until it gives up, and all other lookups of the process wait behind it. So DNS is queried directly, which
+ * needs no thread, and the system only for names that DNS does not know: `/etc/hosts`, and names inside a network.
  */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 export interface ResolveOptions {
-  /** Of DNS; those of the system when not given. */
+  /** The DNS servers; by default those of the system. */
   readonly servers?: readonly string[];
   readonly system?: Resolve;
   readonly timeoutMs?: number;
@@ -21,7 +21,7 @@ const tries = 2;
 const resolverMs = 60_000;
 const waitingMax = 100;
 
-/** DNS has answered, and knows nothing; or there is no DNS here. Silence is something else. */
+/** DNS answered that it does not know the name, or there is no DNS server. A missing answer is a different case. */
 const notInDns = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME']);
 
 const unresolved = (): Error => Object.assign(new Error('the host name does not resolve'), { code: 'EAI_AGAIN' });
@@ -35,7 +35,7 @@ export function createResolve({
   const inTurn = createSemaphore({ atOnce: 1, waitingMax, busy: unresolved });
   let resolver: { readonly sinceMs: number; readonly dns: Resolver } | undefined;
 
-  /** The servers of the system may be others after a while. */
+  /** Creates a new resolver from time to time, because the DNS servers of the system may change. */
   function currentResolver(): Resolver {
     if (resolver && performance.now() - resolver.sinceMs < resolverMs) return resolver.dns;
     const dns = new Resolver({ timeout: timeoutMs, tries });

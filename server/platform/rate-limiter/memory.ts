@@ -2,7 +2,7 @@ import { allHaveRoom, decideAll, latestArrivalUs, look, paceOf, startOf, toMicro
 import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
 export interface MemoryRateLimiter extends RateLimiter {
-  /** Synchronous: a request that is let through pays no microtask. */
+  /** Synchronous, so that a request that is allowed costs no microtask. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[];
   charge(checks: readonly RateCheck[], amount: number, nowMs: number): void;
   peek(check: RateCheck, nowMs: number): RateDecision;
@@ -11,14 +11,15 @@ export interface MemoryRateLimiter extends RateLimiter {
 
 const defaultKeysMax = 200_000;
 
-// Two looked at for every one that may be added: the hand always gets round, whatever the rate of new keys.
+// Checks two keys for every key that may be added, so the sweep always completes its round, whatever the rate of new
+// keys.
 const sweptPerKey = 2;
 
 export function createMemoryRateLimiter(keysMax: number = defaultKeysMax): MemoryRateLimiter {
   const arrivalsUs = new Map<string, number>();
   let hand = arrivalsUs.entries();
 
-  // One iterator for the life of the map: a fresh one would step over all deleted entries at the front each time.
+  // One iterator for the life of the map: a new one would step over all deleted entries at the front each time.
   function sweepOne(nowUs: number): void {
     let step = hand.next();
     if (step.done) {

@@ -3,11 +3,11 @@ import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
 export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>;
 
-// The column holds milliseconds, as everything with a time here does; a float8 of today's size keeps their thousandths
-// well apart, so rounding gives back the very microsecond that was written.
+// The column holds milliseconds, as all times here do. A float8 of this size distinguishes thousandths, so rounding
+// returns the exact microsecond that was written.
 //
-// Rows are locked in the order of their keys (no deadlocks) and read as they are once locked (no lost update), before
-// the verdict over all of them. An ON CONFLICT upsert cannot do that: it would decide row by row.
+// Rows are locked in the order of their keys (no deadlocks) and read after they are locked (no lost update), before
+// the decision over all of them. An ON CONFLICT upsert cannot do that: it would decide row by row.
 const takeSql = `
   WITH asked AS (
     SELECT key, interval_us, burst_us
@@ -34,7 +34,7 @@ const addMissingSql = `
   SELECT key, 0 FROM unnest($1::text[]) AS a (key) ORDER BY key
   ON CONFLICT (key) DO NOTHING`;
 
-// In the order of the keys, as above. How far a bucket can owe is said in `latestArrivalUs`.
+// Rows are locked in the order of the keys, as above. `latestArrivalUs` explains how far a bucket can go into debt.
 const chargeSql = `
   INSERT INTO rate_limits AS present (key, tat_ms)
   SELECT key, least($4::bigint + charge_us, $4::bigint + debt_us)::float8 / 1000 FROM (${chargesSql()}) charges ORDER BY key
@@ -87,7 +87,7 @@ export function createPostgresRateLimiter(query: Query): RateLimiter {
 
 const peekSql = 'SELECT round(tat_ms * 1000)::float8 AS tat_us FROM rate_limits WHERE key = $1';
 
-/** Removes up to `maxRows` buckets that are full again; returns how many. For a clean-up job. */
+/** Removes up to `maxRows` buckets that are full again, and returns how many. For a clean-up job. */
 export async function sweepPostgresRateLimits(query: Query, nowMs: number, maxRows: number = 10_000): Promise<number> {
   const { rows } = await query(sweepSql, [nowMs, maxRows]);
   return rows.length;

@@ -9,7 +9,7 @@ export interface RateCheck {
 }
 
 export interface RateDecision {
-  /** Whether this bucket had room. Nothing is taken from any bucket unless all of the call's buckets had. */
+  /** Whether this bucket had room. The call takes from its buckets only if all of them had room. */
   allowed: boolean;
   limit: number;
   remaining: number;
@@ -23,22 +23,23 @@ export interface RateLimiter {
   /** Takes one from every bucket, or from none. The keys of one call must differ from each other. */
   consume(checks: readonly RateCheck[], nowMs: number): RateDecision[] | Promise<RateDecision[]>;
   /**
-   * Takes so many more from every bucket, also what they do not have: the cost of a request is known when it is done. A bucket
-   * that owes has room again when it has been filled up; it never owes more than one window.
+   * Takes `amount` from every bucket, even if it does not have that much: the cost of a request is known only when it
+   * is done. A bucket in debt has room again when it has refilled; its debt never exceeds one window.
    */
   charge(checks: readonly RateCheck[], amount: number, nowMs: number): void | Promise<void>;
-  /** How one bucket stands, with nothing taken. */
+  /** Returns the state of one bucket without taking from it. */
   peek(check: RateCheck, nowMs: number): RateDecision | Promise<RateDecision>;
   close?(): Promise<void>;
 }
 
-/** A limit as the stores count: whole microseconds, so that JavaScript, Lua and PostgreSQL agree to the last digit. */
+/** A limit in whole microseconds, so that JavaScript, Lua and PostgreSQL agree to the last digit. */
 export interface Pace {
   intervalUs: number;
   burstUs: number;
 }
 
-// A clock that ran ahead, or a window since made shorter, would otherwise refuse a key until that far time comes.
+// Otherwise a clock that ran ahead, or a window that has since been shortened, would block a key until that time in
+// the future.
 export const clockToleranceUs = 60_000_000;
 
 export function parseRateLimit(text: string): RateLimit | null {
@@ -59,13 +60,13 @@ export function toMicroseconds(nowMs: number): number {
   return Math.round(nowMs * 1000);
 }
 
-/** The moment from which the next request is counted, given the stored theoretical arrival time. */
+/** Returns the time from which the next request is counted, given the stored theoretical arrival time. */
 export function startOf(storedUs: number | undefined, pace: Pace, nowUs: number): number {
   if (storedUs === undefined || storedUs > nowUs + pace.burstUs + clockToleranceUs) return nowUs;
   return Math.max(storedUs, nowUs);
 }
 
-/** As far as a bucket can owe; beyond the tolerance it would be taken for a clock that ran ahead. */
+/** The maximum debt of a bucket; beyond the tolerance it would look like a clock that ran ahead. */
 export function latestArrivalUs(pace: Pace, nowUs: number): number {
   return nowUs + pace.burstUs + Math.min(pace.burstUs, clockToleranceUs);
 }
@@ -79,7 +80,7 @@ export function decideAll(checks: readonly RateCheck[], startsUs: readonly numbe
   return checks.map(({ limit }, index) => decide(limit, startsUs[index] ?? nowUs, nowUs, taken));
 }
 
-/** The state of a bucket from which nothing is taken. */
+/** Returns the state of a bucket without taking from it. */
 export function look(check: RateCheck, startUs: number, nowUs: number): RateDecision {
   return decide(check.limit, startUs, nowUs, false);
 }

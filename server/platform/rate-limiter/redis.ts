@@ -3,8 +3,8 @@ import type { Cluster } from 'ioredis';
 import { clockToleranceUs, decideAll, look, paceOf, startOf, toMicroseconds } from './rate-limiter.ts';
 import type { RateCheck, RateLimiter } from './rate-limiter.ts';
 
-// tostring() keeps 14 digits and would round a time in microseconds, hence string.format.
-// The expiry also heals a key written by a clock that ran ahead.
+// tostring() keeps 14 digits and would round a time in microseconds, so string.format is used. The expiry also
+// repairs a key written by a clock that ran ahead.
 const takeScript = `
   local now = tonumber(ARGV[1])
   local starts, taken = {}, true
@@ -40,7 +40,10 @@ type Scripted = (Redis | Cluster) & {
   chargeRate(keyCount: number, ...keysAndPaces: (string | number)[]): Promise<null>;
 };
 
-/** A client that fails at once when the server is away, so that the caller's fallback decides instead of a queue. */
+/**
+ * Opens a client that fails at once if the server is unavailable, so that the caller's fallback decides instead of a
+ * queue.
+ */
 export function openRedis(url: string, onError: (error: Error) => void): Redis {
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 2_000 });
   redis.on('error', onError);
@@ -51,7 +54,7 @@ function pacesOf(checks: readonly RateCheck[]): number[] {
   return checks.flatMap(({ limit }) => [paceOf(limit).intervalUs, paceOf(limit).burstUs]);
 }
 
-/** In a cluster the keys of one call must share a slot: the part they have in common goes in {braces}. */
+/** In a cluster the keys of one call must share a slot: put their common part in {braces}. */
 export function createRedisRateLimiter(redis: Redis | Cluster): RateLimiter {
   redis.defineCommand('takeRate', { lua: takeScript });
   redis.defineCommand('chargeRate', { lua: chargeScript });

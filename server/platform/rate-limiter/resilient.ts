@@ -3,10 +3,10 @@ import type { RateCheck, RateDecision, RateLimiter } from './rate-limiter.ts';
 
 const defaultTimeoutMs = 50;
 
-// Without it every request of an outage would wait out the timeout, and pile one more call on the ailing store.
+// Without it every request during an outage would wait for the timeout, and add one more call to the failing store.
 const coolDownMs = 1_000;
 
-/** The shared store while it answers; this process's own count while it does not. */
+/** Uses the shared store while it answers, and the count of this process while it does not. */
 export function createResilientRateLimiter(
   shared: RateLimiter,
   onFailure: (error: unknown) => void,
@@ -31,9 +31,9 @@ export function createResilientRateLimiter(
     consume(checks, nowMs) {
       if (retryAtMs !== null) {
         const pauseMs = retryAtMs - nowMs;
-        // More than the whole pause means that the clock was set back.
+        // A longer pause than the cool-down means that the clock was set back.
         if (pauseMs > 0 && pauseMs <= coolDownMs) return fallback.consume(checks, nowMs);
-        // Only the first one after the pause tries; the others stay on the fallback until it has answered.
+        // Only the first request after the pause tries the store; the others use the fallback until it has answered.
         retryAtMs = nowMs + coolDownMs;
       }
       return consumeShared(checks, nowMs);
