@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** A card number. It cannot be printed, logged or serialized; only the vault may open it. */
+/** A card number. It cannot be printed, logged or serialized; only the vault can read it. */
 export class CardNumber {
   readonly #digits: string;
 
@@ -24,7 +24,7 @@ export class CardNumber {
     return '***';
   }
 
-  /** For files in server/vault/ alone; a test forbids its use elsewhere. */
+  /** Only for files in server/vault/; a test forbids its use elsewhere. */
   static open(number: CardNumber): string {
     return number.#digits;
   }

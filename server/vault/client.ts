@@ -7,16 +7,16 @@ import { type VaultAnswer, vaultAnswer, vaultHealth } from './server.ts';
 import type { Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
-/** Longer than a processor may take, so that its answer is not lost on the last stretch. */
+/** Longer than a processor may take, so that its answer is not lost between vault and API. */
 const operationTimeoutMs = 20_000;
-/** Much shorter, so that a vault that cannot be reached is known before the operation itself runs out of time. */
+/** Much shorter, so that an unreachable vault is detected before the operation itself times out. */
 const connectTimeoutMs = 3_000;
 const readyTimeoutMs = 500;
 
-/** No connection came about, so nothing was sent. */
+/** No connection was established, so nothing was sent. */
 class NotConnected extends Error {}
 
-/** Refusals that the vault gives before it does anything. */
+/** Status codes with which the vault rejects a request before it does anything. */
 const refusals = [400, 401];
 
 function unavailable(): ApiError {
@@ -24,7 +24,7 @@ function unavailable(): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 
-/** The vault in another process. Whatever is not its answer counts as none. */
+/** The vault in another process. A response that the vault did not send counts as no response. */
 export function remoteVault(baseUrl: string, credential: Secret<string>): Vault {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   const dispatcher = new Agent({
@@ -59,12 +59,12 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       const { answer } = await post(path, body, timeoutMs);
       if (vaultAnswer.Check(answer)) return answer;
     } catch {
-      // What went wrong may quote what was sent.
+      // The original error may quote the request, so it is not passed on.
     }
     throw unavailable();
   }
 
-  /** Undefined when it does not answer, or not with success. */
+  /** Returns undefined if there is no successful response. */
   async function get(path: string): Promise<unknown> {
     try {
       const response = await request(new URL(path, baseUrl), {
@@ -74,12 +74,15 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       if (response.statusCode === 200) return await response.body.json();
       await response.body.dump();
     } catch {
-      // Not answering is an answer here.
+      // The caller treats a missing answer as undefined.
     }
     return undefined;
   }
 
-  /** Only a connection that never came about, or a refusal, is certain not to have carried the operation further. */
+  /**
+   * The operation certainly did not reach the processor only if no connection was established or the vault rejected
+   * the request.
+   */
   async function operate<Result>(path: string, body: object): Promise<Result | VaultOutcome> {
     try {
       const { status, answer } = await post(path, body, operationTimeoutMs);

@@ -10,7 +10,7 @@ import { Secret } from '../platform/secret.ts';
 import { writeOnce } from '../platform/write-once.ts';
 import type { KeyRing } from './keys.ts';
 
-/** Where the vault's keys come from: a file of mode 0600, or a setting with the same content. */
+/** The source of the vault's keys: a file of mode 0600, or a setting with the same content. */
 
 const keyBytes = 32;
 const key = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' });
@@ -27,13 +27,13 @@ const newKey = (): string => randomBytes(keyBytes).toString('base64url');
 const newRing = (): KeyFile['live'] => ({ current: 1, keys: { '1': newKey() }, fingerprint: newKey() });
 
 export interface KeyStore {
-  /** The newest keys; or, to open what a version has sealed, any that have this one. */
+  /** Returns the newest key ring; with `version`, a ring that contains this version, to decrypt what it encrypted. */
   ring(mode: Mode, version?: number): Promise<KeyRing>;
-  /** Adds a new current key to both rings; the old ones stay, to open what they have sealed. */
+  /** Adds a new current key to both rings. The old keys stay, to decrypt existing cards. */
   addKeys(): Promise<void>;
 }
 
-/** Says no more of what it could not read than where it came from. */
+/** An error names only the source, never the content. */
 function readKeys(text: string, source: string): KeyFile {
   const isWhole = ({ current, keys }: KeyFile['live']): boolean => Object.hasOwn(keys, String(current));
   let value: unknown;
@@ -67,7 +67,7 @@ export function fixedKeyStore(keys: Secret<string>): KeyStore {
   };
 }
 
-/** Keys from a file are read again as soon as it changed, so that a rotation reaches every process at once. */
+/** Reads the key file again as soon as it changes, so that a rotation reaches every process at once. */
 export async function fileKeyStore(path: string, options: { create: boolean }): Promise<KeyStore> {
   if (options.create && !existsSync(path)) {
     await writeOnce(path, JSON.stringify({ sandbox: newRing(), live: newRing() }));
@@ -76,7 +76,7 @@ export async function fileKeyStore(path: string, options: { create: boolean }): 
   return {
     async ring(mode, version) {
       if (version !== undefined && loaded[mode].keys.has(version)) return loaded[mode];
-      // A look at the file costs some 50 µs; a card that cannot be opened costs an order.
+      // Checking the file costs about 50 µs; a card that cannot be decrypted costs an order.
       if ((await identityOf(path)) !== loaded.identity) loaded = await load(path);
       return loaded[mode];
     },
@@ -94,13 +94,13 @@ async function load(path: string): Promise<Record<Mode, KeyRing> & { identity: s
   return { sandbox: toRing(file.sandbox), live: toRing(file.live), identity };
 }
 
-/** A changed file is another file that took its name, so this tells also where the clock has not moved on. */
+/** A changed file is a new file with the same name, so its inode differs even if the clock has not advanced. */
 async function identityOf(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path);
   return `${ino} ${size} ${mtimeMs}`;
 }
 
-/** The keys of SVC_VAULT_KEYS and a new one for each ring, or the first ones where there are none yet. */
+/** Returns the keys of SVC_VAULT_KEYS with a new key in each ring, or the first keys if there are none. */
 export function nextKeys(text: string | undefined): string {
   if (!text) return JSON.stringify({ sandbox: newRing(), live: newRing() });
   return withNewKeys(readKeys(text, 'SVC_VAULT_KEYS'));
@@ -122,7 +122,7 @@ async function writeNextKeys(path: string): Promise<void> {
 
 const staleLockMs = 60_000;
 
-/** One at a time: a key that another one overwrote may have sealed cards already. */
+/** Only one process at a time adds keys: an overwritten key may already have encrypted cards. */
 async function withLock(path: string, work: () => Promise<void>): Promise<void> {
   const lock = `${path}.lock`;
   const held = await stat(lock).catch(() => undefined);

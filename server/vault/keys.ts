@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import { keyedHash, type Secret } from '../platform/secret.ts';
 
-/** Key-encryption keys by version, the fingerprint key, for one environment. Sandbox and live never share one. */
+/** The versions of the key-encryption key and the fingerprint key of one mode. Sandbox and live never share keys. */
 export interface KeyRing {
   readonly current: number;
   readonly keys: ReadonlyMap<number, Secret<Buffer>>;
@@ -15,7 +15,7 @@ export interface SealedCard {
   readonly sealed: Buffer;
 }
 
-/** Whose card it is goes into every seal: a row copied to another company or card does not open. */
+/** Company and card are authenticated with every value: a row copied to another company or card does not decrypt. */
 const about = (companyId: string, cardId: string, part: string): string => `${companyId}|${cardId}|${part}`;
 
 function keyOf(ring: KeyRing, version: number): Buffer {
@@ -47,7 +47,7 @@ export function open(ring: KeyRing, companyId: string, cardId: string, card: Sea
   return digits;
 }
 
-/** A new wrapping of the same data key; the number itself is not opened. */
+/** Wraps the same data key again; the card number itself is not decrypted. */
 export function rewrap(ring: KeyRing, companyId: string, cardId: string, card: SealedCard): SealedCard {
   const dataKey = unwrap(ring, companyId, cardId, card);
   const wrappedKey = wrap(ring, companyId, cardId, dataKey, ring.current);
@@ -55,7 +55,7 @@ export function rewrap(ring: KeyRing, companyId: string, cardId: string, card: S
   return { ...card, keyVersion: ring.current, wrappedKey };
 }
 
-/** The same card of the same company gives the same value, and no other company's. */
+/** The same card of the same company has the same fingerprint; across companies, fingerprints differ. */
 export function fingerprint(ring: KeyRing, companyId: string, digits: string): string {
   return keyedHash(ring.fingerprintKey.reveal(), `${companyId}|${digits}`).toString('base64url').slice(0, 22);
 }

@@ -13,7 +13,7 @@ const modes: readonly Mode[] = ['sandbox', 'live'];
 const fileOf = (config: Config): string => join(config.dataDir, 'vault.keys');
 const sourceOf = (config: Config): string => (config.SVC_VAULT_KEYS ? 'SVC_VAULT_KEYS' : fileOf(config));
 
-/** For the vault itself: a vault that has no keys and no cards yet makes its keys. */
+/** For the vault itself: a vault without keys and cards creates its keys. */
 export async function openKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
   const isNew = !(await hasCards(db));
   const { absent: known } = await compareSecrets(db, table, new Map());
@@ -23,7 +23,7 @@ export async function openKeyStore(config: Config, db: Queryable): Promise<KeySt
     : await fileKeyStore(fileOf(config), { create: isNew });
   await checkKeys(config, db, store);
   await rememberKeys(db, store);
-  // Another vault may have begun at the same moment, with keys of its own.
+  // Another vault may have started at the same moment with different keys.
   await checkKeys(config, db, store);
   return store;
 }
@@ -33,10 +33,10 @@ const madeElsewhere = (config: Config): string =>
   'here, or use that SVC_DATA_DIR. If the keys are lost: no card has been stored yet, so ' +
   '`npm run svc -- vault reset` lets the next start create new keys.';
 
-/** Whether this process has the keys, right or wrong. */
+/** Whether this process has keys, correct or not. */
 export const hasKeys = (config: Config): boolean => Boolean(config.SVC_VAULT_KEYS) || existsSync(fileOf(config));
 
-/** For commands: they use the keys that are there, and never make any. */
+/** For commands: they use existing keys and never create any. */
 export async function findKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
   if (!hasKeys(config)) {
     throw new ConfigurationError(
@@ -51,12 +51,12 @@ export async function findKeyStore(config: Config, db: Queryable): Promise<KeySt
   return store;
 }
 
-/** Others that open this database are told which keys are the right ones. */
+/** Records the correct keys for other processes that open this database. */
 export async function rememberKeys(db: Queryable, store: KeyStore): Promise<void> {
   await rememberSecrets(db, table, await keysOf(store));
 }
 
-/** Lets a vault without cards begin anew; says whether it could. */
+/** Lets a vault without cards start over with new keys. Returns whether it could. */
 export async function forgetKeys(db: Queryable): Promise<boolean> {
   if ((await hasCards(db)) || (await hasConnections(db))) return false;
   await forgetSecrets(db, table);

@@ -29,7 +29,7 @@ export async function insertCard(
   );
 }
 
-/** One for each that was asked for, in that order. */
+/** Returns one result per requested card, in the same order. */
 export async function findCards(
   db: Queryable,
   cards: readonly { readonly companyId: string; readonly cardId: string }[],
@@ -56,7 +56,9 @@ export async function deleteCards(db: Queryable, companyIds: readonly string[], 
   );
 }
 
-/** Cards that an older key has wrapped. Not locked: the update checks that the wrapping is still the old one. */
+/**
+ * Finds cards wrapped by an older key. They are not locked: the update checks that the wrapping is still the old one.
+ */
 export async function findCardsToRewrap(
   db: Queryable,
   mode: Mode,

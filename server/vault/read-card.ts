@@ -4,7 +4,7 @@ import { type BrandName, brandOf, passesLuhn } from '../platform/card-brands.ts'
 import { hourMs } from '../platform/durations.ts';
 import { CardNumber } from './card-number.ts';
 
-/** What a client typed. It lives for the length of one call. */
+/** The card as the client sent it. It exists only during one call. */
 export interface RawCard {
   readonly number: string;
   readonly exp_month: string | number;
@@ -12,21 +12,21 @@ export interface RawCard {
   readonly cvc: string;
 }
 
-/** A card that can be stored. The CVC was looked at and is gone. */
+/** A card that can be stored. The CVC was checked and discarded. */
 export interface Card {
   readonly number: CardNumber;
   readonly brand: BrandName;
   readonly last4: string;
   readonly expMonth: number;
   readonly expYear: number;
-  /** Whether the processor wants a billing address with this card. */
+  /** Whether the processor requires a billing address for this card. */
   readonly requiresBilling: boolean;
 }
 
-/** The sandbox card that needs a billing address. */
+/** The sandbox card that requires a billing address. */
 const billingRequiredNumber = '4000009999001000';
 
-/** Bad format is told per field; nothing of what was typed is repeated. */
+/** Reports format errors per field and never repeats the input. */
 export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { problems: FieldError[] } {
   const digits = digitsOf(raw);
   const brand = brandOf(digits);
@@ -60,7 +60,7 @@ export function readCard(raw: RawCard, mode: Mode, nowMs: number): Card | { prob
   };
 }
 
-/** The number alone, whatever else is wrong with the card; undefined where it cannot be one. */
+/** Returns only the number, even if other fields are invalid; undefined if it cannot be a card number. */
 export function readNumber(raw: RawCard, mode: Mode): CardNumber | undefined {
   const digits = digitsOf(raw);
   return numberProblem(digits, mode) === undefined ? new CardNumber(digits) : undefined;
@@ -72,7 +72,7 @@ function problem(field: string, message: string | undefined): FieldError | undef
   return message === undefined ? undefined : { field, code: 'invalid_value', message };
 }
 
-/** Sandbox numbers need not be real ones; live numbers must be able to exist. */
+/** Sandbox numbers may be fictitious; live numbers must be valid. */
 function numberProblem(digits: string, mode: Mode): string | undefined {
   if (!/^\d{12,19}$/.test(digits)) return 'must have 12 to 19 digits';
   if (mode === 'sandbox') return undefined;
@@ -92,7 +92,7 @@ function fullYear(text: string): number | undefined {
   return /^20\d{2}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A card is good to the end of the month printed on it, in the last place on earth where that month still is. */
+/** A card is valid until the end of its expiry month in the last time zone of the world. */
 function isPast(month: number, year: number, nowMs: number): boolean {
   const twelveHoursMs = 12 * hourMs;
   return nowMs >= Date.UTC(year, month, 1) + twelveHoursMs;

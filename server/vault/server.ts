@@ -7,7 +7,7 @@ import { CardNumber } from './card-number.ts';
 import type { Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
 
-/** The vault as a process of its own: the same calls over HTTP, for those who have its credential. */
+/** The vault as a separate process: the same calls over HTTP, for clients with its credential. */
 
 const mode = choice(['sandbox', 'live']);
 const id = Type.String({ format: 'uuid' });
@@ -123,7 +123,7 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
     if (!sameSecret(given, credential)) return reply.code(401).send({ error: 'unauthorized' });
     return undefined;
   });
-  // What went wrong may hold what was sent: the caller learns only that it did.
+  // An error may contain the request, so the caller learns only that it failed.
   app.setErrorHandler((_error, _request, reply) => reply.code(500).send({ error: 'failed' }));
 
   app.post('/store', async (request, reply) => {

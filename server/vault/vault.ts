@@ -23,31 +23,34 @@ import type {
 } from './processors/processor.ts';
 import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
 
-/** What the rest of the service may ask of the vault. Nobody gets a number back. */
+/** The operations that the vault offers to the rest of the service. None of them returns a card number. */
 export interface Vault {
   store(card: StoredCard): Promise<void>;
   /** The same card of the same company has the same fingerprint. */
   fingerprint(companyId: string, mode: Mode, number: CardNumber): Promise<string>;
   remove(cards: readonly CardReference[]): Promise<void>;
-  /** Opens the card and has it charged. Never throws: what went wrong is an outcome. */
+  /** Decrypts the card and charges it. Never throws: a failure is an outcome. */
   charge(charge: VaultCharge): Promise<VaultOutcome>;
   refund(refund: VaultRefund): Promise<VaultOutcome>;
   void(request: VaultOperation & { readonly chargeReference: string }): Promise<VaultOutcome>;
-  /** What became of an operation. Not found counts only when it can no longer arrive. */
+  /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer arrive. */
   lookup(request: VaultLookup): Promise<LookupOutcome>;
-  /** What the processor of a live company executed in a time; undefined when it cannot say. */
+  /** Lists the operations of a live company's processor in a period; undefined if the processor has no list. */
   operations(request: ListRequest): Promise<Listing | undefined>;
-  /** Who charges the cards of a live company; null for nobody. What is shown of it is never its secret. */
+  /** Sets the processor of a live company; null for none. Its secret is never returned. */
   connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
   connectedTo(companyId: string): Promise<string | null>;
-  /** Whether it can be reached, and reaches its own database. */
+  /** Whether the vault and its database are reachable. */
   isReady(): Promise<boolean>;
-  /** What its clock shows; undefined when it cannot be reached. */
+  /** The vault's clock; undefined if the vault is unreachable. */
   nowMs(): Promise<number | undefined>;
   close?(): Promise<void>;
 }
 
-/** The vault's own failure is no outcome of the processor: nothing was sent, and the same operation can be sent later. */
+/**
+ * A failure of the vault itself is not an outcome of the processor: nothing was sent, and the same operation can be
+ * sent later.
+ */
 export type VaultOutcome = Outcome | { readonly outcome: 'unavailable'; readonly reason: string };
 
 interface CardReference {
@@ -63,7 +66,7 @@ interface StoredCard extends CardReference {
 interface VaultOperation {
   readonly companyId: string;
   readonly mode: Mode;
-  /** Ours, and stored before the call, as is the time until which the processor may execute it. */
+  /** Our reference. It is stored before the call, together with the time until which the processor may execute it. */
   readonly reference: string;
   readonly validUntilMs: number;
 }
@@ -75,7 +78,7 @@ export interface ChargedCard {
 }
 
 interface VaultCharge extends VaultOperation, Money {
-  /** Ask before sending, where the processor does not execute a reference once for ever. */
+  /** Look up before sending, if the processor does not execute a reference only once for all time. */
   readonly lookFirst?: boolean;
   readonly card: ChargedCard;
 }
@@ -95,8 +98,8 @@ const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable',
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
 
 /**
- * A service that was restored from a backup may send what it has sent before. Where the processor would execute it again, or
- * may have forgotten its key, it is looked up first.
+ * A service that was restored from a backup may repeat an operation. If the processor would execute it again, or may
+ * have forgotten its key, the operation is looked up first.
  */
 export async function chargeOnce(
   processor: Processor,
@@ -111,10 +114,10 @@ export async function chargeOnce(
   return found.outcome === 'not_found' ? processor.charge(request) : found;
 }
 
-/** How long its database may take to answer before the vault counts as not ready. */
+/** If its database takes longer to answer, the vault is not ready. */
 const readyMs = 1_000;
 
-/** The vault in this process, on its own database role. */
+/** The vault in this process, with its own database role. */
 export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
   const processors = connectedProcessors(db, keys);
   const findCard = createBatcher((wanted: readonly CardReference[]) => findCards(db, wanted));
@@ -129,7 +132,7 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
     return { number, cardId, expMonth, expYear };
   }
 
-  /** Hands an operation to the processor of its company. */
+  /** Passes an operation to the processor of its company. */
   async function at(
     { companyId, mode }: VaultOperation,
     operate: (processor: Processor) => Promise<VaultOutcome>,
@@ -200,7 +203,7 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
         if (!processor) return unknown('no processor is connected');
         const opened = card && (await openCard(request, card));
         const finding = await processor.lookup({ ...request, ...(opened && { card: opened }) });
-        // By the clock of the processor: it is the one that refuses what comes too late.
+        // The processor's clock counts, because the processor rejects requests that arrive too late.
         const early = finding.outcome === 'not_found' && !(finding.atMs !== undefined && finding.atMs >= validUntilMs);
         return early ? unknown('the request may still arrive') : finding;
       } catch {
@@ -213,8 +216,9 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
 const rotationBatch = 500;
 
 /**
- * Rewraps what older keys have wrapped, while the service runs. Gives the number of cards. Each card by itself, so that
- * nothing waits for more than one; a card that does not open is left as it is and named at the end.
+ * Rewraps data keys of older key versions while the service runs, and returns the number of cards. Each card is its
+ * own transaction, so that no request waits for more than one. A card that does not decrypt stays unchanged and is
+ * named at the end.
  */
 export async function rotate(
   db: Database,

@@ -3,7 +3,10 @@ import { randomBase62, toBase62 } from '../../platform/ids.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { Company } from '../../company.ts';
 
-/** `svc_test_sk_` + 12 characters to look it up by + 43 secret ones (256 bits) + 6 of checksum, all base62. */
+/**
+ * A key is `svc_test_sk_` + 12 characters for the lookup + 43 secret characters (256 bits) + 6 of checksum, all
+ * base62.
+ */
 
 export type KeyKind = 'secret' | 'publishable';
 
@@ -31,7 +34,7 @@ export function generateKey(mode: Company['mode'], kind: KeyKind): ParsedKey & {
   return { lookupId, secret: new Secret(text), text: new Secret(text) };
 }
 
-/** The checksum tells a mistyped key from an unknown one without asking the database. */
+/** The checksum distinguishes a mistyped key from an unknown one without a database query. */
 export function parseKey(text: string): ParsedKey | undefined {
   const match = pattern.exec(text);
   if (!match || checksum(text.slice(0, -checksumLength)) !== match[5]) return undefined;

@@ -10,12 +10,12 @@ import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
 import { checkAddressRange, createApiKey, InvalidKeyOption, revokeApiKey } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Keys in the dashboard. They go by real time, also in a sandbox whose clock was moved. */
+/** API keys in the dashboard. They use real time, even in a sandbox whose clock was moved. */
 
 export interface KeyDependencies {
   readonly clock: Clock;
   readonly pepper: Buffer;
-  /** So that the next request already finds the change. */
+  /** Clears the cache, so that the next request sees the change. */
   readonly forgetAccess: () => void;
 }
 
@@ -50,17 +50,22 @@ export async function getApiKeys(
   return { data: keys.toReversed().map((key) => toWire(context, key, clock.nowMs())) };
 }
 
-/** A member makes no key that may do more than the member may. */
+/** A member cannot create a key with more permissions than the member has. */
 function requireToGrant({ caller }: RequestContext, wanted: readonly string[]): void {
   requirePermissions(caller, rightsOfKey(wanted), 'this key would have', 'permissions');
 }
 
-/** Changing, rotating and revoking alike: a key that may do more than the member is out of the member's reach. */
+/**
+ * Applies to changing, rotating and revoking: a member cannot touch a key with more permissions than the member has.
+ */
 function requireToTouch({ caller }: RequestContext, key: ApiKey): void {
   requirePermissions(caller, rightsOfKey(key.permissions), 'this key has');
 }
 
-/** All that the member can grant. All that keys can have stands for an admin, and who is none grants no invitations. */
+/**
+ * Returns all permissions that the member can grant. A key with every permission has the rights of an admin, so a
+ * member who is not an admin cannot grant `team_members:write`.
+ */
 function permissionsOf({ caller }: RequestContext): Permission[] {
   const own = allPermissions.filter((permission) => lackingOf(caller, [permission]).length === 0);
   const lacks = lackingOf(caller, rightsOfKey(own)).length > 0;
@@ -148,7 +153,9 @@ export async function changeApiKey(
   return toWire(context, changed, nowMs);
 }
 
-/** A new key with the same rights; the old one works on for the grace period, but never longer than it would have. */
+/**
+ * Creates a new key with the same permissions. The old key works for the grace period, but never past its own expiry.
+ */
 export async function rotateApiKey(
   context: RequestContext,
   { clock, pepper, forgetAccess }: KeyDependencies,
@@ -161,7 +168,7 @@ export async function rotateApiKey(
     const { kind, name, permissions, allowedAddresses, expiresAt } = old;
     const options = { kind, name, permissions, allowedAddresses, expiresAt };
     const untilMs = Math.min(nowMs + graceHours * hourMs, expiresAt?.getTime() ?? Infinity);
-    // First, so that without a grace period the new one takes its place, also where there is room for no more.
+    // The old key expires first, so that without a grace period the new one fits even at the limit of keys.
     await updateApiKey(transaction, { ...old, expiresAt: new Date(untilMs) });
     const made = await createApiKey(transaction, pepper, context.company, nowMs, options);
     return { made, untilMs };

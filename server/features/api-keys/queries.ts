@@ -48,7 +48,10 @@ function toApiKey(row: ApiKeyRow): ApiKey {
   };
 }
 
-/** False when the company has as many as it may have. Counted under a lock, so that two cannot both be the last. */
+/**
+ * Returns false if the company is at its limit. Keys are counted under a lock, so that two requests cannot both take
+ * the last place.
+ */
 export async function insertApiKey(
   db: Database,
   key: ApiKey,

@@ -15,7 +15,7 @@ const common = {
   errors: ['invalid_request'],
 } as const;
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export function apiKeyRoutes(dependencies: KeyDependencies): Route[] {
   return [
     defineRoute({

@@ -16,7 +16,7 @@ import type { Company } from '../../company.ts';
 export interface NewKey {
   readonly kind: KeyKind;
   readonly name: string;
-  /** Every permission that exists today, when not given; an explicit list is stored either way. */
+  /** Defaults to every permission that exists today; an explicit list is stored either way. */
   readonly permissions?: readonly Permission[];
   readonly allowedAddresses?: readonly string[];
   readonly expiresAt?: Date | null;
@@ -24,7 +24,10 @@ export interface NewKey {
 
 export class InvalidKeyOption extends Error {}
 
-/** An address or CIDR range as people write them; `10`, `010.0.0.1` and their like mean something else to everyone. */
+/**
+ * Accepts an address or CIDR range in its usual form. `10` or `010.0.0.1` mean different things to different
+ * programs.
+ */
 export function checkAddressRange(text: string): void {
   const [address = '', bits, ...rest] = text.split('/');
   const bitsMax = { 4: 32, 6: 128 }[isIP(address)] ?? 0;
@@ -36,7 +39,7 @@ export function checkAddressRange(text: string): void {
   }
 }
 
-/** The key's text is returned this once; only a keyed hash of it is kept. */
+/** The text of the key is returned only here; only a keyed hash of it is stored. */
 export async function createApiKey(
   db: Database,
   pepper: Buffer,
@@ -85,9 +88,9 @@ const cacheEntriesMax = 10_000;
 const usedIntervalMs = 60_000;
 
 /**
- * Finds the company of an API key. A verified key is cached for some seconds, by a hash of its text (a keyed hash costs
- * four times as much, on every request). A change of any key or company empties the cache of every process at once,
- * through NOTIFY.
+ * Finds the company of an API key. A verified key is cached for some seconds, by a hash of its text (a keyed hash
+ * costs four times as much, on every request). A change of any key or company clears the cache of every process at
+ * once, through NOTIFY.
  */
 export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, clock: Clock): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();
@@ -107,7 +110,7 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
     if (!found || !timingSafeEqual(found.secretHash, keyedHash(pepper, parsed.secret.reveal())))
       return 'invalid_api_key';
     const { key, company } = found;
-    // A change that was announced while we read may not be in what we read.
+    // A change that was announced during the query may be missing from its result.
     if (startedIn !== generation) return { key, company };
     if (verified.size >= cacheEntriesMax) verified.clear();
     verified.set(digest, { key, company, loadedAtMs: nowMs });
@@ -117,7 +120,7 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
   function noteUse(key: ApiKey, nowMs: number): void {
     if (nowMs - (lastMarkedMs.get(key.id) ?? 0) < usedIntervalMs) return;
     lastMarkedMs.set(key.id, nowMs);
-    // Knowing when a key was last used is a convenience: a failure here must not fail the request.
+    // The time of last use is a convenience: a failure here must not fail the request.
     markUsed(db, key.companyId, key.id, new Date(nowMs)).catch(() => lastMarkedMs.delete(key.id));
   }
 
@@ -130,7 +133,7 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
       const access = cached && nowMs - cached.loadedAtMs < cacheMs ? cached : await verify(text, digest, nowMs);
       if (typeof access === 'string') return access;
       const { key, company } = access;
-      // Whatever the time says: the clock of whoever revoked it may run ahead of ours.
+      // Checked without a time: the clock of the process that revoked the key may be ahead of ours.
       if (key.revokedAt) return 'revoked_api_key';
       if (key.expiresAt && key.expiresAt.getTime() <= nowMs) return 'expired_api_key';
       if (!addressAllowed(key.allowedAddresses, address)) return 'ip_not_allowed';
@@ -142,7 +145,7 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** An IPv4 range that is written as IPv6 (`::ffff:10.0.0.0/104`) is the IPv4 range it means. */
+/** An IPv4 range written as IPv6 (`::ffff:10.0.0.0/104`) becomes the IPv4 range. */
 function rangeOf(text: string): Range {
   const [network, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : wholeAddress(text);
   if (!(network instanceof ipaddr.IPv6) || !network.isIPv4MappedAddress() || bits < 96) return [network, bits];
@@ -157,7 +160,7 @@ function wholeAddress(text: string): Range {
 function addressAllowed(ranges: readonly string[], address: string): boolean {
   if (ranges.length === 0) return true;
   if (!ipaddr.isValid(address)) return false;
-  // process() turns ::ffff:10.0.0.1 into 10.0.0.1, so that a dual-stack socket does not escape an IPv4 range.
+  // process() turns ::ffff:10.0.0.1 into 10.0.0.1, so that an IPv4 range also matches clients of a dual-stack socket.
   const client = ipaddr.process(address);
   return ranges.map(rangeOf).some(([network, bits]) => network.kind() === client.kind() && client.match(network, bits));
 }

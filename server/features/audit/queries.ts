@@ -19,7 +19,7 @@ export interface AuditRow {
 
 const columns = 'id, actor_kind, actor_id, actor_name, action, object_id, fields, address, request_id';
 
-/** An entry that is there already, because the answer to an earlier attempt was lost, stays as it is. */
+/** An entry that already exists, because the answer to an earlier attempt was lost, stays unchanged. */
 export async function insertEntries(
   db: Queryable,
   entries: readonly (AuditRow & { readonly company_id: string })[],

@@ -11,7 +11,7 @@ import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './
 import type { AuditEntry } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** The audit log. Its times are real, also in a sandbox whose clock was moved. */
+/** The audit log. It uses real time, even in a sandbox whose clock was moved. */
 
 const toRow = ({ actor, ...entry }: NewAuditEntry): AuditRow & { company_id: string } => ({
   company_id: entry.companyId,

@@ -7,7 +7,7 @@ export interface WarningRow {
   readonly last_seen_at: Date;
 }
 
-/** Only so many of one company: names of fields are the caller's to choose. */
+/** The number per company is limited, because the caller chooses the names of fields. */
 export async function noteField(
   db: Queryable,
   companyId: string,
@@ -32,7 +32,7 @@ export async function findWarnings(db: Queryable, companyId: string): Promise<Wa
   );
 }
 
-/** Those that were seen by then: what is seen while the list is read stays on it. */
+/** Dismisses only warnings seen by this time; a warning that arrives while the list is read stays. */
 export async function dismissSeen(db: Queryable, companyId: string, seenBy: Date): Promise<void> {
   await db.query('UPDATE card_warnings SET dismissed_at = $2 WHERE company_id = $1 AND last_seen_at <= $2', [
     companyId,

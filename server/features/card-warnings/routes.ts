@@ -9,7 +9,7 @@ const common = {
   errors: [],
 } as const;
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export function cardWarningRoutes(): Route[] {
   return [
     defineRoute({
@@ -29,7 +29,7 @@ export function cardWarningRoutes(): Route[] {
       path: '/dashboard/card_warnings/dismiss',
       operationId: 'dismissCardWarnings',
       summary: 'Dismiss the warnings',
-      // Those who can change what is sent.
+      // Members who can change the integration.
       permission: 'api_keys:write',
       category: 'write',
       idempotency: 'optional',

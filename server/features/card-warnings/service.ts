@@ -11,14 +11,14 @@ import type { CardWarnings } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /**
- * In fields that programs fill, a number that looks like a card is accepted, since one in ten of a merchant's own numbers does.
- * The company is warned, with the name of the field and never with the value.
+ * In fields that programs fill, a number that looks like a card is accepted, since one in ten of a merchant's own
+ * numbers does. The company gets a warning with the name of the field, never with the value.
  */
 
-// Where a card or a secret belongs; the log of requests masks the same names.
+// Fields where a card or a secret belongs; the request log masks the same names.
 const expected: readonly string[] = ['card', 'password', 'current_password', 'secret', 'token', 'card_token'];
 
-/** Names of the fields of a body that hold what looks like a card number: `metadata.order`, `metadata.lines[]`. */
+/** Yields the names of body fields whose value looks like a card number: `metadata.order`, `metadata.lines[]`. */
 export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
   if (typeof value === 'string' || typeof value === 'number') {
     if (looksLikeCardNumber(String(value))) yield path;
@@ -39,7 +39,8 @@ const rememberedMs = hourMs;
 
 export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock; log: Logger }): CardWatch {
   const background = createBackground();
-  // What was written within the hour, by company: a field that always holds such numbers costs one statement in it.
+  // The fields recorded within the last hour, by company, so that a field that always holds such numbers costs one
+  // statement per hour.
   const noted = new Map<string, Set<string>>();
   let forgetAtMs = 0;
 
@@ -79,7 +80,7 @@ export async function getCardWarnings({ db, company }: RequestContext): Promise<
 }
 
 export async function dismissCardWarnings(context: RequestContext, seenBy: string): Promise<CardWarnings> {
-  // The database counts microseconds, a list shows milliseconds.
+  // The database stores microseconds, but a list shows milliseconds.
   await dismissSeen(context.db, context.company.id, new Date(Date.parse(seenBy) + 1));
   return getCardWarnings(context);
 }

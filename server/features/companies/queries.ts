@@ -25,7 +25,7 @@ export function toCompany(row: CompanyRow): Company {
   };
 }
 
-/** How long a request to the processor stays valid, where the connection does not say. */
+/** How long a request to the processor stays valid, unless the connection sets it. */
 export const requestLives = { sandbox: 2_000, live: 60_000 } as const;
 
 export async function insertCompany(db: Queryable, company: Company): Promise<void> {
@@ -50,7 +50,7 @@ export async function findCompanies(db: Queryable): Promise<Company[]> {
   return rows.map(toCompany);
 }
 
-/** Undefined when somebody else moves the clock of the company. */
+/** Returns undefined if another request is advancing the clock of the company. */
 export async function takeClock(db: Queryable, companyId: string, leaseMs: number): Promise<number | undefined> {
   const [row] = await db.query<{ clock_offset_ms: number }>(
     `UPDATE companies SET clock_moved_until = now() + $2 * interval '1 ms'
@@ -60,7 +60,7 @@ export async function takeClock(db: Queryable, companyId: string, leaseMs: numbe
   return row?.clock_offset_ms;
 }
 
-/** It only grows. Gives what it is then. */
+/** The offset only grows. Returns the new offset. */
 export async function moveClock(db: Queryable, companyId: string, offsetMs: number, leaseMs: number): Promise<number> {
   const [row] = await db.query<{ clock_offset_ms: number }>(
     `UPDATE companies SET clock_offset_ms = greatest(clock_offset_ms, $2),
@@ -136,8 +136,8 @@ export async function updateProcessor(
 }
 
 /**
- * Whether there are operations of which only who they were sent to knows the end (asked for already, or left behind by a
- * crash), and any that are under way.
+ * Returns whether there are operations in doubt, whose outcome only their processor knows (already sent, or left by a
+ * crash), and whether any are in flight.
  */
 export async function findOpenOperations(
   db: Queryable,

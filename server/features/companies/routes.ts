@@ -21,7 +21,7 @@ const common = {
   errors: [],
 } as const;
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export function companyRoutes(dependencies: SettingsDependencies): Route[] {
   return [
     defineRoute({

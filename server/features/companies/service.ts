@@ -20,7 +20,7 @@ import {
 } from './queries.ts';
 import type { Company } from '../../company.ts';
 
-/** A merchant has two companies: the live one, and the demo company that is its sandbox. */
+/** A merchant has two companies: a live company, and a demo company that is its sandbox. */
 export async function createCompanies(
   db: Database,
   nowMs: number,
@@ -59,29 +59,29 @@ export async function setProcessor(
   await updateProcessor(db, companyId, processor, requestLifeMs);
 }
 
-/** The offset of a sandbox company's clock. One request at a time moves it, under a lease. */
+/** The offset of a sandbox company's clock. Only one request at a time advances it, under a lease. */
 export const companyClock = {
   offsetMs: (db: Queryable, companyId: string): Promise<number> => findClockOffset(db, companyId),
-  /** The offset; undefined when another request moves the clock. */
+  /** Returns the offset; undefined if another request is advancing the clock. */
   lease: (db: Queryable, companyId: string, leaseMs: number): Promise<number | undefined> =>
     takeClock(db, companyId, leaseMs),
-  /** Moves the clock forward and extends the lease. Returns the new offset, which never decreases. */
+  /** Advances the clock and extends the lease. Returns the new offset, which never decreases. */
   move: (db: Queryable, companyId: string, offsetMs: number, leaseMs: number): Promise<number> =>
     moveClock(db, companyId, offsetMs, leaseMs),
   release: (db: Queryable, companyId: string): Promise<void> => leaveClock(db, companyId),
 };
 
 const lookMs = 100;
-/** Longer than a charge may take. */
+/** Enough checks to outlast the longest charge. */
 const looksMax = 200;
 
 /**
- * Before a connection to an acquirer goes: nothing is sent to it any longer, and what is under way comes to its end. If that
- * end is a doubt, the connection stays: another acquirer would say of a charge that it never came, and it would be taken for
- * one that failed.
+ * Runs before the connection to an acquirer is removed: no new operation is sent, and operations in flight finish. If
+ * one of them ends in doubt, the connection stays: another acquirer would answer "not found" for that charge, and it
+ * would be recorded as failed.
  */
 export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 'processor'>): Promise<void> {
-  // Nobody's order is refused for what cannot succeed.
+  // Checked first, so that no order is rejected for a change that cannot succeed.
   if ((await findOpenOperations(db, company.id)).inDoubt) throw stillNeeded();
   await updateProcessor(db, company.id, null);
   for (let look = 0; look < looksMax; look += 1) {
@@ -90,14 +90,15 @@ export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 
     if (inDoubt) break;
     await sleep(lookMs);
   }
-  // Whoever asks at the same time finds nothing to put back.
+  // A simultaneous call reads null here and restores nothing.
   if (company.processor) await updateProcessor(db, company.id, company.processor);
   throw stillNeeded();
 }
 
 /**
- * Connects an acquirer, or the same one anew. Told before: the vault may do it without our hearing of it. If it fails, the
- * company charges as it did, with whichever the vault has: nothing is under way that only one of them knows.
+ * Connects an acquirer, or replaces the connection to the same one. The audit entry is written first, because the
+ * vault may connect although its answer is lost. On failure the company keeps charging with the connection that the
+ * vault has: no operation is in flight that only one acquirer knows.
  */
 export async function connectAcquirer(
   db: Queryable,
@@ -124,7 +125,7 @@ function stillNeeded(): ApiError {
   return new ApiError('resource_in_use', message);
 }
 
-/** How declined renewals are tried again: on these days after the first decline, and what follows the last of them. */
+/** Sets the dunning schedule of renewals: the days after the first decline, and what happens after the last retry. */
 export async function setDunning(
   db: Database,
   companyId: string,

@@ -9,7 +9,7 @@ import type { CompanySettings, CompanyUpdate } from './schemas.ts';
 import { connectAcquirer, setDunning, stopCharging } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What a merchant sees and changes of the company in the dashboard. */
+/** The company settings that a merchant sees and changes in the dashboard. */
 
 export interface SettingsDependencies {
   readonly vault: Vault;
@@ -62,7 +62,7 @@ export async function changeSettings(
 
 const timing = { timeoutMs: 10_000, requestLifeMs: requestLives.live };
 
-/** The address is one that the operator has named: a merchant's own could lead anywhere inside the operator's network. */
+/** The operator lists the allowed URLs: an arbitrary URL could point into the operator's network. */
 export async function connect(
   { db, company, auditFirst }: RequestContext,
   { vault, acquirers }: SettingsDependencies,
@@ -90,7 +90,7 @@ export async function noteProcessor(
   return getSettings(context, dependencies);
 }
 
-/** First nobody is sent there any longer, then the connection goes. */
+/** Stops new charges first, then removes the connection. */
 export async function disconnect(
   { db, company, auditFirst }: RequestContext,
   { vault }: SettingsDependencies,

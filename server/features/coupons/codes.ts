@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 
-/** 31 characters that are not taken for one another, read aloud or in bad print. */
+/** 31 characters that are not mistaken for each other, spoken or in bad print. */
 const letters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 
-/** How codes are compared. */
+/** Returns the form in which codes are compared. */
 export const codeKeyOf = (code: string): string => code.trim().normalize('NFC').toUpperCase();
 
-/** Nobody can guess one from others: every letter is drawn by itself. */
+/** Every letter is drawn independently, so a code cannot be guessed from others. */
 export function randomCodes(count: number, prefix: string, length: number): string[] {
   const codes: string[] = [];
-  // 248 is the largest multiple of 31 in a byte; taking more would favour the first letters.
+  // 248 is the largest multiple of 31 in a byte; using higher values would favour the first letters.
   let bytes = randomBytes(0);
   let at = 0;
   const letter = (): string => {

@@ -1,6 +1,6 @@
 import type { CouponFacts, LockedFacts } from './redemption-queries.ts';
 
-/** Why a code cannot be used, in the words of the API. The first reason that holds is the one that is told. */
+/** The reasons why a code cannot be used, in the words of the API. The first reason that applies is reported. */
 
 export const reasons = {
   code_not_found: 'the code does not exist',
@@ -26,21 +26,21 @@ interface Line {
   readonly total: number;
 }
 
-/** What a coupon is held against: a cart, a plan, or just an amount. */
+/** The purchase that a coupon is checked against: a cart, a plan, or only an amount. */
 export interface Purchase {
   readonly nowMs: number;
   readonly currency: string | undefined;
   readonly goods:
     | { readonly kind: 'cart'; readonly lines: readonly Line[] }
-    /** Products without their prices: the amount is that of those in scope. */
+    /** Products without prices: the amount is the total of those in scope. */
     | { readonly kind: 'products'; readonly productIds: readonly string[]; readonly amount: number }
     | { readonly kind: 'plan'; readonly planId: string; readonly amount: number }
     | { readonly kind: 'amount'; readonly amount: number };
-  /** Undefined where nobody is named: then nothing about customers is known. */
+  /** Undefined if the request names no customer; then rules about customers are not checked. */
   readonly customer: { readonly used: number; readonly hasBought: boolean } | undefined;
 }
 
-/** The part of a purchase that the coupon is about; undefined when there is none. */
+/** Returns the part of a purchase that the coupon applies to; undefined if there is none. */
 export function cartTotalOf(coupon: CouponFacts, { goods }: Purchase): number | undefined {
   if (goods.kind === 'amount') return goods.amount;
   if (goods.kind === 'plan') {
@@ -87,7 +87,7 @@ export function whyFull(coupon: Limits, customerUsed: number): Reason | undefine
   return perCode !== null && coupon.code_used >= perCode ? 'max_redemptions_per_code_reached' : undefined;
 }
 
-/** Whether there would be one left if every charge that is under way were declined. */
+/** Whether a redemption would be left if every charge in flight were declined. */
 export function isOnlyReserved(coupon: LockedFacts): boolean {
   if (coupon.first_time_customer_only && coupon.customer_has_bought) return false;
   const used = coupon.total_redemptions + coupon.waiting;

@@ -72,7 +72,7 @@ const columns = couponColumns.join(', ');
 const record = Object.entries(columnTypes)
   .map(([name, type]) => `${name} ${type}`)
   .join(', ');
-/** Counted by redemptions, never by whoever changes a coupon. */
+/** Only redemptions change these counters, never an update of the coupon. */
 const counters = ['company_id', 'id', 'kind', 'total_redemptions', 'used'];
 
 const asRecord = (row: CouponRow): string =>
@@ -117,7 +117,7 @@ export interface CodeRow {
   redemptions: number;
 }
 
-/** Those that were free; a code that another coupon has is left out. */
+/** Returns the codes that were free; a code that another coupon has is skipped. */
 export async function insertCodes(
   db: Queryable,
   companyId: string,
@@ -132,7 +132,7 @@ export async function insertCodes(
   );
 }
 
-/** A promo coupon has one code, which follows its name. */
+/** A promo coupon has one code, which equals its name. */
 export async function renameCode(db: Queryable, companyId: string, couponId: string, code: string): Promise<void> {
   await db.query(`UPDATE coupon_codes SET code = $3 WHERE company_id = $1 AND coupon_id = $2`, [
     companyId,
@@ -141,7 +141,7 @@ export async function renameCode(db: Queryable, companyId: string, couponId: str
   ]);
 }
 
-/** Ids that there are no products or plans for. */
+/** Returns the ids without a product or plan. */
 export async function findMissing(
   db: Queryable,
   table: 'products' | 'plans',
@@ -202,7 +202,7 @@ export async function listCodes(
   return fetchPage(db, companyId, codeSource, page, [sql`coupon_id = ${couponId}::uuid`]);
 }
 
-/** What a preview names, as far as it exists. */
+/** The existing objects that a preview refers to. */
 export interface Preview {
   readonly customerExists: boolean;
   readonly plan:

@@ -1,24 +1,27 @@
 import type { Queryable } from '../../platform/database.ts';
 import { couponColumns, type CouponRow } from './queries.ts';
 
-/** Coupons as they are used: what a code finds, and what holds their limits. */
+/** Queries for the use of coupons: lookup by code, and the limits of redemptions. */
 
-/** A coupon as a code finds it, with what decides whether it can be used. */
+/** A coupon found by a code, with the facts that decide whether it can be used. */
 export interface CouponFacts extends CouponRow {
   readonly code: string;
   readonly code_id: string;
   readonly code_used: number;
   readonly code_redemptions: number;
-  /** Held for subscriptions that start later, in all and with this code. */
+  /** Redemptions held for subscriptions that start later, in total and for this code. */
   readonly waiting: number;
   readonly code_waiting: number;
-  /** Of the customer in question: all redemptions, those without charges under way, and whether anything was bought. */
+  /**
+   * For this customer: all redemptions, those without a charge in flight, and whether the customer has bought
+   * anything.
+   */
   readonly customer_used: number;
   readonly customer_firm: number;
   readonly customer_has_bought: boolean;
 }
 
-// Counted only where the answer matters: most coupons have no limit for each customer, and are far from used up.
+// Counted only where the result matters: most coupons have no limit per customer and are far from used up.
 const byCustomer = (customer: string, where = 'true'): string => `CASE
   WHEN c.max_redemptions_per_customer IS NOT NULL OR c.first_time_customer_only THEN (
     SELECT count(*)::integer FROM coupon_redemptions r WHERE r.company_id = c.company_id AND r.coupon_id = c.id
@@ -29,7 +32,7 @@ const waiting = (where: string): string => `CASE
     SELECT count(*)::integer FROM coupon_redemptions r WHERE r.company_id = c.company_id AND r.coupon_id = c.id
       AND r.waits AND ${where}) ELSE 0 END`;
 
-/** What limits are held against. */
+/** The counts that are compared with the limits. */
 const limitFacts = (customer: string): string => `k.used AS code_used, k.redemptions AS code_redemptions,
   ${byCustomer(customer)} AS customer_used, ${byCustomer(customer, '(r.counted OR r.waits)')} AS customer_firm,
   ${waiting('true')} AS waiting, ${waiting('r.code_id = k.id')} AS code_waiting,
@@ -78,7 +81,10 @@ export async function findByCode(
   return row;
 }
 
-/** The code an order or subscription was made with. The one code of a promo coupon may have another name by now. */
+/**
+ * Finds the code that an order or subscription was created with. The code of a promo coupon may have been renamed
+ * since.
+ */
 export async function findBySnapshot(
   db: Queryable,
   companyId: string,
@@ -95,25 +101,26 @@ export async function findBySnapshot(
   return row;
 }
 
-/** A use of a coupon by an order or subscription. */
+/** The use of a coupon by an order or subscription. */
 export interface Redemption {
   readonly company_id: string;
-  /** Of the order or subscription. */
+  /** The id of the order or subscription. */
   readonly id: string;
   readonly coupon_id: string;
   readonly code_id: string;
   readonly customer_id: string;
-  /** Nothing is charged, so it counts at once. */
+  /** True if nothing is charged, so that the redemption counts at once. */
   readonly counted: boolean;
-  /** The charge is made later. */
+  /** True if the charge is made later. */
   readonly waits: boolean;
-  /** When the coupon was changed last, as it was looked at. */
+  /** When the coupon was last changed, at the time of the check. */
   readonly termsOf: number;
-  /** Far from every limit, as it was looked at. */
+  /** Whether the coupon was far from every limit, at the time of the check. */
   readonly farFromLimits: boolean;
 }
 
-// First the coupons, then their codes, each in one order: whoever locks several cannot wait for another in a circle.
+// Locks first the coupons, then their codes, each in a fixed order, so that transactions that lock several cannot
+// deadlock.
 const lockStatement = `
   WITH wanted AS MATERIALIZED (
     SELECT * FROM json_to_recordset($1::json) AS w (company_id uuid, id uuid, coupon_id uuid, code_id uuid)
@@ -135,8 +142,8 @@ const lockedFactsStatement = `
   JOIN coupon_codes k ON k.company_id = w.company_id AND k.coupon_id = w.coupon_id AND k.id = w.code_id`;
 
 /**
- * What the coupons of some redemptions are like, by redemption. They stay so until the transaction ends: the second
- * statement sees what those have left behind for whom the first had to wait.
+ * Returns the coupons of some redemptions, by redemption. They stay unchanged until the transaction ends. The second
+ * statement sees the changes of the transactions that the first one waited for.
  */
 export async function lockForRedemption(
   db: Queryable,
@@ -152,8 +159,8 @@ export async function lockForRedemption(
 }
 
 /**
- * Parts of a statement that writes redemptions down, from a parameter and as far as a condition allows. Whoever uses them
- * holds the locks, and has looked at the limits.
+ * Parts of a statement that inserts redemptions, from a parameter and if a condition allows. The caller holds the
+ * locks and has checked the limits.
  */
 export const redeemingParts = (parameter: string, condition: string): string => `
   redeemed AS (
@@ -172,14 +179,14 @@ export const redeemingParts = (parameter: string, condition: string): string => 
     UPDATE coupon_codes k SET used = k.used + m.used, redemptions = k.redemptions + m.counted
     FROM (SELECT company_id, coupon_id, code_id, count(*) AS used, count(*) FILTER (WHERE counted) AS counted
           FROM redeemed GROUP BY company_id, coupon_id, code_id) m
-    -- The coupon before its codes, as everywhere.
+    -- The coupon is updated before its codes, in the lock order.
     WHERE k.company_id = m.company_id AND k.coupon_id = m.coupon_id AND k.id = m.code_id
       AND (SELECT count(*) FROM of_coupon) > 0
   )`;
 
 const reserveStatement = `WITH ${redeemingParts('$1', 'true')} SELECT 1 FROM redeemed`;
 
-/** Whoever calls this holds the locks, and has looked at the limits. */
+/** The caller holds the locks and has checked the limits. */
 export async function insertRedemptions(db: Queryable, redemptions: readonly Redemption[]): Promise<void> {
   await db.query(reserveStatement, [JSON.stringify(redemptions)]);
 }
@@ -188,11 +195,11 @@ export interface RedemptionOutcome {
   readonly company_id: string;
   readonly id: string;
   readonly redeemed: boolean;
-  /** Whose charge it was. */
+  /** The order that was charged. */
   readonly order_id?: string;
 }
 
-/** Parts of a statement that counts redemptions or gives them back, from a parameter and as far as a condition allows. */
+/** Parts of a statement that counts or releases redemptions, from a parameter and if a condition allows. */
 export const redemptionOutcomeParts = (parameter: string, condition: string): string => `
   ending AS MATERIALIZED (
     SELECT r.company_id, r.id, r.coupon_id, r.code_id, e.redeemed
@@ -231,12 +238,12 @@ export const redemptionOutcomeParts = (parameter: string, condition: string): st
 
 const outcomeStatement = `WITH ${redemptionOutcomeParts('$1', 'true')} SELECT 1 FROM ending`;
 
-/** The outcomes of the charges are known: each redemption is counted or released. */
+/** Called when the outcomes of the charges are known: each redemption is counted or released. */
 export async function recordRedemptionOutcomes(db: Queryable, outcomes: readonly RedemptionOutcome[]): Promise<void> {
   await db.query(outcomeStatement, [JSON.stringify(outcomes)]);
 }
 
-/** The facts of a code as JSON, for statements that read them along with other things. */
+/** Returns the facts of a code as JSON, for statements that read them with other data. */
 export const couponFactsJson = (company: string, codeKey: string, customer: string): string => `(
   SELECT row_to_json(f) FROM (SELECT ${facts(customer)} FROM coupon_codes k
     JOIN coupons c ON c.company_id = k.company_id AND c.id = k.coupon_id

@@ -46,7 +46,7 @@ export const findCouponFacts = (
   customerId: string,
 ): Promise<CouponFacts | undefined> => findByCode(db, companyId, codeKeyOf(code), customerId);
 
-/** What a code takes off a purchase; or refuses, with the reason. */
+/** Computes the discount of a code for a purchase, or throws with the reason why it cannot be used. */
 export function couponFor(facts: CouponFacts | undefined, purchase: Omit<Purchase, 'customer'>): CouponUse {
   const customer = facts && { used: facts.customer_used, hasBought: facts.customer_has_bought };
   const reason = whyNot(facts, { ...purchase, customer });
@@ -74,7 +74,7 @@ function snapshotOf(facts: CouponFacts, discount: number): CouponSnapshot {
   };
 }
 
-/** What a snapshot says, for the arithmetic. */
+/** Returns the terms of a snapshot for the discount calculation. */
 export function termsOf(snapshot: CouponSnapshot): DiscountTerms & Duration {
   return {
     percentage_hundredths: snapshot.percentage === null ? null : Math.round(snapshot.percentage * 100),
@@ -85,7 +85,10 @@ export function termsOf(snapshot: CouponSnapshot): DiscountTerms & Duration {
   };
 }
 
-/** `now`: nothing is charged, so it counts at once. `later`: the charge is made when a subscription starts. */
+/**
+ * `now`: nothing is charged, so the redemption counts at once. `later`: the charge is made when a subscription
+ * starts.
+ */
 export function redemptionOf(
   { facts }: Pick<CouponUse, 'facts'>,
   id: string,
@@ -108,7 +111,7 @@ export function redemptionOf(
   };
 }
 
-/** More than can be under way at once. */
+/** More redemptions than can be in flight at once. */
 const marginOfLimits = 10_000;
 
 function isFarFromLimits(coupon: CouponFacts): boolean {
@@ -119,8 +122,8 @@ function isFarFromLimits(coupon: CouponFacts): boolean {
 }
 
 /**
- * Which of these the limits allow, one after the other. The coupons stay locked, so that what is allowed can be written
- * down in this transaction.
+ * Decides which redemptions the limits allow, one after the other. The coupons stay locked, so that the allowed ones
+ * can be inserted in this transaction.
  */
 export async function admitRedemptions(
   transaction: Database,
@@ -133,7 +136,7 @@ export async function admitRedemptions(
     const facts = found.get(id);
     if (!facts) return 'code_not_found';
     if (!facts.active) return facts.archived_at ? 'coupon_archived' : 'coupon_inactive';
-    // What it takes off was computed from terms that may have changed since: look again.
+    // The discount was computed from terms that may have changed since, so the caller computes it again.
     if (facts.updated_at.getTime() !== seen) return 'coupon_changed';
     const keys = [coupon_id, code_id, `${coupon_id} ${customer_id}`] as const;
     const counters = { ...facts, used: facts.used + of(keys[0]), code_used: facts.code_used + of(keys[1]) };
@@ -143,7 +146,7 @@ export async function admitRedemptions(
   });
 }
 
-/** A declined order gave its redemption back; to be charged again it needs one again. Only the limits are looked at. */
+/** A declined order released its redemption, so a retry needs a new one. Only the limits are checked. */
 export async function reserveAgain(
   transaction: Database,
   companyId: string,
@@ -156,7 +159,7 @@ export async function reserveAgain(
   if (!facts) throw refusal('code_not_found');
   const redemption = redemptionOf({ facts }, id, customerId, 'soon');
   const locked = (await lockForRedemption(transaction, [redemption])).get(id) ?? facts;
-  // That the order was for a first-time customer was decided when it was made.
+  // The rule for first-time customers was checked when the order was created.
   const limits = { ...locked, first_time_customer_only: false };
   const reason = whyFull(limits, locked.customer_used);
   if (reason && isOnlyReserved(limits)) throw new RedemptionsReserved();
@@ -167,7 +170,7 @@ export async function reserveAgain(
 const patienceMs = 2_000;
 const lookMs = 25;
 
-/** Repeats the work for a moment while charges in flight hold the last redemptions: most of them are over soon. */
+/** Repeats the work for a moment while charges in flight hold the last redemptions: most of them finish soon. */
 export async function waitingForReservations<Result>(
   clock: Clock,
   work: (isFirst: boolean) => Promise<Result>,

@@ -15,7 +15,7 @@ const prefix = freeText(limits.couponPrefixLength, {
   description: 'Letters, digits, - and _.',
 });
 
-/** How the discount comes about. Exactly one of `percentage` and `amount`. */
+/** The discount. Exactly one of `percentage` and `amount` is set. */
 const fields = {
   name: name({ description: 'For a promo coupon, the name in upper case is the code.' }),
   description: clearable(freeText(limits.descriptionLength)),

@@ -87,7 +87,7 @@ function codeToWire(row: CodeRow, coupon: CouponRow): CouponCode {
   };
 }
 
-/** What a new coupon is, and what is not said of it. */
+/** Returns a new coupon with its default values. */
 function blankCoupon({ company, nowMs }: RequestContext, kind: CouponRow['kind']): CouponRow {
   return {
     company_id: company.id,
@@ -145,7 +145,7 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
   ) as Partial<CouponRow>;
   const to: CouponRow = { ...row, ...given, updated_at: new Date(nowMs) };
   if (input.percentage !== undefined) to.percentage_hundredths = Math.round(input.percentage * perHundredth);
-  // The currency goes with the amount; of a percentage it may be said that it is dollars.
+  // The currency belongs to the amount; a percentage accepts a currency as well.
   if (input.amount === null) to.currency = null;
   if (input.currency !== undefined) to.currency = input.currency;
   if (to.percentage_hundredths !== null && to.amount === null && to.currency === 'usd') to.currency = null;
@@ -160,7 +160,7 @@ function merged(row: CouponRow, input: CouponUpdate, nowMs: number): CouponRow {
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
 
-/** What must be true of a coupon as a whole. */
+/** Checks the rules that involve several fields of a coupon. */
 function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowMs: number): FieldError[] {
   const problems: FieldError[] = [];
   const refuse = (field: string, message: string, code: FieldError['code'] = 'invalid_value'): void =>
@@ -201,7 +201,7 @@ function problemsOf(row: CouponRow, before: CouponRow, input: CouponUpdate, nowM
   return problems;
 }
 
-/** One that was in the past already may be said again. */
+/** A date that was already in the past may be sent again unchanged. */
 function isNewlyPast(moment: Date | null, before: Date | null, nowMs: number): boolean {
   return moment !== null && moment.getTime() <= nowMs && moment.getTime() !== before?.getTime();
 }
@@ -256,7 +256,7 @@ function noCodes(param: string): ApiError {
   return new ApiError('invalid_request', message, { param, status: 422 });
 }
 
-/** Until there are as many as were asked for: one that is taken is drawn again. */
+/** Draws codes until there are as many as requested: a code that is taken is drawn again. */
 async function mint(
   transaction: Database,
   coupon: CouponRow,
@@ -312,7 +312,7 @@ export async function getCodes(
   return { ...found, items: found.items.map((code) => codeToWire(code, row)) };
 }
 
-/** What a redemption was promised by; it does not change any more. */
+/** The terms of existing redemptions, which cannot be changed any more. */
 const lockedFields = [
   'percentage',
   'amount',
@@ -330,7 +330,7 @@ const lockedFields = [
 
 function refuseLocked(row: CouponRow, to: CouponRow, input: CouponUpdate, nowMs: number): void {
   const [before, after] = [toWire(row), toWire(to)];
-  // The order of ids says nothing.
+  // The order of ids has no meaning.
   const compared = (value: unknown): string =>
     JSON.stringify(Array.isArray(value) ? value.map(String).toSorted((one, other) => one.localeCompare(other)) : value);
   const changes = (field: keyof CouponUpdate): boolean =>
@@ -363,7 +363,7 @@ export async function changeCoupon(context: RequestContext, id: string, input: C
   });
 }
 
-/** Archiving ends its use; taking that back leaves it inactive. Doing either twice is the same as once. */
+/** Archiving disables the coupon; restoring leaves it inactive. Both are idempotent. */
 export async function archiveCoupon(context: RequestContext, id: string, archived: boolean): Promise<Coupon> {
   const { db, company, nowMs } = context;
   return db.transaction(async (transaction) => {

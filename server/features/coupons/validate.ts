@@ -7,7 +7,7 @@ import { findByCode } from './redemption-queries.ts';
 import type { CouponValidate, CouponVerdict } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Says what a code would take off, without taking anything. */
+/** Returns the discount of a code without redeeming it. */
 export async function validateCoupon(context: RequestContext, input: CouponValidate): Promise<CouponVerdict> {
   const { db, company, nowMs } = context;
   const preview = await findPreview(db, company.id, {

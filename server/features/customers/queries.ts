@@ -19,13 +19,16 @@ export interface CustomerRow {
   default_payment_method_id: string | null;
   tags: string[];
   metadata: Metadata;
-  /** Counts its events. */
+  /** Counts the events of the customer. */
   sequence: number;
   updated_at: Date;
   deleted_at: Date | null;
 }
 
-/** Derived from the row, for look-ups: how e-mail and phone compare, and the words and tags of the search index. */
+/**
+ * Values derived from the row for lookups: the normalized email and phone, and the words and tags of the search
+ * index.
+ */
 export interface CustomerKeys {
   readonly emailKey: string;
   readonly phoneKey: string;
@@ -103,7 +106,7 @@ export async function findCustomers(db: Queryable, companyId: string, ids: reado
   ]);
 }
 
-/** To change it: those who only refer to it, such as new orders, need not wait. */
+/** Locks the customer for an update. New orders, which only refer to the customer, do not wait. */
 export async function lockCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {
   const [row] = await db.query<CustomerRow>(
     `SELECT ${columns} FROM customers WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE`,
@@ -112,7 +115,7 @@ export async function lockCustomer(db: Queryable, companyId: string, id: string)
   return row;
 }
 
-/** To delete it: nobody may begin to refer to it meanwhile. */
+/** Locks the customer for deletion, so that no new row can refer to it meanwhile. */
 export async function lockCustomerAlone(
   db: Queryable,
   companyId: string,
@@ -125,7 +128,7 @@ export async function lockCustomerAlone(
   return row;
 }
 
-/** `updated_at` stays: with it, seven indexes would be written for a column that none of them has. */
+/** `updated_at` stays the same: changing it would write seven indexes for a column that none of them contains. */
 export async function updateDefaultPaymentMethod(
   db: Queryable,
   companyId: string,
@@ -139,7 +142,7 @@ export async function updateDefaultPaymentMethod(
   );
 }
 
-/** As a change of its own, with `customer.updated`. */
+/** A separate change, with the event `customer.updated`. */
 export async function replaceDefaultPaymentMethod(
   db: Queryable,
   companyId: string,
@@ -160,14 +163,14 @@ export async function wasDeleted(db: Queryable, companyId: string, id: string): 
   return rows.length > 0;
 }
 
-/** `updated_at` stays: a list walk that stands on this object must find its place again. */
+/** `updated_at` stays the same, so that a pagination cursor on this object stays valid. */
 export async function softDeleteCustomer(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
   await db.query(`UPDATE customers SET deleted_at = $3 WHERE company_id = $1 AND id = $2`, [companyId, id, at]);
 }
 
 /**
- * The tombstone holds the id and what a list walk needs to go on from it, nothing of the person. A stored answer of
- * an idempotency key lives out its 24 hours.
+ * The tombstone holds only the id and the position for pagination cursors, no personal data. A stored response of an
+ * idempotency key remains until its 24 hours are over.
  */
 export async function hardDeleteCustomer(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
@@ -202,7 +205,7 @@ export async function listCustomers(
   if (filters.emailKey !== undefined) where.push(sql`email_key = ${filters.emailKey}`);
   if (!filters.includeDeleted) where.push(sql`deleted_at IS NULL`);
   const wanted = searchQuery(companyId, filters.q, filters.tags);
-  // Looked up first, on its own: left to itself, the planner walks the list in order, hoping to meet a rare word soon.
+  // A separate lookup comes first: otherwise the planner walks the list in order, hoping to find a rare word soon.
   if (wanted !== undefined) {
     where.push(sql`id = ANY (ARRAY(
       SELECT id FROM customers WHERE company_id = ${companyId} AND search @@ ${wanted}::tsquery))`);

@@ -110,7 +110,7 @@ export const customer = Type.Object(
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
     payment_methods: Type.Optional(Type.Array(paymentMethod, { description: 'With `expand=payment_methods`.' })),
-    // By name: subscriptions themselves show their customer.
+    // Refers to the schema by name, because the subscription schema contains the customer.
     subscriptions: Type.Optional(
       Type.Unsafe<object[]>({
         type: 'array',

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Search by word prefixes and tags, from one GIN index. Words are cut here, not by PostgreSQL's parser, which
- * takes an e-mail address for a single word. Each entry begins with its company, so that looking for a common
- * word never reads another company's entries.
+ * Search by word prefixes and tags, with one GIN index. Words are split here, because PostgreSQL's parser treats an
+ * email address as a single word. Each entry begins with its company, so that a search for a common word never reads
+ * another company's entries.
  */
 
 const wordBytesMax = 2_000;
 
 /**
- * PostgreSQL cuts entries over 2,046 bytes in the middle of a character, and folding can make six characters of
- * one. The hash keeps apart what is cut; such a word is found by itself, not by its beginnings beyond the cut.
+ * PostgreSQL truncates entries over 2,046 bytes in the middle of a character, and case folding can turn one character
+ * into six. A hash distinguishes truncated words; such a word is found as a whole, not by prefixes beyond the cut.
  */
 function shortened(word: string): string {
   if (Buffer.byteLength(word) <= wordBytesMax) return word;
@@ -37,8 +37,8 @@ export function searchEntries(companyId: string, texts: readonly (string | null)
 const quote = (entry: string): string => `'${entry.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
 /**
- * A `tsquery` for customers that have every tag and, for each word, a word that begins with it. Text without a
- * single word asks for nobody, which the empty query says.
+ * Returns a `tsquery` for customers that have every tag and, for each word, a word that begins with it. Text without
+ * any word matches no customer, which the empty query expresses.
  */
 export function searchQuery(
   companyId: string,

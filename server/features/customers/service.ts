@@ -28,18 +28,21 @@ import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, Shippin
 import { searchEntries } from './search.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What orders and subscriptions hold against a customer. They answer inside the transaction that deletes. */
+/**
+ * The orders and subscriptions that prevent the deletion of a customer. The checks run inside the transaction that
+ * deletes.
+ */
 export interface CustomerHistory {
   hasOpenSubscriptions(db: Database, companyId: string, customerId: string): Promise<boolean>;
-  /** Orders, or subscriptions that were never charged. */
+  /** Whether there are orders, or subscriptions that were never charged. */
   hasHistory(db: Database, companyId: string, customerId: string): Promise<boolean>;
-  /** Those that wait for money which will not come. */
+  /** Cancels the subscriptions that wait for a payment which will not arrive. */
   cancelSubscriptions(context: RequestContext, db: Database, customerId: string): Promise<void>;
   subscriptionsOf(context: RequestContext, customerIds: readonly string[]): Promise<Map<string, object[]>>;
 }
 
 interface CustomerCards {
-  /** Takes the customer's cards out of the vault; their rows stay where orders may name them. */
+  /** Removes the customer's cards from the vault; their rows stay if orders may refer to them. */
   releaseCards(db: Database, companyId: string, customerId: string, now: Date, keepRows: boolean): Promise<void>;
   paymentMethodsOf(
     db: Queryable,
@@ -174,7 +177,10 @@ export interface ActiveCustomer {
   readonly shippingAddress: ShippingAddress | null;
 }
 
-/** For what belongs to a customer: it must exist and not be deleted, and stays so while the transaction runs. */
+/**
+ * For objects that belong to a customer: the customer must exist and not be deleted, and stays so until the
+ * transaction ends.
+ */
 export async function lockActiveCustomer(
   db: Database,
   companyId: string,
@@ -191,7 +197,7 @@ export async function lockActiveCustomer(
   };
 }
 
-/** The same look without a lock, where nothing is changed yet. */
+/** The same check without a lock, for requests that change nothing yet. */
 export async function ensureActiveCustomer(
   { db, company }: RequestContext,
   id: string,
@@ -206,7 +212,10 @@ export async function ensureActiveCustomer(
 
 export const setDefaultPaymentMethod = updateDefaultPaymentMethod;
 
-/** Another card of the customer becomes the default, or none is left. No event of a card says so, so the customer’s does. */
+/**
+ * Another card of the customer becomes the default, or none is left. No card event reports this, so the customer
+ * event does.
+ */
 export async function changeDefaultPaymentMethod(
   { company, nowMs, requestId }: RequestContext,
   db: Database,
@@ -228,7 +237,7 @@ export async function changeDefaultPaymentMethod(
   ]);
 }
 
-/** The customer that is not deleted and has this e-mail address. */
+/** Finds the customer with this email address that is not deleted. */
 export async function findCustomerByEmail(
   { db, company }: RequestContext,
   email: string,
@@ -239,7 +248,7 @@ export async function findCustomerByEmail(
   return row && toWire(row);
 }
 
-/** For what is expanded with its customer; deleted ones too. */
+/** For objects that are expanded with their customer; includes deleted customers. */
 export async function customersById(
   { db, company }: RequestContext,
   ids: readonly string[],
@@ -248,7 +257,7 @@ export async function customersById(
   return new Map(rows.map((row) => [row.id, toWire(row)]));
 }
 
-/** Without anything of others beside them. */
+/** Returns customers without expanded objects. */
 export async function searchCustomers(
   { db, company }: RequestContext,
   q: string,

@@ -1,6 +1,6 @@
 import { choice } from '../../platform/choice.ts';
 
-/** Every event, and what happened when it is sent. The dashboard shows these texts in the timeline of an object. */
+/** Every event with a sentence about what happened. The dashboard shows these texts in the timeline of an object. */
 export const eventCatalogue = {
   'customer.created': 'Customer created.',
   'customer.updated': 'Customer updated.',

@@ -11,7 +11,7 @@ export interface EventFacts {
   readonly previous: object | null;
 }
 
-/** An event as a receiver gets it, in the version the receiver wants. */
+/** Renders an event for a receiver, in the receiver's API version. */
 export function envelopeOf(event: EventFacts, livemode: boolean, apiVersion: string): Event {
   return renderEvent(apiVersion, {
     id: eventIdOf(event.id),

@@ -7,14 +7,14 @@ import type { EventFeed } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /**
- * Events for a follower that must miss none. An id is made before its transaction commits, so an event may appear after
- * one with a greater id, and a cursor over ids would pass it by. This one is a mark in the order of transactions: below it
- * all of them had ended when it was set, so whatever appears later lies above. Events above the mark may come again with the
- * next call, while a transaction from before is still open.
+ * A feed for followers that must not miss an event. An id is created before its transaction commits, so an event may
+ * appear after one with a greater id, and a cursor over ids would skip it. This cursor is a mark in the order of
+ * transactions: every transaction below the mark had ended when the mark was set, so later events are above it.
+ * Events above the mark may repeat in the next call while an earlier transaction is still open.
  */
 interface Position {
   readonly mark: FeedMark;
-  /** Between two pages: the last event shown, and the mark to go on from after the last page. */
+  /** Between two pages: the last event returned, and the mark to continue from after the last page. */
   readonly within?: { readonly next: FeedMark; readonly afterId: string } | undefined;
 }
 

@@ -12,12 +12,12 @@ export interface EventRow {
   readonly object_id: string;
   readonly sequence: number;
   readonly request_id: string | null;
-  /** As the API shows it, in the latest version. */
+  /** The object as the API returns it, in the latest version. */
   readonly object: object;
   readonly previous: object | null;
 }
 
-/** The columns of an event, for statements that insert it along with what it speaks of. */
+/** The columns of an event, for statements that insert it with the change it describes. */
 export const eventColumns = 'company_id, id, type, object_id, sequence, request_id, object, previous';
 export const eventRecord = `(company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text,
   object json, previous json)`;
@@ -61,23 +61,26 @@ export async function listEvents(
 ): Promise<Page<EventFacts>> {
   const where: Sql[] = [...createdAtConditions(filters)];
   if (filters.type) where.push(sql`type = ANY(${filters.type}::text[])`);
-  // The others have an index of their own.
+  // The other types have their own index.
   const plentiful = filters.type?.some((type) => ['order.created', 'order.succeeded'].includes(type));
   if (plentiful === false) where.push(sql`type NOT IN ('order.created', 'order.succeeded')`);
   if (filters.object_id) where.push(sql`object_id = ${filters.object_id}::uuid`);
   return fetchPage(db, companyId, source, page, where);
 }
 
-/** A moment in the order of transactions: those before it had ended by then. */
+/** A point in the order of transactions: all transactions before it have ended. */
 export interface FeedMark {
   readonly transaction: number;
   readonly atMs: number;
 }
 
-/** Bounds what is read; no transaction is open for that long. */
+/** Limits how far the query reads; no transaction stays open this long. */
 const transactionMinutesMax = 60;
 
-/** What transactions since the mark have made, and the mark of now. Rows know the last 32 bits of their transaction. */
+/**
+ * Returns the events of transactions since the mark, and the current mark. Rows contain the last 32 bits of their
+ * transaction id.
+ */
 export async function readFeed(
   db: Queryable,
   companyId: string,
@@ -104,12 +107,12 @@ export async function readFeed(
   return { mark: { transaction: settled, atMs: at_ms }, latestTransaction: latest, events };
 }
 
-/** Pieces of the growing tables for the coming weeks; those beyond the retention go. */
+/** Creates partitions of the growing tables for the coming weeks, and drops those beyond the retention. */
 export async function maintainPartitions(db: Queryable, retentionDays: number): Promise<void> {
   for (const table of ['events', 'webhook_deliveries', 'webhook_delivery_logs']) {
     await db.query(`SELECT maintain_partitions($1, $2 * interval '1 day')`, [table, retentionDays]);
   }
-  // One that was replayed late may outlive its event; there is nothing left to send.
+  // A delivery that was resent late may outlive its event; then there is nothing left to send.
   await db.query(
     `UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, claimed_by = NULL
      WHERE d.status = 'pending' AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (

@@ -21,7 +21,7 @@ export interface Event {
 
 type Documented = TSchema & { readonly title?: string; readonly examples?: unknown };
 
-/** What an event is about, by the first part of its type. */
+/** The object of an event, by the first part of the event type. */
 const objects: Readonly<Record<string, Documented>> = {
   customer,
   payment_method: paymentMethod,
@@ -37,7 +37,7 @@ function objectOf(type: EventType): Documented {
   return schema;
 }
 
-/** The object that the API reference shows as an example. */
+/** Returns the object that the API reference shows as an example. */
 export function exampleObjectOf(type: EventType): object {
   const { examples } = objectOf(type);
   const [first] = Array.isArray(examples) ? (examples as readonly object[]) : [];
@@ -76,7 +76,7 @@ function eventOf(type: EventType): TSchema {
   );
 }
 
-/** Each event with what it means and what is sent. */
+/** Each event with its description and its content. */
 export const documentedEvents = eventTypes.map((type) => ({
   type,
   meaning: eventCatalogue[type],
@@ -119,7 +119,7 @@ export interface EventFeed {
   has_more: boolean;
 }
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export const timeline = Type.Object({
   data: Type.Array(Type.Object({ at: timestamp(), type: Type.String(), summary: Type.String() })),
 });

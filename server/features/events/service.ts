@@ -15,7 +15,7 @@ export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
 export type { EventRow } from './queries.ts';
 
-/** Makes an event, to be emitted in the transaction of the change that it describes. */
+/** Creates an event, to be emitted in the transaction of the change that it describes. */
 export function newEvent(
   companyId: string,
   nowMs: number,
@@ -37,7 +37,7 @@ export function newEvent(
   };
 }
 
-/** What of an object changed, as it was before. */
+/** Returns the previous values of the fields that changed. */
 export function previousOf(before: object, after: object): object {
   const now = new Map(Object.entries(after));
   const changed = Object.entries(before).filter(
@@ -57,7 +57,7 @@ export async function getEvent(context: RequestContext, id: string): Promise<Eve
 
 const timelineLength = 100;
 
-/** The story of one object in words. */
+/** Returns the history of one object in words. */
 export async function getTimeline(
   { db, company }: RequestContext,
   object_id: string,

@@ -9,10 +9,10 @@ export async function removeExpiredLinks(db: Queryable): Promise<number> {
   return dropExpiredLinks(db);
 }
 
-/** Until the next attempt; after the last of them the mail is given up, and stays to be seen. */
+/** The delays between attempts. After the last attempt the mail is not sent any more, but stays visible. */
 const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes * 60);
 
-/** One batch of what is due. Without a mailer mails are kept and shown instead. */
+/** Sends one batch of due mails. Without a mailer, mails are only stored and shown. */
 export async function sendDueMails(
   db: Queryable,
   mailer: Mailer | undefined,

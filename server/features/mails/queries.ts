@@ -12,7 +12,10 @@ export interface MailText {
   readonly body: string;
 }
 
-/** As it is kept: while a mail has a link that opens an account, its whole text is sealed beside the one without. */
+/**
+ * A mail as it is stored. While it has a link that grants access to an account, its full text is encrypted next to
+ * the text without the link.
+ */
 export interface MailRow extends MailText, MailKey {
   readonly sealed_body: Buffer | null;
 }
@@ -50,7 +53,7 @@ export async function insertLinkMail(
 
 const noLink = 'sealed_body = NULL, link_for = NULL, link_expires_at = NULL';
 
-/** A mail without its link is not worth sending. */
+/** A mail without its link is not sent. */
 const dropLink = `${noLink}, next_attempt_at = NULL, last_error = COALESCE(last_error, 'the link opens nothing any more')`;
 
 export async function dropLinksFor(db: Queryable, id: string): Promise<void> {
@@ -70,7 +73,7 @@ export async function countMailsOfDay(db: Queryable, companyId: string): Promise
   return row?.count ?? 0;
 }
 
-/** Takes what is due and puts off its next attempt: whoever dies while sending leaves it to be found again. */
+/** Claims due mails and postpones their next attempt, so that a mail whose worker dies is claimed again. */
 export async function claimDueMails(
   db: Queryable,
   batch: number,

@@ -18,10 +18,10 @@ export interface NewMail {
   readonly body: string;
 }
 
-/** A link that opens an account to its reader. */
+/** A link that grants access to an account. */
 interface AccountLink {
   readonly url: string;
-  /** The member or person whom it lets in. */
+  /** The id of the member or user that the link grants access to. */
   readonly for: string;
   readonly expiresAt: Date;
 }
@@ -31,7 +31,7 @@ export interface NewLinkMail extends Omit<NewMail, 'body'> {
   readonly body: (link: string) => string;
 }
 
-/** A mail is a row of the transaction it speaks of; a worker sends it. */
+/** Inserts a mail in the transaction of the change it reports; a worker sends it. */
 export async function writeMails(
   db: Queryable,
   companyId: string,
@@ -49,8 +49,8 @@ const removedLink = '[link removed]';
 const about = ({ company_id, id }: MailKey): string => `mail ${company_id} ${id}`;
 
 /**
- * The link is kept sealed, and only until the mail is sent or the link opens nothing any more: who reads the database, or
- * a dump of it, opens no account. A new link replaces the one before.
+ * The link is stored encrypted, and only until the mail is sent or the link is invalid, so that a database dump
+ * grants no access to an account. A new link replaces the previous one.
  */
 export async function writeLinkMail(
   db: Queryable,
@@ -72,7 +72,7 @@ export async function writeLinkMail(
   });
 }
 
-/** The whole text, as it is sent. */
+/** Returns the full text of the mail, with the link. */
 export function bodyOf(key: Buffer, mail: MailRow): string {
   return mail.sealed_body ? openBytes(key, mail.sealed_body, about(mail)).toString() : mail.body;
 }
@@ -90,7 +90,7 @@ export async function latestMails(db: Queryable, key: Buffer, count: number): Pr
   });
 }
 
-/** Removes the links that let this member or user in: the mails that contain them are not sent any more. */
+/** Removes the links that grant access to this member or user. Mails that contain them are not sent any more. */
 export async function revokeLinksFor(db: Queryable, id: string): Promise<void> {
   await dropLinksFor(db, id);
 }

@@ -16,25 +16,25 @@ import {
   type ProcessorCard,
 } from './processor.ts';
 
-/** What every processor keeps to, whoever is behind it. */
+/** The tests that every processor adapter passes. */
 
 export interface ConformanceSubject {
   readonly processor: Processor;
   readonly companyId?: string;
   /** A card whose charges are approved. */
   approvedCard(): Promise<ProcessorCard>;
-  /** A card whose next charge is declined, and why. */
+  /** A card whose next charge is declined, and the reason. */
   declinedCard(): Promise<{ card: ProcessorCard; failureCode: FailureCode }>;
-  /** Lets what follows settle at once, where that would take days. */
+  /** Makes later operations settle at once, if settlement takes days. */
   settleAtOnce?(): Promise<void>;
-  /** How often this reference was executed, as the books of the processor say. */
+  /** How often this reference was executed, by the books of the processor. */
   executions?(reference: string): Promise<number>;
 }
 
 export interface ConformanceOptions {
-  /** Whether the processor itself adds up what was refunded and voided, instead of leaving that to our ledger. */
+  /** Whether the processor itself adds up refunds and voids, instead of leaving that to our ledger. */
   readonly keepsBooks?: boolean;
-  /** The same processor when nobody answers, where it is not in this process. */
+  /** The same processor when it does not answer, if it runs outside this process. */
   readonly unreachable?: () => Promise<Processor>;
 }
 
@@ -52,13 +52,13 @@ function assertDeclined(outcome: Outcome | LookupOutcome, failureCode?: FailureC
   assert.equal(outcome.failureReason, failureReasons[outcome.failureCode], 'the reason a person reads');
 }
 
-/** An outcome without its age, which grows; when it was executed stays the same. */
+/** Returns an outcome without its age, which grows; the execution time stays. */
 export function dated(outcome: Outcome | LookupOutcome): object {
   const { executed, ...rest } = { executed: undefined, ...outcome };
   return { ...rest, ...(executed && { executedAtMs: executed.atMs }) };
 }
 
-/** The processor, and every outcome it gives checked for the number of the card. */
+/** Wraps the processor and checks that no outcome contains the card number. */
 function watched(processor: Processor, numbers: readonly CardNumber[]): Processor {
   async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
     const outcome = await result;

@@ -8,7 +8,10 @@ import { acquirerProcessor } from './acquirer/adapter.ts';
 import type { Processor } from './processor.ts';
 import { sandboxProcessor } from './sandbox/sandbox.ts';
 
-/** Which processor charges the cards of a company: the sandbox, or the acquirer its live company is connected to. */
+/**
+ * Selects the processor that charges the cards of a company: the sandbox, or the acquirer that the live company is
+ * connected to.
+ */
 
 const sealedPart = 'processor';
 const cacheMs = 2_000;
@@ -19,7 +22,7 @@ export function connectedProcessors(
 ): (companyId: string, mode: Mode) => Promise<Processor | undefined> {
   const sandbox = sandboxProcessor(db, keys);
   const found = new Map<string, { untilMs: number; processor: Promise<Processor | undefined> }>();
-  // Kept as long as the program runs, since an adapter keeps its connections open.
+  // Adapters stay for the life of the process, since they keep their connections open.
   const adapters = new Map<string, Processor>();
 
   async function connect(companyId: string): Promise<Processor | undefined> {
@@ -63,7 +66,7 @@ export async function connectProcessor(
 
 export const disconnectProcessor = deleteConnection;
 
-/** With the cards, when the keys of the vault are rotated. */
+/** Runs when the keys of the vault are rotated, together with the cards. */
 export async function rewrapConnections(db: Database, keys: KeyStore): Promise<number> {
   const ring = await keys.ring('live');
   const connections = await findConnectionsToRewrap(db, ring.current);

@@ -1,41 +1,42 @@
 import type { CardNumber } from '../card-number.ts';
 
 /**
- * What charges cards. An adapter says what it knows and nothing else: an answer that was lost is `unknown`, and only
- * `lookup` turns that into something known. Every operation carries our own reference, derived from what it stands for and
- * stored before the call; a processor executes a reference once, however often it is sent, and answers with the first
- * result. What an adapter answers speaks of this one sending: after an `unknown`, only `lookup` may close the matter.
+ * A processor charges cards. An adapter reports only what it knows: a lost answer is `unknown`, and only `lookup`
+ * resolves it. Every operation carries our own reference, which is derived from its purpose and stored before the
+ * call. A processor executes a reference once, however often it is sent, and returns the first result. An outcome
+ * describes only this one call: after an `unknown`, only `lookup` may resolve the operation.
  */
 export interface Processor {
   charge(request: ChargeRequest): Promise<Outcome>;
-  /** `approved` means taken on; whether the money went back is known when it has settled. */
+  /** `approved` means that the refund was accepted; whether the money was returned is known when it has settled. */
   refund(request: RefundRequest): Promise<Outcome>;
-  /** Takes back a charge that has not settled. */
+  /** Cancels a charge that has not settled. */
   void(request: VoidRequest): Promise<Outcome>;
-  /** What became of a reference. Asking changes nothing. */
+  /** Returns the outcome of a reference. It changes nothing. */
   lookup(request: LookupRequest): Promise<LookupOutcome>;
   /**
-   * What was executed in a time, in the order of execution, some at a time. Fails when the processor does not answer. Missing
-   * where a processor has no such list: then a restored database finds only what it can derive the references of.
+   * Lists the operations of a period, in the order of execution, page by page. Fails if the processor does not
+   * answer. Undefined if a processor has no such list: then a restored database finds only operations whose
+   * references it can derive.
    */
   list?(request: ListRequest): Promise<Listing>;
   /**
-   * How long a reference is executed once: `always` where nothing is said. Else a service that was restored from a backup
-   * looks a charge up before it sends it.
+   * How long the processor executes a reference only once; `always` by default. Otherwise a service that was restored
+   * from a backup looks up a charge before it sends it.
    */
   readonly executesOnce?: 'always' | 'for_a_time' | 'never';
 }
 
 export interface ListRequest {
   readonly companyId: string;
-  /** By the processor's own clock; the end is not included. */
+  /** By the processor's clock; the end is exclusive. */
   readonly fromMs: number;
   readonly untilMs: number;
-  /** Where the listing before this one ended. */
+  /** The cursor at which the previous page ended. */
   readonly after?: string;
 }
 
-/** An operation as the processor's books have it. */
+/** An operation in the processor's books. */
 export interface ListedOperation {
   readonly kind: 'charge' | 'refund' | 'void';
   readonly reference: string;
@@ -44,7 +45,7 @@ export interface ListedOperation {
   readonly currency: string | null;
   readonly last4: string | null;
   readonly approved: boolean;
-  /** A charge that was approved, and voided since. */
+  /** Whether the charge was approved and later voided. */
   readonly voided: boolean;
   readonly transactionId: string;
   readonly executedAtMs: number;
@@ -52,9 +53,9 @@ export interface ListedOperation {
 
 export interface Listing {
   readonly operations: readonly ListedOperation[];
-  /** What to go on with; null at the end. */
+  /** The cursor of the next page; null at the end. */
   readonly next: string | null;
-  /** What the processor's clock shows. */
+  /** The processor's clock. */
   readonly nowMs: number;
 }
 
@@ -72,9 +73,9 @@ export interface ProcessorCard {
 
 interface Sending {
   readonly companyId: string;
-  /** At most 64 characters of `A-Z a-z 0-9 -`, which is what every processor allows. */
+  /** At most 64 characters of `A-Z a-z 0-9 -`, which every processor accepts. */
   readonly reference: string;
-  /** From then on it must not be executed: only after it does "not found" mean "never happened". */
+  /** The processor must not execute it after this time: only then does "not found" mean "never happened". */
   readonly validUntilMs: number;
 }
 
@@ -83,7 +84,7 @@ export interface ChargeRequest extends Money, Sending {
 }
 
 interface RefundRequest extends Money, Sending {
-  /** The reference of the charge that is given back. */
+  /** The reference of the charge that is refunded. */
   readonly chargeReference: string;
 }
 
@@ -94,15 +95,15 @@ interface VoidRequest extends Sending {
 export interface LookupRequest {
   readonly companyId: string;
   readonly reference: string;
-  /** What was sent under the reference, where that is known: what is found and differs is a `conflict`. */
+  /** The content that was sent under the reference, if known: an operation with other content is a `conflict`. */
   readonly sent?: Money & { readonly last4: string | null };
-  /** The card of a charge, where it is still held; a processor with books of its own does not need it. */
+  /** The card of a charge, if it is still stored; a processor with its own books does not need it. */
   readonly card?: ProcessorCard;
-  /** The charge that a refund or a void was for. */
+  /** The charge that the refund or void refers to. */
   readonly chargeReference?: string;
 }
 
-/** As the API shows it on a transaction. */
+/** The response as the API shows it on a transaction. */
 export interface ProcessorResponse {
   readonly transaction_id: string | null;
   readonly authorization_code: string | null;
@@ -112,9 +113,9 @@ export interface ProcessorResponse {
   readonly response_text: string | null;
 }
 
-/** Of an operation that was executed. */
+/** Fields of an operation that was executed. */
 interface Executed {
-  /** When, and how long ago, both by the processor's own clock; missing where the processor does not say. */
+  /** When, and how long ago, both by the processor's clock; undefined if the processor does not report it. */
   readonly executed?: { readonly atMs: number; readonly ageMs: number };
 }
 
@@ -122,7 +123,7 @@ export type Outcome =
   | ({
       readonly outcome: 'approved';
       readonly response: ProcessorResponse;
-      /** Whether the money has moved for good, where the processor says so. */
+      /** Whether the funds have settled, if the processor reports it. */
       readonly settled?: boolean;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
@@ -133,25 +134,25 @@ export type Outcome =
       readonly failureCode: FailureCode;
       readonly failureReason: string;
     } & Executed)
-  /** The reference is held by an operation with other content: what was asked was not done and never will be under it. */
+  /** Another operation has this reference: the requested operation was not executed and never will be under it. */
   | ({
       readonly outcome: 'conflict';
-      /** Whether the other one holds money; missing where the processor does not say. */
+      /** Whether the other operation was approved; undefined if the processor does not report it. */
       readonly approved?: boolean;
     } & Executed)
-  /** Refused, because the processor's clock is past the validity that was sent. */
+  /** Rejected, because the processor's clock is past the validity of the request. */
   | { readonly outcome: 'expired'; readonly nowMs?: number }
-  /** The processor certainly did not get it. */
+  /** The processor certainly did not receive the request. */
   | { readonly outcome: 'not_sent'; readonly reason: string; readonly failureCode?: FailureCode }
-  /** It may have got it, and may have done it. */
+  /** The processor may have received the request, and may have executed it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
-  /** `atMs`: when the processor looked, by its own clock; nothing where it does not say. */
+  /** `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. */
   | { readonly outcome: 'not_found'; readonly atMs?: number };
 
-/** Every reason for a decline, with the words a person reads. */
+/** Every decline reason, with the text that people read. */
 export const failureReasons = {
   insufficient_funds: 'The card does not have enough funds.',
   do_not_honor: 'The bank declined the payment without a reason.',
@@ -176,7 +177,7 @@ export const failureReasons = {
 export type FailureCode = keyof typeof failureReasons;
 export const failureCodes = Object.keys(failureReasons) as FailureCode[];
 
-/** What a later attempt with the same card can hope for. */
+/** Groups decline reasons by whether a retry with the same card can succeed. */
 export const failureGroups = {
   soft: [
     'insufficient_funds',

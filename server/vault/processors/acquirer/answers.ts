@@ -14,7 +14,7 @@ import {
 import type { Answer, Silence } from './exchange.ts';
 import { type DeclineCode, type OperationKind, operationKinds } from './protocol.ts';
 
-/** Reads answers of the protocol in docs/acquirer.md. An answer that says nothing certain is `unknown`. */
+/** Parses answers of the protocol in docs/acquirer.md. An answer that proves nothing is `unknown`. */
 
 export const failureCodes: Readonly<Record<DeclineCode, FailureCode>> = {
   '01': 'contact_bank',
@@ -85,7 +85,10 @@ const errorAnswer = Compile(
   }),
 );
 
-/** What was sent. An answer about anything else is not ours: a connection out of step can bring that of another request. */
+/**
+ * The operation that was sent. An answer about another operation is ignored: a connection that is out of step can
+ * return the answer to another request.
+ */
 interface SentOperation {
   readonly kind: OperationKind;
   readonly reference: string;
@@ -141,7 +144,7 @@ function resultOf(
   if (operation.status === 'approved') {
     return { outcome: 'approved', response, settled: operation.settled, ...execution };
   }
-  // The charge was declined with a code that we do not know.
+  // The charge was declined with a code that is not in the table.
   return {
     ...declined((failureCodes as Record<string, FailureCode>)[response_code] ?? 'unknown', response),
     ...execution,
@@ -162,8 +165,8 @@ export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcom
     return resultOf(body, body.now_ms ?? askedAtMs);
   }
   if (status === 409 && conflictAnswer.Check(body) && body.operation.reference === sent.reference) {
-    // Another operation has our reference. With our amount on our card it is our own charge, sent before the card got
-    // another expiry: its result counts, and calling it a conflict would lose a charge.
+    // Another operation has our reference. If it has our amount and our card, it is our own charge, sent before the
+    // expiry of the card changed. Its result counts; treating it as a conflict would lose a charge.
     const nowMs = body.now_ms ?? askedAtMs;
     return isAbout(body.operation, sent) ? resultOf(body.operation, nowMs) : conflictWith(body.operation, nowMs);
   }
@@ -220,7 +223,7 @@ function listedOperation(operation: Operation & { readonly taken_at_ms: number }
   };
 }
 
-/** Throws when the answer is not a list. */
+/** Throws if the answer is not a list. */
 export function listingOf(answer: Answer | Silence): Listing {
   if ('reason' in answer) throw new Error(`the acquirer did not list its operations: ${answer.reason}`);
   const { status, body } = answer;

@@ -1,6 +1,6 @@
 import { type Operation, type OperationKind, type ResponseCode, responseTexts } from './protocol.ts';
 
-/** What the acquirer was asked to do. Of a card it keeps what a receipt may show. */
+/** An operation that the acquirer was asked to execute. Of a card it keeps only what a receipt may show. */
 export interface Order {
   readonly kind: OperationKind;
   readonly reference: string;
@@ -12,7 +12,7 @@ export interface Order {
   readonly exp_year: number | null;
 }
 
-/** A line of the journal: an order and what became of it. All that time changes later is derived from it. */
+/** A line of the journal: an operation and its result. Later changes over time are derived from it. */
 export interface Entry extends Order {
   readonly response_code: string;
   readonly transaction_id: string;
@@ -25,18 +25,18 @@ export interface Entry extends Order {
 interface Circumstances {
   readonly nowMs: number;
   readonly settlesAtMs: number;
-  /** A code to decline with what would be approved. */
+  /** The code with which an operation is declined that would be approved. */
   readonly declineCode?: string | undefined;
   readonly rejectAtSettlement?: boolean;
 }
 
 export interface Books {
   find(reference: string): Entry | undefined;
-  /** Executes an order under a reference that `find` does not know. */
+  /** Executes an operation whose reference `find` does not know. */
   take(order: Order, circumstances: Circumstances): Entry;
-  /** Enters what an earlier run has executed. */
+  /** Adds an operation that an earlier run executed. */
   restore(entry: Entry): void;
-  /** What was answered when it was taken: nothing has settled yet, whatever has happened since. */
+  /** Returns the first answer to the operation, before anything settled. */
   firstResult(entry: Entry): Operation;
   show(entry: Entry, nowMs: number): Operation;
   all(): Iterable<Entry>;
@@ -49,7 +49,7 @@ const rejectedCode = '21' satisfies ResponseCode;
 const contentFields = ['kind', 'charge_reference', 'last4', 'exp_month', 'exp_year'] as const;
 
 export function sameContent(entry: Entry, order: Order): boolean {
-  // A void names no money: its entry has that of the charge.
+  // A void carries no amount: its entry has the amount of the charge.
   const sameMoney = order.kind === 'void' || (entry.amount === order.amount && entry.currency === order.currency);
   return sameMoney && contentFields.every((field) => entry[field] === order[field]);
 }

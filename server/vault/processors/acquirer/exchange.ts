@@ -2,17 +2,17 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Secret } from '../../../platform/secret.ts';
 
-/** Sends one request over HTTP, and knows whether a failed one may have arrived. It never repeats a request. */
+/** Sends one request over HTTP, and reports whether a failed one may have arrived. It never repeats a request. */
 
 export interface Answer {
   readonly status: number;
-  /** Parsed; undefined where it is not JSON. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly body: unknown;
-  /** The acquirer's clock when we asked, or a little less, by the Date header. */
+  /** The acquirer's clock when the request was sent, or slightly earlier, from the Date header. */
   readonly askedAtMs: number | undefined;
 }
 
-/** There is no answer. */
+/** There was no answer. */
 export interface Silence {
   readonly mayHaveArrived: boolean;
   readonly reason: string;
@@ -29,7 +29,10 @@ interface Request {
 export type Exchange = (request: Request) => Promise<Answer | Silence>;
 
 const answerBytesMax = 64 * 1024;
-/** Less than any server keeps an idle connection: what is written to one that closes just then is in doubt. */
+/**
+ * Shorter than any server keeps an idle connection: a request on a connection that closes at the same moment is in
+ * doubt.
+ */
 const idleConnectionMs = 4_000;
 
 export function openExchange(url: string, secret: Secret<string>, timeoutMs: number): Exchange {
@@ -90,12 +93,12 @@ function receive(request: http.ClientRequest, { isSecure, timeoutMs, bytesMax }:
     const deadline = setTimeout(() => giveUp(`no response within ${timeoutMs} ms`), timeoutMs);
 
     request.on('socket', (socket) => {
-      // Nothing is written before a new connection stands. On one that was used before, it is written at once.
+      // On a new connection nothing is sent before it is established. On a reused one, the request is sent at once.
       if (!socket.connecting) mayHaveArrived = true;
       else socket.once(isSecure ? 'secureConnect' : 'connect', () => (mayHaveArrived = true));
     });
     request.on('error', (error) => {
-      // Bytes after a whole answer break the connection, not the answer.
+      // Bytes after a complete answer break the connection, not the answer.
       if (!answered?.complete) giveUp(`the connection failed: ${errorCode(error)}`);
     });
     request.on('response', (response) => {
@@ -112,7 +115,8 @@ function receive(request: http.ClientRequest, { isSecure, timeoutMs, bytesMax }:
         end({
           status: response.statusCode ?? 0,
           body: parse(Buffer.concat(chunks).toString('utf8')),
-          // The acquirer looked after we asked and before it dated its answer, so the earlier of the two counts.
+          // The acquirer looked up the operation between our request and the date of its answer, so the earlier time
+          // counts.
           askedAtMs: dateOf(response.headers.date, performance.now() - startedAtMs),
         }),
       );

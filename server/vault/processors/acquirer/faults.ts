@@ -1,6 +1,9 @@
 import type { OperationKind } from './protocol.ts';
 
-/** The lies an acquirer can be told to tell. Which one a request meets follows from the seed and the order of arrival. */
+/**
+ * The faults that the simulated acquirer can produce. The seed and the order of arrival decide which request gets
+ * which fault.
+ */
 
 const operationFaults = [
   'timeout_before',
@@ -23,14 +26,14 @@ export type Fault =
 export interface Control {
   readonly faults?: Readonly<Record<string, number>>;
   readonly next?: readonly string[];
-  /** Null: 1 to 3 business days. */
+  /** Null means 1 to 3 business days. */
   readonly settle_after_ms?: number | null;
   readonly seed?: number;
 }
 
 export interface Faults {
   set(control: Control): void;
-  /** The fault that this request meets, if any. */
+  /** Returns the fault for this request, if any. */
   pick(request: OperationKind | 'lookup'): Fault | undefined;
   /** At least 0 and less than 1. */
   random(): number;

@@ -3,13 +3,15 @@ import { open } from 'node:fs/promises';
 export interface Journal {
   /** Resolves when the line is on the disk. */
   append(line: object): Promise<void>;
-  /** Resolves when all that was appended so far is on the disk. */
+  /** Resolves when all lines appended so far are on the disk. */
   durable(): Promise<void>;
   readonly fsyncs: number;
   close(): Promise<void>;
 }
 
-/** Opens or creates the file and tells each of its lines. What a kill left half-written at its end is cut off. */
+/**
+ * Opens or creates the file and calls `onLine` for each line. A half-written last line, left by a kill, is cut off.
+ */
 export async function openJournal(file: string, onLine: (line: unknown) => void): Promise<Journal> {
   const handle = await open(file, 'a+', 0o600);
   const bytes = await handle.readFile();
@@ -18,7 +20,7 @@ export async function openJournal(file: string, onLine: (line: unknown) => void)
   for (const line of bytes.toString('utf8', 0, length).split('\n')) if (line !== '') onLine(JSON.parse(line));
 
   let fsyncs = 0;
-  // While one group is on its way to the disk, the next gathers: they all share one fsync.
+  // While one group is written to the disk, the next one collects lines, and they all share one fsync.
   let group: string[] = [];
   let written = Promise.resolve();
 

@@ -1,4 +1,4 @@
-/** The words the acquirer and its adapter share; docs/acquirer.md says what they mean. */
+/** The terms that the acquirer and its adapter share; docs/acquirer.md defines them. */
 
 export const defaultRequestLifeMs = 60_000;
 
@@ -35,17 +35,17 @@ export type DeclineCode = Exclude<ResponseCode, '00'>;
 export const operationKinds = ['charge', 'refund', 'void'] as const;
 export type OperationKind = (typeof operationKinds)[number];
 
-/** An operation as the acquirer tells it. */
+/** An operation as the acquirer reports it. */
 export interface Operation {
   readonly kind: OperationKind;
   readonly reference: string;
-  /** The charge that a refund or void is about. */
+  /** The charge that a refund or void refers to. */
   readonly charge_reference: string | null;
-  /** Null for the void of a charge nobody knows. */
+  /** Null for the void of an unknown charge. */
   readonly amount: number | null;
   readonly currency: string | null;
   readonly last4: string | null;
-  /** `rejected`: a refund that was taken on and came back at settlement. */
+  /** `rejected`: a refund that was accepted and later rejected at settlement. */
   readonly status: 'approved' | 'declined' | 'rejected';
   readonly settled: boolean;
   readonly voided: boolean;
@@ -56,7 +56,7 @@ export interface Operation {
   readonly taken_at_ms: number;
 }
 
-/** What the clock of the acquirer showed when it looked; every answer about a reference says so. */
+/** The acquirer's clock at the time of the lookup; every answer about a reference contains it. */
 export interface Dated {
   readonly now_ms: number;
 }

@@ -6,7 +6,9 @@ import { Secret } from '../../../platform/secret.ts';
 import { defaultRequestLifeMs } from './protocol.ts';
 import { openSimulator } from './simulator.ts';
 
-/** The acquirer simulator as a program. It may be killed at any moment: what it has answered is in its journal. */
+/**
+ * The acquirer simulator as a program. It may be killed at any moment: everything it has answered is in its journal.
+ */
 
 const { values } = parseArgs({
   options: {

@@ -9,17 +9,18 @@ import { openJournal } from './journal.ts';
 import type { Dated, Operation, OperationKind } from './protocol.ts';
 
 /**
- * An acquirer for tests and for trying things out: it executes each reference once, answers only what is in its own
- * fsynced journal, and lies on command. docs/acquirer.md is its protocol. It never writes a card number anywhere.
+ * A simulated acquirer for tests and demos. It executes each reference once, reports only what is in its fsynced
+ * journal, and produces faults on command. docs/acquirer.md describes its protocol. It never writes a card number
+ * anywhere.
  */
 
 export interface SimulatorOptions {
   readonly journalFile: string;
   readonly secret: Secret<string>;
   readonly clock: Clock;
-  /** Undefined: 1 to 3 business days. */
+  /** Undefined means 1 to 3 business days. */
   readonly settleAfterMs?: number | undefined;
-  /** No operation is taken later than this after its request arrived. */
+  /** An operation is not executed later than this after its request arrived. */
   readonly requestLifeMs: number;
 }
 
@@ -32,7 +33,7 @@ const kindOfPath = new Map<string, OperationKind>([
   ['voids', 'void'],
 ]);
 
-/** Weekends do not count; holidays do. */
+/** Skips weekends, but not holidays. */
 export function businessDaysLater(fromMs: number, days: number): number {
   let ms = fromMs;
   for (let left = days; left > 0; ) {
@@ -43,7 +44,10 @@ export function businessDaysLater(fromMs: number, days: number): number {
   return ms;
 }
 
-/** Undefined when the body is too long, broken off or not JSON. Why is not said: an error would quote what was sent. */
+/**
+ * Returns undefined if the body is too long, incomplete or not JSON. It gives no reason, because an error would quote
+ * the request.
+ */
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -68,7 +72,7 @@ const isCurrency = (value: unknown): value is string => typeof value === 'string
 const isIntegerIn = (value: unknown, lowest: number, highest: number): value is number =>
   Number.isInteger(value) && Number(value) >= lowest && Number(value) <= highest;
 
-/** Undefined when a field is missing or cannot be right. */
+/** Returns undefined if a field is missing or invalid. */
 function readOrder(kind: OperationKind, body: unknown): Order | undefined {
   if (!isFields(body) || !isReference(body.reference)) return undefined;
   const order = { kind, reference: body.reference, charge_reference: null, amount: null, currency: null };
@@ -98,7 +102,7 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.end(text);
 }
 
-/** The answer, the same answer once more, and bytes that are no answer at all. */
+/** Sends the answer, the same answer again, and bytes that are not an answer. */
 function answerTwice(response: ServerResponse, body: object): void {
   const { socket } = response;
   const text = JSON.stringify(body);
@@ -107,7 +111,7 @@ function answerTwice(response: ServerResponse, body: object): void {
   answer(response, 200, body);
 }
 
-/** The parts of a path, empty when they cannot be decoded. */
+/** Returns the parts of a path; empty if they cannot be decoded. */
 function pathParts(url = '/'): string[] {
   try {
     return url.replace(/\?.*$/, '').split('/').slice(1).map(decodeURIComponent);
@@ -136,7 +140,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
   const settlesAtMs = (nowMs: number): number =>
     settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
 
-  /** The entry of this reference, new or old; undefined when the moment for taking it has passed. */
+  /** Returns the entry of this reference, new or existing; undefined if the request has expired. */
   function take(order: Order, validUntilMs: number, fault: Fault | undefined): Entry | undefined {
     const held = books.find(order.reference);
     if (held) return held;
@@ -205,16 +209,16 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     const fault = faults.pick('lookup');
     if (fault === 'lookup_timeout') return;
     if (fault === 'lookup_error') return fail(response);
-    // The time of the look, not of the answer: what is taken in between was not seen.
+    // The time of the lookup, not of the answer: an operation executed in between was not seen.
     const now_ms = clock.nowMs();
     const entry = books.find(reference);
-    // What could still be lost in a crash is not told.
+    // Only what survives a crash is reported.
     await journal.durable();
     if (entry) answer(response, 200, { ...show(entry), now_ms });
     else answer(response, 404, { error: 'not_found', reference, now_ms });
   }
 
-  /** What was executed in a time, in the order of the journal; a cursor is a place in it. */
+  /** Lists the operations of a period, in the order of the journal; a cursor is a position in it. */
   async function list(query: URLSearchParams, response: ServerResponse): Promise<void> {
     const fault = faults.pick('lookup');
     if (fault === 'lookup_timeout') return;
@@ -268,10 +272,10 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
   }
 
   const server = createServer((request, response) => {
-    // Nothing here is expected to fail but the journal, and an acquirer without one has to end, as it then does.
+    // Only the journal can fail here, and an acquirer without a journal has to end.
     void handle(request, response);
   });
-  // Longer than clients keep a connection: one that is closed while a request is on its way leaves a doubt.
+  // Longer than clients keep a connection: a request on a connection that closes at the same moment is in doubt.
   server.keepAliveTimeout = 75_000;
   server.on('close', () => void journal.close());
   return server;

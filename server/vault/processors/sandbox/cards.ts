@@ -1,10 +1,10 @@
 import type { FailureCode } from '../processor.ts';
 
-/** What the sandbox does with a card, by its number. A number that is not here is charged successfully. */
+/** The behaviour of a sandbox card, by its number. Any other number is charged successfully. */
 export type Behaviour =
   | { readonly kind: 'decline'; readonly failureCode: FailureCode; readonly responseText?: string }
   | { readonly kind: 'chargeback' }
-  /** These depend on what the card was used for before, so the sandbox keeps a record of them. */
+  /** These depend on earlier operations of the card, so the sandbox records them. */
   | { readonly kind: 'refund_rejected_once' }
   | { readonly kind: 'declines_after_first'; readonly failureCode: FailureCode }
   | { readonly kind: 'declines_first'; readonly failureCode: FailureCode }

@@ -14,7 +14,10 @@ async function findOperation(db: Queryable, companyId: string, reference: string
   return row;
 }
 
-/** What the books of the sandbox have, and when they were read: they are in the database, so its clock counts. */
+/**
+ * Returns the operation in the books of the sandbox, and the time of the read. The books are in the database, so its
+ * clock counts.
+ */
 export async function lookUpOperation(
   db: Queryable,
   companyId: string,
@@ -40,8 +43,8 @@ export interface NewOperation {
 }
 
 /**
- * Records an operation once. `decide` is told how many of its kind the card (or, of a refund, the charge) has had, and no
- * two of them are decided at once.
+ * Records an operation once. `decide` receives the number of earlier operations of this kind for the card (or, for a
+ * refund, the charge), and never runs twice at once for the same card.
  */
 export async function recordOperation(
   db: Database,

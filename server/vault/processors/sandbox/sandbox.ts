@@ -16,8 +16,8 @@ import { type Behaviour, behaviourOf } from './cards.ts';
 import { findCharge, findDeclines, lookUpOperation, type Operation, recordOperation } from './queries.ts';
 
 /**
- * The processor of sandbox companies. Most cards always do the same, so the number alone says what became of a charge,
- * also after a crash; only the few that remember are written down.
+ * The processor of sandbox companies. Most cards always behave the same, so the number alone determines the outcome
+ * of a charge, even after a crash; only operations of the few cards with a history are recorded.
  */
 
 const responseCodes: Partial<Record<FailureCode, string>> = {
@@ -93,7 +93,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
     return behaviourOf(digits);
   }
 
-  /** What a card that does not remember always answers. */
+  /** Returns the outcome of a card without a history. */
   function always(reference: string, card: Behaviour | undefined): Outcome & LookupOutcome {
     if (card?.kind === 'decline') return declined(reference, card.failureCode, card.responseText);
     return approved(reference, card?.kind === 'chargeback' ? { chargebackAfterMs } : {});
@@ -143,7 +143,7 @@ export function sandboxProcessor(db: Database, keys: KeyStore): Processor {
 
 const cacheMs = 2_000;
 
-/** Nearly no company has any, so they are not looked up for each charge. */
+/** Hardly any company has such settings, so they are not queried for each charge. */
 function cachedDeclines(db: Database): () => Promise<Map<string, FailureCode>> {
   let loaded: Promise<Map<string, FailureCode>> | undefined;
   let loadedAtMs = 0;
