@@ -34,15 +34,61 @@ interface Input {
   readonly body: unknown;
 }
 
+/** When the audit entry of a call is recorded: once, whichever of these comes first. */
+export interface Auditing {
+  /** Before an irreversible call to another system. */
+  readonly first: (db: Queryable) => Promise<void>;
+  /** In the transaction of the change: what members do, and routes that say so. */
+  readonly withChange: (db: Queryable, result: unknown) => Promise<void>;
+  /** After the answer: everything else. */
+  readonly afterwards: (result?: unknown) => void;
+  readonly needsTransaction: boolean;
+}
+
+const notAudited: Auditing = {
+  first: async () => undefined,
+  withChange: async () => undefined,
+  afterwards: () => undefined,
+  needsTransaction: false,
+};
+
+export function auditingOf(
+  log: AuditLog,
+  route: Route,
+  request: FastifyRequest,
+  admitted: Admitted,
+  input: Input,
+  atMs: number,
+): Auditing {
+  const entry = auditEntry(route, request, admitted, input, atMs);
+  if (!entry) return notAudited;
+  const isTransactional = !route.phased && (admitted.caller.kind === 'member' || route.audit === 'with_change');
+  let isRecorded = false;
+  return {
+    async first(db) {
+      if (!isRecorded) await log.record(db, [entry]);
+      isRecorded = true;
+    },
+    // The transaction may be rolled back and repeated, so this does not count as recorded.
+    async withChange(db, result) {
+      if (isTransactional && !isRecorded) await log.record(db, [concerning(entry, result)]);
+    },
+    afterwards(result) {
+      if (!isTransactional && !isRecorded) log.write(concerning(entry, result));
+    },
+    needsTransaction: isTransactional,
+  };
+}
+
 /** The entry of a call that changes something; undefined for any other call. */
-export function auditEntry(
+function auditEntry(
   route: Route,
   request: FastifyRequest,
   { company, caller }: Admitted,
   input: Input,
   atMs: number,
 ): NewAuditEntry | undefined {
-  if (route.method === 'GET' || route.changesNothing || route.publishable) return undefined;
+  if (route.method === 'GET' || route.audit === 'none' || route.publishable) return undefined;
   return {
     companyId: company.id,
     atMs,
@@ -56,7 +102,7 @@ export function auditEntry(
 }
 
 /** Adds the id of a new object, which only the answer has. */
-export function concerning(entry: NewAuditEntry, result: unknown): NewAuditEntry {
+function concerning(entry: NewAuditEntry, result: unknown): NewAuditEntry {
   const id = (result as { id?: unknown } | undefined)?.id;
   return { ...entry, objectId: entry.objectId ?? (typeof id === 'string' ? id : null) };
 }

@@ -14,6 +14,8 @@ export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly apiVersion: string;
+  /** What the handler returned; absent for refusals and for answers that were stored. */
+  readonly result?: unknown;
 }
 
 export interface KeyedRequest {

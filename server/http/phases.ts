@@ -120,7 +120,7 @@ async function attemptPhased<Facts>(
   async function keep(finished: Answer): Promise<Answer> {
     // Of several that continue one operation at once, the first decides what the answer is, for good.
     const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
-    return (kept?.row && storedAnswer(kept.row)) ?? finished;
+    return { ...finished, ...(kept?.row && storedAnswer(kept.row)) };
   }
 }
 

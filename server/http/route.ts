@@ -43,10 +43,11 @@ export interface RouteBase {
   readonly idempotency: 'required' | 'optional' | 'none';
   /** Shows or changes secrets, or who may do what: a member of the team gives the password once more. */
   readonly stepUp?: boolean;
-  /** Changes nothing, although it is not a GET. */
-  readonly changesNothing?: boolean;
-  /** Its audit entry stands or falls with it, also when a key asks for it. What members do is told so in any case. */
-  readonly toldAtOnce?: boolean;
+  /**
+   * `none`: the route changes nothing, although it is not a GET. `with_change`: the entry is recorded in the transaction of
+   * the change also for API keys, as it always is for members; otherwise it is written soon after the answer.
+   */
+  readonly audit?: 'none' | 'with_change';
   /** The answer shows a secret: kept under an idempotency key it is sealed. */
   readonly secretAnswer?: boolean;
   /** Open to publishable keys and to pages of any origin. */
@@ -75,21 +76,22 @@ export interface RouteBase {
   readonly errors: readonly (ApiErrorCode | { readonly code: ApiErrorCode; readonly status: number })[];
 }
 
+/** A route has one of `handle`, `effect` and `phased`. */
 export interface Route extends RouteBase {
-  /**
-   * Instead of `handle`, for work that calls others on its way: it claims and answers the idempotency key itself,
-   * through `runPhased`.
-   */
+  /** Runs in one transaction, together with the idempotency key and the audit entry. */
+  readonly handle?: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
+  /** What must happen before that transaction, because it takes long or calls other systems. */
+  readonly prepare?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
+  /** Runs outside of any transaction. See `defineEffect`. */
+  readonly effect?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
+  /** Moves money or cards in phases: it claims and answers the idempotency key itself, through `runPhased`. */
   readonly phased?: (request: RouteRequest<unknown, unknown>, key: PhasedRequest) => Promise<PhasedAnswer>;
   /** What an idempotency key compares, where that is not the body as it came. */
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
   /** Takes card numbers: which card, and for whom. A client whose cards are refused again and again has to wait. */
   readonly testedCard?: (request: RouteRequest<unknown, unknown>) => Promise<TestedCard>;
-  /** What must happen before the transaction of an idempotency key, because it takes long or calls others. */
-  readonly prepare?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
-  /** When the clock of the company is another after the preparation: what it shows then. */
-  readonly clockAfter?: (prepared: unknown) => number;
-  readonly handle: (request: RouteRequest<unknown, unknown, unknown>) => Promise<unknown>;
+  /** The company's clock afterwards, for routes that move it. */
+  readonly clockAfter?: (result: unknown) => number;
 }
 
 export type PhasedAnswer = Answer & { readonly replayed: boolean };
@@ -110,10 +112,7 @@ type TypedPhased<Body extends TSchema> = Omit<RouteBase, 'list'> & {
 };
 
 export function definePhased<Body extends TSchema = never>(route: TypedPhased<Body>): Route {
-  const handle = (): never => {
-    throw new Error(`${route.operationId} runs in phases`);
-  };
-  return { ...route, handle } as unknown as Route;
+  return route as unknown as Route;
 }
 
 type TypedEffect<Body extends TSchema, Result> = Omit<RouteBase, 'list'> & {
@@ -123,22 +122,15 @@ type TypedEffect<Body extends TSchema, Result> = Omit<RouteBase, 'list'> & {
 };
 
 /**
- * For work that calls others and can be no part of a transaction: its answer is stored under the idempotency key when it is
- * over. If the process dies before, or the key is repeated meanwhile, the work is done again, so it must not move money or cards;
- * what does runs in phases.
+ * For work that calls other systems and cannot be part of a transaction. Its answer is stored under the idempotency key when
+ * it is done. If the process dies before that, or the key is repeated meanwhile, the work is done again. So an effect must not
+ * move money or cards; what does so runs in phases.
  */
-export function defineEffect<Body extends TSchema = never, Result = unknown>({
-  effect,
-  ...route
-}: TypedEffect<Body, Result>): Route {
-  return {
-    ...route,
-    prepare: effect,
-    handle: async ({ prepared }: { prepared: Result }) => prepared,
-  } as unknown as Route;
+export function defineEffect<Body extends TSchema = never, Result = unknown>(route: TypedEffect<Body, Result>): Route {
+  return route as unknown as Route;
 }
 
-/** Ties the handler's types to the declaration; at run time it is the declaration itself. */
+/** Ties the types of the handler to the declaration. At run time it is the declaration itself. */
 export function defineRoute<
   Body extends TSchema = never,
   Prepared = undefined,

@@ -63,7 +63,7 @@ export function couponRoutes(): Route[] {
       ...common,
       method: 'POST',
       path: '/v1/coupons/validate',
-      changesNothing: true,
+      audit: 'none',
       operationId: 'validateCoupon',
       summary: 'Preview a coupon code',
       description:

@@ -40,7 +40,7 @@ export function subscriptionDashboardRoutes(): Route[] {
       permission: 'plans:read',
       category: 'read',
       idempotency: 'none',
-      changesNothing: true,
+      audit: 'none',
       body: billPreviewRequest,
       success: { status: 200, schema: billPreview, shape: 'other' },
       handle: async ({ context, body }) => {

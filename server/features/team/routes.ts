@@ -35,7 +35,7 @@ export function teamRoutes(dependencies: TeamDependencies): Route[] {
       category: 'write',
       idempotency: 'optional',
       stepUp: true,
-      toldAtOnce: true,
+      audit: 'with_change',
       body: teamMemberCreate,
       bodyExample: {
         first_name: 'Grace',

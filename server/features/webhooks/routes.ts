@@ -37,7 +37,7 @@ const writes = {
   permission: 'webhook_endpoints:write',
   category: 'write',
   idempotency: 'optional',
-  toldAtOnce: true,
+  audit: 'with_change',
 } as const;
 const fields = { name: 'webhook_endpoints', schema: endpoint };
 const path = '/v1/webhook_endpoints';

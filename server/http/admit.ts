@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+import type { AdmissionControl } from '../platform/admission-control.ts';
+import { authenticate, type Identities } from './authenticate.ts';
+import { type Admitted, checkPermission, isDashboardRoute } from './caller.ts';
+import type { EarlyRefusal } from './early-refusal.ts';
+import { checkIdempotencyKey } from './idempotency.ts';
+import { type LimitDependencies, takeFromAddress, takeFromCompany } from './limiting.ts';
+import type { Route } from './route.ts';
+import { checkVersion, latestVersion } from './versions/versions.ts';
+import { checkRoom } from './work.ts';
+
+/** The checks before the body is read: caller, permission, rate limits, room, version, idempotency key. */
+
+export interface AdmitDependencies extends LimitDependencies {
+  readonly identities: Identities;
+  readonly admission: AdmissionControl;
+  readonly earlyRefusal: EarlyRefusal;
+}
+
+/** What these checks found. */
+export interface Admission extends Admitted {
+  readonly apiVersion: string;
+  readonly versionNamed: boolean;
+  readonly idempotencyKey: string | undefined;
+}
+
+export async function admit(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dependencies: AdmitDependencies,
+): Promise<Admission> {
+  const { identities, clock } = dependencies;
+  let admitted: Admitted;
+  try {
+    admitted = await authenticate(identities, request);
+    request.admitted = admitted;
+    checkPermission(admitted.caller, route, clock.nowMs());
+  } catch (error) {
+    if (error instanceof ApiError) await takeFromAddress(request, reply, dependencies);
+    throw error;
+  }
+  await takeFromCompany(request, reply, dependencies, admitted.company.id, route.category);
+  checkRoom(dependencies.admission, request);
+  const { authorization } = request.headers;
+  if (authorization && !admitted.caller.publishable)
+    dependencies.earlyRefusal.remember(authorization, request.work.flow);
+  const requested = request.headers['svc-version'];
+  // The dashboard uses the version that it was built with, which is the latest.
+  const pinned = admitted.caller.kind === 'key' ? admitted.company.apiVersion : latestVersion;
+  const versioned = !isDashboardRoute(route);
+  const apiVersion = versioned ? checkVersion(String(requested ?? pinned)) : latestVersion;
+  reply.header('SVC-Version', apiVersion);
+  const header = request.headers['x-svc-idempotency-key'];
+  const idempotencyKey =
+    route.idempotency === 'none' ? undefined : checkIdempotencyKey(header, route.idempotency === 'required');
+  return { ...admitted, apiVersion, versionNamed: versioned && requested !== undefined, idempotencyKey };
+}

@@ -1,0 +1,149 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, errorBody } from '../errors.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Database, DatabasePool } from '../platform/database.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Admission } from './admit.ts';
+import { type Auditing, auditingOf, type AuditLog } from './audit.ts';
+import { checkExpansions } from './caller.ts';
+import { type Answer, type KeyedRequest, runOnce } from './idempotency.ts';
+import { type Input, pathOf } from './input.ts';
+import { keyedRequest } from './keyed-request.ts';
+import type { Page } from './lists.ts';
+import { render, renderList } from './render.ts';
+import type { PhasedAnswer, Route, RouteRequest } from './route.ts';
+import { renderError } from './versions/versions.ts';
+
+/** Executes a route in the way of its kind: one transaction, an effect outside of transactions, or phases. */
+
+export interface ExecuteDependencies {
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+  readonly audit: AuditLog;
+  readonly idempotencyHashKey: Buffer;
+  readonly answerKey: Buffer;
+}
+
+export async function execute(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  input: Input,
+  dependencies: ExecuteDependencies,
+): Promise<Answer> {
+  const admission = request.admission as Admission;
+  checkExpansions(admission.caller, route, input.expand);
+  const auditing = auditingOf(dependencies.audit, route, request, admission, input, dependencies.clock.nowMs());
+  const context = contextOf(request, admission, dependencies);
+  const outside = { ...input, context: { ...context, auditFirst: auditing.first }, prepared: undefined };
+  const call: Call = {
+    route,
+    input,
+    context,
+    outside,
+    auditing,
+    key: await keyedRequest(route, request, outside, dependencies),
+    answers: answersOf(route, request, input),
+    db: dependencies.db,
+  };
+  const answer = await executeByKind(call);
+  // Refusals and replays have no result: they change nothing.
+  if (answer.result !== undefined && !answer.replayed) auditing.afterwards(answer.result);
+  if (answer.replayed) {
+    reply.header('SVC-Idempotent-Replayed', 'true');
+    reply.header('SVC-Version', answer.apiVersion);
+  }
+  return answer;
+}
+
+export function contextOf(
+  request: FastifyRequest,
+  { company, caller }: Pick<Admission, 'company' | 'caller'>,
+  { db, clock }: Pick<ExecuteDependencies, 'db' | 'clock'>,
+): RequestContext {
+  return { requestId: request.id, company, caller, nowMs: clock.nowMs() + company.clockOffsetMs, db };
+}
+
+interface Call {
+  readonly route: Route;
+  readonly input: Input;
+  readonly context: RequestContext;
+  /** The request outside of any transaction. */
+  readonly outside: RouteRequest<unknown, unknown>;
+  readonly auditing: Auditing;
+  readonly key: KeyedRequest | undefined;
+  readonly answers: Answers;
+  readonly db: DatabasePool;
+}
+
+async function executeByKind(call: Call): Promise<PhasedAnswer> {
+  const { route, outside, key, answers, auditing } = call;
+  if (route.phased) {
+    const inDoubt = (): void => auditing.afterwards();
+    return route.phased(outside, { key, answer: answers.answer, refusal: answers.refusal, inDoubt });
+  }
+  const { effect, prepare = effect } = route;
+  return key ? executeKeyed(call, key, prepare) : executeOnce(call, prepare);
+}
+
+type Prepare = Route['prepare'];
+
+async function executeOnce(call: Call, prepare: Prepare): Promise<PhasedAnswer> {
+  const { outside, auditing, db } = call;
+  const prepared = await prepare?.(outside);
+  const answer = auditing.needsTransaction
+    ? await db.transaction((transaction) => work(call, transaction, prepared))
+    : await work(call, db, prepared);
+  return { ...answer, replayed: false };
+}
+
+async function executeKeyed(call: Call, key: KeyedRequest, prepare: Prepare): Promise<PhasedAnswer> {
+  const { route, outside, answers, db } = call;
+  return runOnce(
+    db,
+    key,
+    {
+      work: (transaction, prepared) => work(call, transaction, prepared),
+      ...(prepare && { prepare: () => prepare(outside) }),
+      ...(route.clockAfter && { livesFrom: route.clockAfter }),
+    },
+    answers.refusal,
+  );
+}
+
+/** The part that runs in the transaction, if there is one. Of an effect, only its audit entry and its answer. */
+async function work(call: Call, db: Database, prepared: unknown): Promise<Answer> {
+  const { route, input, context, auditing, answers } = call;
+  const result = route.effect ? prepared : await route.handle?.({ ...input, context: { ...context, db }, prepared });
+  await auditing.withChange(db, result);
+  return route.list ? answers.answerList(result as Page<unknown>) : answers.answer(result);
+}
+
+/** How results and errors become the answer, in the version of the request. */
+interface Answers {
+  readonly answer: (result: unknown, version?: string) => Answer;
+  readonly answerList: (page: Page<unknown>) => Promise<Answer>;
+  /** The answer to keep under an idempotency key. Undefined for errors that are not kept. */
+  readonly refusal: (error: unknown, version?: string) => Answer | undefined;
+}
+
+function answersOf(route: Route, request: FastifyRequest, input: Input): Answers {
+  const { apiVersion } = request.admission as Admission;
+  const rendering = { route, apiVersion, path: pathOf(route, input), fields: input.fields };
+  return {
+    answer(result, version = apiVersion) {
+      if (!route.success) throw new Error(`${route.operationId} can only be refused`);
+      const body = render({ ...rendering, apiVersion: version }, result);
+      return { status: route.success.status, body, apiVersion: version, result };
+    },
+    async answerList(page) {
+      request.work.rows = page.items.length;
+      return { status: 200, body: await renderList(rendering, page), apiVersion };
+    },
+    refusal(error, version = apiVersion) {
+      if (!(error instanceof ApiError) || !error.stored) return undefined;
+      const rendered = renderError(version, route, error);
+      return { status: rendered.status, body: JSON.stringify(errorBody(rendered, request.id)), apiVersion: version };
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { FastifyRequest } from 'fastify';
+import { openBytes, sealBytes } from '../platform/sealing.ts';
+import type { Admission } from './admit.ts';
+import { hashFields, type KeyedRequest } from './idempotency.ts';
+import { pathOf } from './input.ts';
+import type { Route, RouteRequest } from './route.ts';
+
+/** What is stored of a request with an idempotency key, and compared when the key is used again. */
+export async function keyedRequest(
+  route: Route,
+  request: FastifyRequest,
+  outside: RouteRequest<unknown, unknown>,
+  { idempotencyHashKey, answerKey }: { readonly idempotencyHashKey: Buffer; readonly answerKey: Buffer },
+): Promise<KeyedRequest | undefined> {
+  const { company, apiVersion, versionNamed, idempotencyKey } = request.admission as Admission;
+  if (idempotencyKey === undefined) return undefined;
+  return {
+    companyId: company.id,
+    key: idempotencyKey,
+    method: request.method,
+    path: pathOf(route, outside),
+    fieldHashes: hashFields(idempotencyHashKey, company.id, await comparedFields(route, outside)),
+    requestId: request.id,
+    apiVersion,
+    versionNamed,
+    nowMs: outside.context.nowMs,
+    ...(route.secretAnswer && { seal: answerSeal(answerKey, company.id) }),
+  };
+}
+
+async function comparedFields(route: Route, outside: RouteRequest<unknown, unknown>): Promise<unknown> {
+  if (outside.file) return { file: outside.file.sha256 };
+  const fields = route.fieldsToHash ? await route.fieldsToHash(outside) : outside.body;
+  const { caller } = outside.context;
+  // A secret is shown again only to the member who saw it first: other members can find the key in the request log.
+  return route.secretAnswer && caller?.kind === 'member' ? { ...(fields as object), caller: caller.id } : fields;
+}
+
+function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['seal']> {
+  return {
+    close: (text) => sealBytes(key, Buffer.from(text), companyId).toString('base64'),
+    open: (text) => openBytes(key, Buffer.from(text, 'base64'), companyId).toString(),
+  };
+}
