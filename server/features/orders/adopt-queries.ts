@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { inFlightSlot } from './open-queries.ts';
 
-/** Takes over operations that the processor has and the books do not, as after a restore from a backup. */
+/** Adopts operations that the processor executed and the books do not have, as after a restore from a backup. */
 
 export interface ExecutedOperation {
   readonly company_id: string;
@@ -11,9 +11,9 @@ export interface ExecutedOperation {
 }
 
 /**
- * Opens an operation of an order that the processor has executed, as one in doubt: reconciliation asks for its
- * outcome and records it. It counts as opened before it was executed, else it would be taken for an earlier use of its key.
- * False when another operation of the order is in flight.
+ * Opens an operation of an order that the processor has executed, as one in doubt: reconciliation looks up its
+ * outcome and records it. Its opening time is before its execution, because otherwise it would look like an earlier
+ * use of its key. Returns false if another operation of the order is in flight.
  */
 export async function openExecuted(
   db: Queryable,
@@ -44,7 +44,7 @@ export async function openExecuted(
   return rows.length === 1;
 }
 
-/** A charge in doubt that the processor has on another card: with that card, reconciliation records it. */
+/** The processor executed a charge in doubt on another card. With that card, reconciliation can record it. */
 export async function takeCardOf(db: Queryable, companyId: string, operation: ListedOperation): Promise<boolean> {
   const rows = await db.query(
     `UPDATE open_transactions SET card_last4 = $3, next_check_at = now()

@@ -18,7 +18,7 @@ export async function charge(
   state: OrderState,
   sale: OpenedSale,
   path: 'charge' | 'retry' | 'renewal',
-  /** When it happens by the clock of the company, where that is not now. */
+  /** The time by the company's clock, if it is not now. */
   atMs?: number,
 ): Promise<Order> {
   const { order } = state;
@@ -71,7 +71,10 @@ async function sendCharge(
   });
 }
 
-/** Another process recorded the outcome first. It called the same processor with the same reference. */
+/**
+ * Returns the order after another process recorded the outcome first. That process called the same processor with the
+ * same reference.
+ */
 async function currentOrder({ db }: Charging, { company_id, id }: OrderRow, saleId: string): Promise<Order> {
   const now = await findOrder(db, company_id, id);
   if (!now) throw new Error('an order is gone');

@@ -10,7 +10,7 @@ import { inUse } from './errors.ts';
 import { changeSale } from './open-queries.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** A cardholder disputes a charge; the merchant accepts that, or wins. */
+/** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute or wins it. */
 
 type Dispute = Extract<OrderTrigger, `chargeback_${string}`>;
 
@@ -20,7 +20,7 @@ const eventTypes: Readonly<Record<Dispute, EventType>> = {
   chargeback_dismissed: 'order.chargeback_dismissed',
 };
 
-/** Undefined when there is no such order; refused when it is not in a status for it. */
+/** Returns undefined if there is no such order; throws if the order is in the wrong status. */
 async function dispute(
   { clock }: Charging,
   db: Database,
@@ -101,7 +101,7 @@ export async function raiseDueChargebacks(charging: Charging, batch: number): Pr
   return raiseEach(charging, batch, takeDueChargeback, () => undefined);
 }
 
-/** Those of a company whose clock is being moved, each at its own time. */
+/** Raises the chargebacks of a company whose clock is being advanced, each at its own time. */
 export async function raiseChargebacksOf(
   charging: Charging,
   companyId: string,

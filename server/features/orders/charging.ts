@@ -10,7 +10,7 @@ import type { OrderRow } from './order.ts';
 import type { ChargeOutcome } from './record-outcomes.ts';
 import type { Order } from './schemas.ts';
 
-/** What the money path works with. */
+/** The dependencies of the money path. */
 
 export interface MoneyDependencies {
   readonly db: DatabasePool;
@@ -20,7 +20,7 @@ export interface MoneyDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly billing: Billing;
-  /** A processor refused a request as expired that was sent at once. */
+  /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
   readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst'>;
 }
@@ -34,24 +34,24 @@ export interface Billing {
 }
 
 export interface BillingEffect {
-  /** What each outcome changes on its order, beside what it changes on any order. */
+  /** What each outcome changes on its order because it belongs to a subscription. */
   readonly orders: readonly Pick<OrderRow, 'subscription_cycle' | 'next_retry_at'>[];
   /** Records the subscriptions whose outcome took effect. */
   record(tookEffect: readonly boolean[]): Promise<void>;
 }
 
-/** The statements of a charge, shared by all requests that arrive together. */
+/** The statements of a charge. Requests that arrive together share one statement. */
 interface ChargeBatchers {
   readonly readFacts: (request: FactsRequest) => Promise<Facts>;
-  /** Undefined where the intent was not recorded. */
+  /** Returns undefined if the intent was not recorded. */
   readonly recordIntent: (intent: Intent) => Promise<Opened | undefined>;
   readonly recordRedeemingIntent: (intent: Intent) => Promise<Opened | undefined>;
-  /** The order as the outcome leaves it; undefined where the order has changed meanwhile. */
+  /** Returns the order with the outcome; undefined if the order has changed meanwhile. */
   readonly recordOutcome: (outcome: ChargeOutcome) => Promise<Order | undefined>;
 }
 
 export interface Charging extends MoneyDependencies, ChargeBatchers {
-  /** Reconciliation, which itself needs all of this. */
+  /** Reconciles an operation. It is passed in, because reconciliation depends on this type. */
   readonly reconcile: (open: OpenTransaction) => Promise<void>;
   /** Sends a sale that waits for the vault. */
   readonly resend: (open: OpenTransaction) => Promise<void>;

@@ -51,7 +51,10 @@ export async function createOrder(
     if (generation.kind === 'in_use') return resumeOrder(charging, company.id, generation.operation.order_id);
     return begin(charging, context, input, key, facts, generation.numbered);
   };
-  /** Reads the facts again after waiting for a coupon. Undefined when another request has claimed the key meanwhile. */
+  /**
+   * Reads the facts again after waiting for a coupon. Returns undefined if another request has claimed the key
+   * meanwhile.
+   */
   const placeLater = async (): Promise<unknown> => {
     const facts = await read();
     return facts.key === undefined ? place(facts) : undefined;
@@ -87,7 +90,10 @@ async function begin(
   return charge(charging, state, { ...sale, ...opened }, 'charge');
 }
 
-/** Undefined sends the request back to look again: the key, the customer, the card or a product is not what it was. */
+/**
+ * Returns undefined if the key, the customer, the card or a product has changed since it was read; the caller then
+ * reads again.
+ */
 async function record(
   charging: Charging,
   intent: Intent,
@@ -105,7 +111,7 @@ async function record(
     });
   } catch (error) {
     const violated = violatedConstraint(error) ?? '';
-    // The limit of a coupon that was far from it when it was looked at may have been lowered since.
+    // The coupon was far from its limit when it was read, but the limit may have been lowered since.
     if (violated.startsWith('orders_') || violated === 'coupons_used_at_most_max') return undefined;
     throw error;
   }

@@ -17,7 +17,7 @@ const common = {
 
 const resolution = Type.Object({ outcome: choice(['accepted', 'dismissed']) }, { additionalProperties: false });
 
-/** What operators do to orders; the API has no calls for it. */
+/** Operations on orders in the dashboard; the API has no calls for them. */
 export function orderDashboardRoutes(orders: Orders): Route[] {
   return [
     definePhased({

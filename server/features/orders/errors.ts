@@ -1,6 +1,6 @@
 import { ApiError } from '../../errors.ts';
 
-/** The errors that a call to the processor can end in. */
+/** The errors that can follow a call to the processor. */
 
 export function gatewayError(what: string): ApiError {
   const message = `The processor did not respond, so the outcome of the ${what} is unknown. Repeat the request with the same idempotency key; it is never processed twice.`;

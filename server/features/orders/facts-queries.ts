@@ -3,17 +3,17 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';
 
-/** The rows that a new order depends on, as its request names them. */
+/** The rows that a new order depends on, as its request refers to them. */
 export interface FactsRequest {
   readonly company_id: string;
   readonly key: string | null;
-  /** Of the first use of the key. */
+  /** The reference of the first use of the key. */
   readonly reference: string;
   readonly now: string;
   readonly customer_id: string;
   readonly payment_method_id: string | null;
   readonly product_ids: readonly string[];
-  /** As codes are compared. */
+  /** In the form in which codes are compared. */
   readonly coupon_code: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface ProductFacts {
 
 export interface Facts {
   readonly key: KeyRow | undefined;
-  /** Whether the order of the key has its answer. */
+  /** Whether the order of the key has its first outcome. */
   readonly answered: boolean;
   /** Whether a recorded charge has this reference: the key was used before. */
   readonly referenceUsed: boolean;

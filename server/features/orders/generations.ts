@@ -7,13 +7,13 @@ import { findRecorded, firstUnused, type RecordedOperation } from './reference-q
 import type { Company } from '../../company.ts';
 
 /**
- * A key that is used again after 24 hours is a new operation, of the next generation. Where the books have a generation
- * already, our clock said that the key has expired; the processor is asked by its own clock before anything is charged.
+ * A key that is used again after 24 hours starts a new operation, of the next generation. If the books already have a
+ * generation, the key has expired by our clock only; before anything is charged, the processor's clock decides.
  */
 export type Generation =
-  /** The number that is free. */
+  /** The next unused number. */
   | { readonly kind: 'new'; readonly numbered: Numbered }
-  /** The processor executed the last one less than 24 hours ago: the key has not expired, whatever our clock says. */
+  /** The processor executed the last one less than 24 hours ago, so by its clock the key has not expired. */
   | { readonly kind: 'in_use'; readonly operation: RecordedOperation };
 
 export async function generationOf(
@@ -22,7 +22,7 @@ export async function generationOf(
   subject: readonly string[],
 ): Promise<Generation> {
   const numbered = await firstUnused(db, companyId, subject);
-  // The clock of a sandbox is its own, and the sandbox executes nothing that could be executed twice.
+  // A sandbox has its own clock, and no sandbox operation can be executed twice.
   if (numbered.number === 0 || mode === 'sandbox') return { kind: 'new', numbered };
   const reference = deriveReference(companyId, { subject, number: numbered.number - 1 });
   const operation = await findRecorded(db, companyId, reference);

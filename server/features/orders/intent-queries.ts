@@ -6,7 +6,9 @@ import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, valid
 import type { OrderRow } from './order.ts';
 import { orderColumns } from './queries.ts';
 
-/** Records intents. Each statement takes any number of them, so that all that arrive together share one commit. */
+/**
+ * Records intents. Each statement takes any number of them, so that requests that arrive together share one commit.
+ */
 
 /** The idempotency key of the request that creates the order. */
 export interface Claim {
@@ -22,7 +24,7 @@ export interface Claim {
 export interface Intent {
   readonly order: OrderRow;
   readonly claim: Claim;
-  /** The sale that is about to be tried; none for an order that costs nothing. */
+  /** The sale to be sent; undefined for an order with a total of zero. */
   readonly sale: { readonly id: string; readonly reference: string; readonly lockMs: number } | undefined;
   readonly answerEventId: string | undefined;
   readonly events: readonly EventRow[];
@@ -78,7 +80,7 @@ interface OpenedRow {
 const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
   new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms, sending: 1 }]));
 
-/** Undefined for an intent that was not recorded, because another request has claimed the key. */
+/** Returns undefined for an intent that was not recorded, because another request has claimed the key. */
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
   const redemptions = intents.flatMap(({ redemption }) => redemption ?? []);
   const rows = await db.query<OpenedRow>(redemptions.length > 0 ? recordRedeeming : recordPlain, [
@@ -121,15 +123,15 @@ export async function recordRedeemingIntents(
   });
 }
 
-/** A charge that the billing schedule makes, of a new order or of one that failed. */
+/** A charge by the billing schedule, for a new order or for a declined one. */
 export interface PlannedCharge {
-  /** Only when it is new. */
+  /** Set only for a new order. */
   readonly placed: OrderRow | undefined;
   readonly sale: (NewOpenTransaction & { readonly lockMs: number }) | undefined;
   readonly events: readonly EventRow[];
 }
 
-// An order that has an operation in flight is left alone.
+// An order with an operation in flight is skipped.
 const planStatement = `
   WITH placed AS (
     INSERT INTO orders (${orderColumns})

@@ -3,7 +3,7 @@ import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import { transactionChanges } from './transitions.ts';
 
-/** Operations at the processor whose outcome is not recorded yet, and what finds and ends them. */
+/** Queries for operations at the processor whose outcome is not recorded yet. */
 
 /** The slot of an operation in flight. An order has one such slot, so it has at most one operation in flight. */
 export const inFlightSlot = '00000000-0000-0000-0000-000000000000';
@@ -26,7 +26,9 @@ export interface NewOpenTransaction {
   readonly updated_at: Date;
 }
 
-/** Until when a request that is recorded now is valid; `company` is SQL for the id of its company. */
+/**
+ * Returns SQL for the time until which a request recorded now is valid; `company` is SQL for the id of its company.
+ */
 export const validUntil = (company: string): string => `date_trunc('milliseconds', now())
   + (SELECT c.request_life_ms FROM companies c WHERE c.id = ${company}) * interval '1 ms'`;
 
@@ -34,9 +36,9 @@ export const milliseconds = (time: string): string => `(extract(epoch FROM ${tim
 
 /** An operation that is recorded and may be sent. */
 export interface Opened {
-  /** From then on the processor refuses it. By the clock of the database. */
+  /** The processor rejects the request after this time. By the clock of the database. */
   readonly validUntilMs: number;
-  /** Which sending this is. What is recorded of an earlier one has no effect. */
+  /** The number of this sending. The outcome of an earlier sending has no effect. */
   readonly sending: number;
 }
 
@@ -47,7 +49,7 @@ interface OpenedRow {
 const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending`;
 const toOpened = (row: OpenedRow): Opened => ({ validUntilMs: row.valid_until_ms, sending: row.sending });
 
-/** An operation as the statements below name it. */
+/** Identifies an operation in the statements below. */
 export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
 export type Intended = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'reference'>;
 
@@ -59,7 +61,7 @@ const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown
   sending,
 ];
 
-/** Undefined when another operation of the order is in flight. */
+/** Returns undefined if another operation of the order is in flight. */
 export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
@@ -92,7 +94,10 @@ export interface OpenTransaction {
   readonly order_id: string;
   readonly id: string;
   readonly reference: string;
-  /** The validity that was sent. Only a processor whose clock is past it can say that the operation never happened. */
+  /**
+   * The validity that was sent. Only after this time, by the processor's clock, does "not found" mean that the
+   * operation never happened.
+   */
   readonly valid_until_ms: number;
   readonly sending: number;
   /** How long ago it was opened, by the clock of the database. */
@@ -100,12 +105,12 @@ export interface OpenTransaction {
   readonly type: OpenType;
   readonly amount: number;
   readonly currency: string;
-  /** Accepted by the processor; it only has to settle. */
+  /** True if the processor accepted it; it only has to settle. */
   readonly accepted: boolean;
   readonly in_doubt: boolean;
-  /** A sale that was certainly not sent yet. */
+  /** True for a sale that was certainly not sent yet. */
   readonly waiting: boolean;
-  /** Whether the process that opened it is taken to be at work on it. */
+  /** Whether the process that opened it is assumed to be working on it. */
   readonly locked: boolean;
   readonly request_id: string | null;
   readonly payment_method_id: string;
@@ -143,7 +148,9 @@ export async function markWaiting(db: Queryable, open: OpenKey, checkAfterMs: nu
   );
 }
 
-/** Takes a waiting sale over. From here on it may have been sent. Undefined when another process was faster. */
+/**
+ * Claims a waiting sale. From here on it may have been sent. Returns undefined if another process claimed it first.
+ */
 export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil('$1')},
@@ -155,8 +162,9 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
 }
 
 /**
- * Begins a new sending of an operation that was not executed: under another reference, or with a validity from this time
- * of the processor's clock on. Undefined when it is over, or another process has begun one.
+ * Starts a new sending of an operation that was not executed: with another reference, or with a validity based on
+ * this time of the processor's clock. Returns undefined if the operation is closed, or another process has started a
+ * sending.
  */
 export async function renewSending(
   db: Queryable,
@@ -175,7 +183,7 @@ export async function renewSending(
   return rows[0] && toOpened(rows[0]);
 }
 
-/** The processor accepted a refund: it frees the slot, and is due to be reconciled. */
+/** Called when the processor accepted a refund: frees the slot and schedules its reconciliation. */
 export async function acceptOpen(db: Queryable, open: OpenKey, response: ProcessorResponse): Promise<boolean> {
   const rows = await db.query(
     `UPDATE open_transactions SET slot = id, in_doubt = false, processor_response = $5, checks = 0,
@@ -186,7 +194,7 @@ export async function acceptOpen(db: Queryable, open: OpenKey, response: Process
   return rows.length === 1;
 }
 
-/** A worker that listens to this channel looks at once for what is due. */
+/** A worker that listens on this channel checks at once for due operations. */
 export const dueChannel = 'transactions_due';
 
 export interface Closing {
@@ -197,7 +205,7 @@ export interface Closing {
   readonly at: Date;
 }
 
-/** The operation is over. False when it already was. */
+/** Closes the operation. Returns false if it was already closed. */
 export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing): Promise<boolean> {
   const rows = await db.query(
     `WITH closed AS (
@@ -219,7 +227,10 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
   return rows.length === 1;
 }
 
-/** The operation did not happen, or leaves no transaction. A pagination cursor may still point at it, hence the tombstone. */
+/**
+ * Discards an operation that did not happen, or that leaves no transaction. A pagination cursor may still point at
+ * it, so a tombstone remains.
+ */
 export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
   const rows = await db.query(
     `WITH gone AS (
@@ -236,8 +247,8 @@ export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean
 }
 
 /**
- * Takes what is due, and sets its next check by the number of checks before. If this process dies, the next check finds the
- * operation again.
+ * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
+ * next check finds the operation again.
  */
 export async function claimDue(
   db: Queryable,
@@ -268,7 +279,7 @@ export async function openStatistics(
   return { inDoubt: row?.in_doubt ?? 0, oldestInDoubtSeconds: row?.oldest ?? 0, waiting: row?.waiting ?? 0 };
 }
 
-/** False when the sale is not in the status that the change starts from. */
+/** Returns false if the sale is not in the status that the change starts from. */
 export async function changeSale(
   db: Queryable,
   companyId: string,

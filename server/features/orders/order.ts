@@ -7,7 +7,7 @@ import type { OrderStatus, TransactionStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode } from '../../vault/processors/processor.ts';
 
-/** An order as the program holds it, with its transactions, and how the API shows it. */
+/** An order with its transactions in memory, and its form in the API. */
 
 export interface OrderRow {
   company_id: string;
@@ -42,7 +42,7 @@ export interface OrderRow {
 
 export interface TransactionSummary {
   readonly id: string;
-  /** What the processor knows it by. */
+  /** The reference at the processor. */
   readonly reference: string;
   readonly type: 'sale' | 'refund' | 'auth';
   readonly status: TransactionStatus;
@@ -53,16 +53,16 @@ export interface TransactionSummary {
   readonly failure_reason: string | null;
 }
 
-/** Everything that a decision about an order needs. */
+/** All data that decisions about an order need. */
 export interface OrderState {
   readonly order: OrderRow;
   readonly transactions: readonly TransactionSummary[];
   readonly mode: Mode;
   readonly clockOffsetMs: number;
-  /** That of the sale under way, or the order's own. Null when it was deleted. */
+  /** The card of the sale in flight, or of the order. Null if it was deleted. */
   readonly card: ChargedCard | null;
   readonly customerDeleted: boolean;
-  /** A void is under way, which is no transaction of the order. */
+  /** A void is in flight. A void is not a transaction of the order. */
   readonly voiding?: boolean;
 }
 
@@ -117,7 +117,7 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
   };
 }
 
-/** What the processor knows the charge of the order by; undefined where there is none. */
+/** Returns the processor's reference of the order's charge; undefined if there is no charge. */
 export function chargeReferenceOf({ order, transactions }: OrderState): string | undefined {
   return order.sale_id === null ? undefined : transactions.find(({ id }) => id === order.sale_id)?.reference;
 }

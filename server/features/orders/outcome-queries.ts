@@ -5,17 +5,20 @@ import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import { inFlightSlot } from './open-queries.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 
-/** Records outcomes of charges. The statement takes any number of them, so that all that arrive together share one commit. */
+/**
+ * Records outcomes of charges. The statement takes any number of them, so that outcomes that arrive together share
+ * one commit.
+ */
 
 /** The outcome of a sale, and what it changes on the order. */
 export interface OutcomeRecord {
-  /** With the change; `expected` is the order that the change was computed from. */
+  /** The order after the change; `expected` is the order that the change was computed from. */
   readonly order: OrderRow;
   readonly expected: Pick<OrderRow, 'status' | 'sequence'>;
   readonly transaction: TransactionSummary;
-  /** The sending whose outcome this is; without effect where the sale was sent again since. */
+  /** The sending that this outcome belongs to. It has no effect if the sale was sent again since. */
   readonly sending: number;
-  /** The reference is held by another operation at the processor, so the transaction does not keep it. */
+  /** Another operation at the processor has the reference, so the transaction does not keep it. */
   readonly disowned: boolean;
   readonly response: ProcessorResponse | null;
   readonly event: EventRow;
@@ -68,13 +71,13 @@ const outcomeStatement = (more: string): string => `
 const recordPlain = outcomeStatement('');
 const recordRedeeming = outcomeStatement(`, ${redemptionOutcomeParts('$3', 'e.order_id IN (SELECT id FROM moved)')}`);
 
-/** Returns for each whether it took effect. It does not when the order has changed meanwhile. */
+/** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
   db: Queryable,
   records: readonly OutcomeRecord[],
   redemptions: readonly RedemptionOutcome[] = [],
 ): Promise<boolean[]> {
-  // Of several about one order, the first wins, as if they had come one after the other.
+  // If several records concern one order, the first wins, as if they had arrived one after the other.
   const firsts = new Map(records.toReversed().map((one) => [one.order.id, one]));
   const taken = [...firsts.values()];
   const changes = taken.map(({ order, expected, transaction, sending, disowned, response, event, chargebackAt }) => ({

@@ -6,7 +6,7 @@ import type { Shipping, ShippingInput } from './schemas.ts';
 import type { Numbered } from './reference.ts';
 import { type NewSale, saleOf } from './sales.ts';
 
-/** What an order is made of, chosen by its creator. The rest is the same for every order. */
+/** The fields of a new order that its creator chooses. The other fields are the same for every order. */
 export type NewOrder = Pick<
   OrderRow,
   | 'company_id'
@@ -29,17 +29,17 @@ export type NewOrder = Pick<
 
 export interface PlacedOrder {
   readonly state: OrderState;
-  /** None for an order that costs nothing. */
+  /** Undefined for an order with a total of zero. */
   readonly sale: NewSale | undefined;
   readonly events: readonly EventRow[];
 }
 
 interface Surroundings extends Pick<OrderState, 'mode' | 'clockOffsetMs' | 'card'> {
-  /** What its charge stands for. */
+  /** What the reference of its charge is derived from. */
   readonly numbered: Numbered;
 }
 
-/** An order as its first row shows it. One that costs nothing is over before it began. */
+/** Creates the first version of an order. An order with a total of zero succeeds at once. */
 export function placeOrder(input: NewOrder, { numbered, ...surroundings }: Surroundings, nowMs: number): PlacedOrder {
   const total = input.subtotal - input.discount_amount;
   const order: OrderRow = {
@@ -100,13 +100,13 @@ export function shippingOf(input: ShippingInput): Shipping {
   };
 }
 
-/** 31 characters that are not taken for one another, read aloud or in bad print. */
+/** 31 characters that are not mistaken for each other, spoken or in bad print. */
 const orderNumberLetters = 'ABCDEFGHJKMNPQRSTUVWXYZ23456789';
 
 function newOrderNumber(): string {
   let text = '';
   while (text.length < 8) {
-    // 248 is the largest multiple of 31 in a byte; taking more would favour the first letters.
+    // 248 is the largest multiple of 31 in a byte; using higher values would favour the first letters.
     for (const byte of randomBytes(12)) if (byte < 248 && text.length < 8) text += orderNumberLetters[byte % 31];
   }
   return text;

@@ -9,7 +9,7 @@ export interface Priced {
   readonly subtotal: number;
 }
 
-/** The same product twice is one item. */
+/** Merges items with the same product. */
 export function mergeItems(items: OrderCreate['items']): { productId: string; quantity: number; index: number }[] {
   const merged = new Map<string, { productId: string; quantity: number; index: number }>();
   items.forEach(({ product_id, quantity }, index) => {
@@ -20,7 +20,7 @@ export function mergeItems(items: OrderCreate['items']): { productId: string; qu
   return [...merged.values()];
 }
 
-/** Prices are the catalog's, in whole cents; nothing here can leave the safe integers. */
+/** Prices come from the catalog, in whole cents; no result can exceed the safe integers. */
 export function priceItems(input: OrderCreate, products: readonly ProductFacts[]): Priced {
   const problems: FieldError[] = [];
   const refuse = (field: string, message: string) => problems.push({ field, code: 'invalid_value', message });

@@ -62,8 +62,9 @@ export async function findOrder(db: Queryable, companyId: string, id: string): P
 }
 
 /**
- * The order stays as it is until the transaction ends. The row is locked first, so that what is read is the newest. A
- * transaction that only refers to the order, such as a scheduled retry, does not wait; the slot of its open operation stops it.
+ * The order stays unchanged until the transaction ends. The row is locked first, so that the newest version is read.
+ * A transaction that only refers to the order, such as a scheduled retry, does not wait; the slot of its open
+ * operation stops it.
  */
 export async function lockOrder(db: Database, companyId: string, id: string): Promise<OrderState | undefined> {
   await db.query('SELECT 1 FROM orders WHERE company_id = $1 AND id = $2 FOR NO KEY UPDATE', [companyId, id]);
@@ -78,7 +79,7 @@ export async function hasOrders(db: Queryable, companyId: string, customerId: st
   return rows.length > 0;
 }
 
-/** What the processor said of a void; without a reason to refuse it, it was approved. */
+/** Records the processor's answer to a void; without a failure it was approved. */
 export async function insertVoid(
   db: Queryable,
   intent: {
@@ -123,7 +124,7 @@ export interface OrderMove {
   readonly events: readonly EventRow[];
 }
 
-/** A single change of an order, with its events. False when the order is no longer what it was. */
+/** Changes an order, with its events. Returns false if the order has changed meanwhile. */
 export async function moveOrder(db: Queryable, { from, to, events }: OrderMove): Promise<boolean> {
   const rows = await db.query(
     `UPDATE orders SET status = $5, sequence = $6, refunded_amount = $7, updated_at = $8
@@ -135,7 +136,7 @@ export async function moveOrder(db: Queryable, { from, to, events }: OrderMove):
   return true;
 }
 
-/** The schedule does not retry the order any more. */
+/** Called when the schedule does not retry the order any more. */
 export async function clearNextRetry(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `UPDATE orders SET next_retry_at = NULL WHERE company_id = $1 AND id = $2 AND next_retry_at IS NOT NULL`,
@@ -143,7 +144,7 @@ export async function clearNextRetry(db: Queryable, companyId: string, id: strin
   );
 }
 
-/** The order as its first charge left it, which is what its idempotency key is answered with. */
+/** Returns the order after its first charge, which is the response to its idempotency key. */
 export async function findAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
   const [row] = await db.query<{ object: Order }>(
     `SELECT e.object FROM orders o JOIN events e ON e.company_id = o.company_id AND e.id = o.answer_event_id
@@ -165,7 +166,7 @@ const takeChargeback = (where: string): string => `
     WHERE ${where} ORDER BY s.due_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
   ) RETURNING company_id, order_id, due_at`;
 
-/** Each is taken by one process; a chargeback that cannot be raised is not tried again. */
+/** Each chargeback is taken by one process; one that cannot be raised is not repeated. */
 export async function takeDueChargeback(db: Queryable): Promise<DueChargeback | undefined> {
   const [row] = await db.query<DueChargeback>(
     takeChargeback(`s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
@@ -174,7 +175,7 @@ export async function takeDueChargeback(db: Queryable): Promise<DueChargeback | 
   return row;
 }
 
-/** Those of a company whose clock is moved. */
+/** Takes the chargebacks of a company whose clock is being advanced. */
 export async function takeDueChargebackOf(
   db: Queryable,
   companyId: string,
@@ -209,8 +210,8 @@ export interface OrderFilters extends QueryValues<typeof createdAtFilters> {
 }
 
 /**
- * Rare statuses have an index, and an order that is pending has an open transaction. Succeeded orders are most of them:
- * the first page is near in any order.
+ * Rare statuses have an index, and a pending order has an open transaction. Most orders are succeeded, so their first
+ * page is found quickly in any order.
  */
 function hasStatus(companyId: string, statuses: readonly string[]): Sql {
   if (statuses.includes('succeeded')) return sql`status = ANY(${statuses}::text[])`;

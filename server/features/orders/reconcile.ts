@@ -17,8 +17,8 @@ import { checkDelaysMs, lockMs, resendDelayMs } from './timing.ts';
 import { recordVoid } from './voids.ts';
 
 /**
- * Looks an open operation up at the processor, by our reference, and records what the processor says. Nothing is guessed:
- * without an answer everything stays as it is.
+ * Looks up an open operation at the processor, by our reference, and records the result. Without a definite answer
+ * nothing changes.
  */
 export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
@@ -73,7 +73,10 @@ function isAnotherRefund(
   return found.outcome !== 'not_found' && isFoundOfExpiredKey(found, open) && !isRefundOf(state, open);
 }
 
-/** Other content under our reference is expected only from before our operation: a restored database has forgotten it. */
+/**
+ * Other content under our reference is expected only if it was executed before our operation, which a restored
+ * database has forgotten.
+ */
 function contradicts(found: LookupOutcome, { age_ms }: OpenTransaction): boolean {
   return found.outcome === 'conflict' && found.executed !== undefined && !executedBefore(found, age_ms);
 }
@@ -93,7 +96,7 @@ async function recordSale(charging: Charging, state: OrderState, open: OpenTrans
   await charging.recordOutcome({ state, sale: open, outcome, disowned: isAnother, nowMs });
 }
 
-/** The processor has another operation under the reference: the sale goes on under the next number. */
+/** The processor has another operation under the reference, so the sale continues with the next number. */
 async function chargeNext(
   charging: Charging,
   state: OrderState,
@@ -112,7 +115,10 @@ async function chargeNext(
   );
 }
 
-/** One batch of what is due: operations in doubt, those whose process died, refunds that may have settled, waiting sales. */
+/**
+ * Reconciles one batch of due operations: those in doubt, those whose process died, refunds that may have settled,
+ * and waiting sales.
+ */
 export async function reconcileDue(charging: Charging, batch: number): Promise<number> {
   const due = await claimDue(charging.db, batch, checkDelaysMs, resendDelayMs);
   await Promise.all(
@@ -127,7 +133,7 @@ export async function reconcileDue(charging: Charging, batch: number): Promise<n
   return due.length;
 }
 
-/** Reconciles what is open on an order now, for a reader who waits. The next read shows the outcome. */
+/** Reconciles the open operations of an order now, for a reader who waits. The next read shows the outcome. */
 export async function reconcileOrder(charging: Charging, companyId: string, orderId: string): Promise<void> {
   try {
     const open = await findOpenOf(charging.db, companyId, orderId);

@@ -19,12 +19,12 @@ import { nextOrderStatus, transactionChanges } from './transitions.ts';
 
 export type KnownOutcome = Exclude<Outcome | LookupOutcome, { outcome: 'unknown' | 'expired' }>;
 
-/** A sale whose outcome is known and is to be recorded. */
+/** A sale whose outcome is known and not recorded yet. */
 export interface ChargeOutcome {
   readonly state: OrderState;
   readonly sale: Sale & Pick<Opened, 'sending'>;
   readonly outcome: KnownOutcome;
-  /** What the processor has under the reference is not this charge. */
+  /** The processor's operation under the reference is not this charge. */
   readonly disowned?: boolean;
   /** By the clock of the company. */
   readonly nowMs: number;
@@ -108,7 +108,7 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
   const changed: OrderRow = {
     ...order,
     ...change,
-    // A subscription may have another card by now than the one its order began with.
+    // The subscription may have a different card now than when its order was created.
     ...(approved && { payment_method_id, card_brand, card_last4 }),
     status,
     sequence: order.sequence + 1,

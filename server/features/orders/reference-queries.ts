@@ -1,9 +1,9 @@
 import type { Queryable } from '../../platform/database.ts';
 import { deriveReference, nextFree, type Numbered } from './reference.ts';
 
-/** Finds recorded operations by what they stand for. */
+/** Finds recorded operations by reference. */
 
-/** Which of these references are recorded. */
+/** Returns the references that are already recorded. */
 async function findTaken(db: Queryable, companyId: string, references: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ reference: string }>(
     `SELECT reference FROM transactions WHERE company_id = $1 AND reference = ANY($2::uuid[])
@@ -19,7 +19,7 @@ export interface RecordedOperation {
   readonly order_id: string;
 }
 
-/** The operation with this reference, open or closed. */
+/** Returns the operation with this reference, open or closed. */
 export async function findRecorded(
   db: Queryable,
   companyId: string,
@@ -34,10 +34,10 @@ export async function findRecorded(
   return row;
 }
 
-/** Nearly always the first is unused: a key is used again after it has expired, if ever. */
+/** The first number is almost always unused: a key is rarely used again after it has expired. */
 const numbersAtOnce = 32;
 
-/** The first number of a subject, from this one on, that no recorded operation has. */
+/** Returns the first number of a subject, starting with this one, that no recorded operation has. */
 export async function firstUnused(
   db: Queryable,
   companyId: string,

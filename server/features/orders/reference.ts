@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * What an operation stands for. The processor executes a reference once, so a reference that is derived from its subject
- * protects money also where the database has forgotten the operation: a restored database derives the same one again.
+ * What an operation is for. The processor executes a reference once. A reference derived from its subject therefore
+ * protects against double charges even if the database has forgotten the operation: a restored database derives the
+ * same reference again.
  */
 export const subjects = {
   /** An order, or the first charge of a subscription, by the idempotency key of its request. */
@@ -17,7 +18,9 @@ export const subjects = {
 
 export interface Numbered {
   readonly subject: readonly string[];
-  /** Counts the operations of one subject: the generation of a key, the attempt at a cycle, the refund of an order. */
+  /**
+   * Counts the operations of one subject: the generation of a key, the attempt at a cycle, the refund of an order.
+   */
   readonly number: number;
 }
 
@@ -27,9 +30,9 @@ export function isKeyed({ subject }: Numbered): boolean {
 }
 
 /**
- * A hash in the form of a UUID: 36 characters, within what every processor allows (Adyen 64, Stripe 255). It has no key,
- * so that it outlives every secret. The id of the company, which a processor does not know, keeps it from guessing
- * idempotency keys.
+ * Returns a hash in the form of a UUID: 36 characters, which every processor accepts (Adyen 64, Stripe 255). It uses
+ * no secret key, so that it survives the loss of every secret. It includes the company id, which a processor does not
+ * know, so that a processor cannot guess idempotency keys from it.
  */
 export function deriveReference(companyId: string, { subject, number }: Numbered): string {
   // No part contains a line break.
@@ -46,7 +49,7 @@ export function deriveReference(companyId: string, { subject, number }: Numbered
   return groups.join('-');
 }
 
-/** The first number, from this one on, whose reference is not taken. */
+/** Returns the first number, starting with this one, whose reference is unused. */
 export function nextFree(companyId: string, from: Numbered, taken: ReadonlySet<string>): Numbered {
   for (let number = from.number; ; number += 1) {
     const candidate = { subject: from.subject, number };

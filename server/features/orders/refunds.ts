@@ -38,13 +38,13 @@ export interface Refund {
   readonly reference: string;
   readonly sending: number;
   readonly amount: number;
-  /** The request that asked for it. */
+  /** The request that created it. */
   readonly request_id: string | null;
 }
 
-/** A refund that may be sent. */
+/** A refund whose intent is recorded, so that it may be sent. */
 export interface OpenedRefund extends Refund, Opened {
-  /** What it stands for. */
+  /** What its reference is derived from. */
   readonly numbered: Numbered;
 }
 
@@ -125,7 +125,7 @@ export async function openRefund(
   return { ...intent, ...opened, numbered };
 }
 
-/** Without a key, a refund is the order's first, second and so on. */
+/** Without a key, a refund is numbered within its order. */
 export function nextRefund({ order, transactions }: OrderState): Numbered {
   const refunds = transactions.filter(({ type }) => type === 'refund');
   const taken = new Set(refunds.map(({ reference }) => reference));
@@ -182,7 +182,10 @@ async function sendRefund(
   });
 }
 
-/** Another process recorded the outcome first. It called the same processor with the same reference. */
+/**
+ * Returns the order after another process recorded the outcome first. That process called the same processor with the
+ * same reference.
+ */
 async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
   const state = await findOrder(db, company_id, order_id);
   if (!state) throw new Error('an order is gone');
@@ -204,8 +207,8 @@ async function resumeRefund(
 type RefundOutcome = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
 /**
- * Records what the processor said of a refund in flight: accepted, declined or never received. Returns the order of an
- * accepted refund, as it was at that moment; the refund may settle right after.
+ * Records the outcome of a refund in flight: accepted, declined or never received. Returns the order of an accepted
+ * refund at that moment; the refund may settle right after.
  */
 export async function recordRefundOutcome(
   charging: Charging,
@@ -239,7 +242,7 @@ export async function recordRefundOutcome(
   });
 }
 
-/** Records what the processor says of a refund it accepted: settled, or rejected after all. Neither changes nothing. */
+/** Records whether an accepted refund has settled or was rejected. Otherwise nothing changes. */
 export async function recordRefundSettlement(
   charging: Charging,
   open: OpenTransaction,
@@ -253,7 +256,7 @@ async function closeRefund(
   charging: Charging,
   intent: Refund,
   outcome: Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' }>,
-  /** What an accepted refund had added to the refunded amount, where it was rejected afterwards. */
+  /** The amount by which an accepted refund raised the refunded amount, if it was rejected afterwards. */
   restored: number,
 ): Promise<void> {
   failpoint('refund.before_settlement');

@@ -8,11 +8,11 @@ import { attemptOf } from './retry.ts';
 import { lockMs } from './timing.ts';
 
 /**
- * Sends sales that wait for the vault. Their intent is recorded and nothing was sent, so they go out later under the same
- * reference: a sale that a request asked for when that request is repeated, a renewal by the worker.
+ * Sends sales that wait for the vault. Their intent is recorded and nothing was sent, so they are sent later under
+ * the same reference: a sale of a request when the client repeats the request, a renewal by the worker.
  */
 
-/** Throws when another process has just begun to send it. */
+/** Throws if another process has just begun to send it. */
 export async function resend(charging: Charging, open: OpenTransaction): Promise<void> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;

@@ -9,13 +9,13 @@ import type { Order } from './schemas.ts';
 
 /** Answers a repeated idempotency key whose operation may still be open. */
 
-/** The answer to a repeated idempotency key of a new order. Undefined when no order was recorded. */
+/** Returns the response to a repeated idempotency key of a new order; undefined if no order was recorded. */
 export async function resumeOrder(charging: Charging, companyId: string, orderId: string): Promise<unknown> {
   await reconcileOrFail(charging, companyId, orderId, (open) => open.type === 'sale');
   return findFirstAnswer(charging.db, companyId, orderId);
 }
 
-/** The order as its first charge left it; an error where the processor has another charge under its key. */
+/** Returns the order after its first charge; throws if the processor has another charge under its key. */
 export async function findFirstAnswer(db: Queryable, companyId: string, orderId: string): Promise<Order | undefined> {
   const order = await findAnswer(db, companyId, orderId);
   const sale = order?.transactions[0];

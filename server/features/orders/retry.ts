@@ -29,7 +29,7 @@ type Begun =
     }
   | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund };
 
-/** Retries what failed last: the charge of an order, or the refund that the processor rejected. */
+/** Retries the operation that failed last: the charge of an order, or the refund that the processor rejected. */
 export async function retryOrder(
   charging: Charging,
   context: RequestContext,
@@ -80,10 +80,10 @@ function attemptsAt({ id, subscription_id, subscription_cycle }: OrderRow): read
   return subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
 }
 
-/** How far beyond the recorded declines an attempt is searched for. */
+/** How many numbers beyond the recorded declines are searched for an attempt. */
 const attemptsAhead = 50;
 
-/** Which attempt a sale is that was found again. Undefined when its idempotency key names it instead. */
+/** Returns the attempt of a sale by its reference; undefined if the reference is derived from an idempotency key. */
 export function attemptOf({ order }: OrderState, { reference }: { readonly reference: string }): Numbered | undefined {
   const subject = attemptsAt(order);
   for (let number = 0; number <= order.attempt_count + attemptsAhead; number += 1) {

@@ -5,17 +5,17 @@ import { deriveReference, type Numbered } from './reference.ts';
 
 export interface Sale {
   readonly id: string;
-  /** What the processor knows it by. */
+  /** The reference at the processor. */
   readonly reference: string;
   readonly amount: number;
-  /** The request that asked for it; none where it fell due. */
+  /** The request that created it; null for a scheduled charge. */
   readonly request_id: string | null;
   readonly payment_method_id: string;
   readonly card_brand: BrandName;
   readonly card_last4: string;
 }
 
-/** A sale that is about to be recorded, and what it stands for. */
+/** A sale to be recorded, with the subject of its reference. */
 export interface NewSale extends Sale {
   readonly numbered: Numbered;
 }
@@ -30,7 +30,7 @@ export function saleOf(
   return { id, reference, numbered, amount: total, request_id: requestId, payment_method_id, card_brand, card_last4 };
 }
 
-/** A sale that may be sent. Those that are found again do not say what they stand for. */
+/** A sale whose intent is recorded, so that it may be sent. A sale loaded from the database has no subject. */
 export type OpenedSale = Sale & Opened & { readonly numbered?: Numbered | undefined };
 
 /** A subscription redeems its coupon once, with its first charge. */

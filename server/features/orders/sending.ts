@@ -11,14 +11,15 @@ import { firstUnused } from './reference-queries.ts';
 import { lockMs } from './timing.ts';
 
 /**
- * Sends an operation whose intent is recorded. The processor answers a reference that it knows with the first result, so an
- * answer may be older than the question: then the database has lost the operation, as after a restore from a backup.
+ * Sends an operation whose intent is recorded. The processor returns the first result for a reference that it knows,
+ * so the result may be older than the request: then the database has lost the operation, as after a restore from a
+ * backup.
  */
 
 const keyLifeMs = limits.idempotencyKeyHours * hourMs;
-/** More than an answer takes, and than two clocks of one processor differ. */
+/** Longer than an answer takes, and than the clocks of one processor differ. */
 const marginMs = 5_000;
-/** How often an operation is sent with a new validity. The first time it has that of the processor's own clock. */
+/** How often an operation is sent with a new validity. The first renewal uses the processor's own clock. */
 const renewals = 2;
 
 type Executed = Extract<Outcome, { outcome: 'approved' | 'declined' | 'conflict' }>;
@@ -27,7 +28,7 @@ function isExecuted(outcome: VaultOutcome): outcome is Executed {
   return ['approved', 'declined', 'conflict'].includes(outcome.outcome);
 }
 
-/** Whether it was executed before this time had begun to pass. */
+/** Whether the operation was executed before the last `sinceMs` milliseconds. */
 export function executedBefore({ executed }: Pick<Executed, 'executed'>, sinceMs: number): boolean {
   return executed !== undefined && executed.ageMs > sinceMs + marginMs;
 }
@@ -38,8 +39,8 @@ function isOfExpiredKey({ executed }: Pick<Executed, 'executed'>, sinceMs: numbe
 }
 
 /**
- * The same of an operation that was found again, which may be in doubt for more than a day. Its age is that of the
- * database, whose clock may have been set back since: the validity that was sent has to agree.
+ * The same for an operation loaded from the database, which may have been in doubt for more than a day. Its age is by
+ * the database clock, which may have been set back since, so the validity that was sent must agree.
  */
 export function isFoundOfExpiredKey(found: Pick<Executed, 'executed'>, open: OpenTransaction): boolean {
   return isOfExpiredKey(found, open.age_ms) && (found.executed?.atMs ?? 0) + keyLifeMs < open.valid_until_ms;
@@ -47,19 +48,19 @@ export function isFoundOfExpiredKey(found: Pick<Executed, 'executed'>, open: Ope
 
 export interface Sent<Intent> {
   readonly outcome: Exclude<VaultOutcome, { outcome: 'expired' }>;
-  /** As it was sent last. */
+  /** The intent as it was last sent. */
   readonly intent: Intent;
 }
 
 interface SendOptions<Intent extends Intended & Opened> {
   readonly mode: Mode;
   readonly intent: Intent;
-  /** What it stands for. Without it the operation cannot take another reference. */
+  /** What its reference is derived from. Without it the operation cannot use another reference. */
   readonly numbered?: Numbered | undefined;
   readonly call: (intent: Intent) => Promise<VaultOutcome>;
 }
 
-/** Undefined when another process has recorded the outcome, or has taken the operation over. */
+/** Returns undefined if another process has recorded the outcome or taken over the operation. */
 export async function send<Intent extends Intended & Opened>(
   charging: Charging,
   { mode, intent: first, numbered: firstNumbered, call }: SendOptions<Intent>,
@@ -95,16 +96,16 @@ export async function send<Intent extends Intended & Opened>(
   }
 }
 
-/** Whether the answer is about something else, and the operation goes on under the next number. */
+/** Whether the answer concerns another operation, so that this one continues with the next number. */
 function takesNext(outcome: Executed, numbered: Numbered, elapsedMs: number): boolean {
   if (isKeyed(numbered)) return isOfExpiredKey(outcome, elapsedMs);
   if (outcome.outcome !== 'conflict') return false;
-  // Another charge that holds money stands for the same thing: charging once more would charge twice. Another refund of
-  // the order is another refund.
+  // An approved charge with the same subject may be the same payment, so another charge could charge twice. Another
+  // refund of the order is simply another refund.
   return outcome.approved === false || numbered.subject[0] === 'refund';
 }
 
-/** The processor knew the reference before it was sent: the database has lost it. */
+/** The processor knew the reference before it was sent, so the database has lost the operation. */
 export async function noteEarlier(
   { restores, log }: Charging,
   { company_id, reference }: Intended,

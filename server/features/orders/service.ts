@@ -38,7 +38,7 @@ import type { OpenedSale } from './sales.ts';
 import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
 
-/** What subscriptions need to have their cycles charged. */
+/** The types that subscriptions need to charge their cycles. */
 export type { Billing, BillingEffect } from './charging.ts';
 export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
@@ -54,10 +54,10 @@ export { lockMs } from './timing.ts';
 /** The channel on which the database announces that an operation is due to be reconciled. */
 export const operationsDueChannel = dueChannel;
 
-/** One for each batcher, which runs one batch at a time, and some for the subscriptions that fall due. */
+/** One connection for each batcher, which runs one batch at a time, and some for due subscriptions. */
 export const batchConnections = 5 + 3;
 
-/** Everything that can be done with orders. */
+/** All operations on orders. */
 export interface Orders {
   create(context: RequestContext, input: OrderCreate, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
@@ -72,18 +72,18 @@ export interface Orders {
     page: PageRequest,
     expand: ReadonlySet<string>,
   ): Promise<Page<Order>>;
-  /** Reconciles what is open on an order now, instead of when it is due. */
+  /** Reconciles the open operations of an order now, instead of when they are due. */
   reconcile(companyId: string, id: string): Promise<void>;
   /** Sends a charge whose intent is recorded. */
   charge(state: OrderState, sale: OpenedSale, atMs?: number): Promise<Order>;
   /** Reconciles the charge of an order. Throws while its outcome is unknown. */
   reconcileSale(companyId: string, id: string): Promise<void>;
-  /** The generation of an idempotency key, see `generations.ts`. */
+  /** Returns the generation of an idempotency key, see `generations.ts`. */
   generationOf(company: Pick<Company, 'id' | 'mode'>, key: string): Promise<Generation>;
-  /** Jobs: one batch, and how much it did. */
+  /** Jobs: each call runs one batch and returns how many rows it processed. */
   reconcileDue(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
-  /** Called while the clock of a company is moved. */
+  /** Called while the clock of a company is advanced. */
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
 }
 
@@ -190,7 +190,7 @@ export async function planScheduledCharges(
   return planCharges(transaction, charges);
 }
 
-/** The billing schedule does not retry the order any more. */
+/** Stops the retries of the billing schedule for this order. */
 export async function stopRetries(transaction: Database, companyId: string, id: string): Promise<void> {
   await clearNextRetry(transaction, companyId, id);
 }
@@ -199,7 +199,7 @@ export async function hasOrdersOf(db: Queryable, companyId: string, customerId: 
   return hasOrders(db, companyId, customerId);
 }
 
-/** How many operations are in doubt or wait for the vault, for metrics and `doctor`. */
+/** Returns how many operations are in doubt or wait for the vault, for metrics and `doctor`. */
 export async function operationStatistics(db: Queryable): ReturnType<typeof openStatistics> {
   return openStatistics(db);
 }
@@ -213,7 +213,7 @@ export async function adoptOperation(
   return openExecuted(db, executed, opened);
 }
 
-/** Takes over the card that the processor charged for an open sale. */
+/** Adopts the card that the processor charged for an open sale. */
 export async function adoptCard(db: Queryable, companyId: string, operation: ListedOperation): Promise<boolean> {
   return takeCardOf(db, companyId, operation);
 }

@@ -1,4 +1,4 @@
-/** How long an operation is left to the process that began it; longer than its processor may take to answer. */
+/** How long an operation is reserved for the process that began it; longer than its processor may take to answer. */
 import { dayMs, hourMs } from '../../platform/durations.ts';
 export const lockMs = { sandbox: 5_000, live: 30_000 } as const;
 
@@ -12,5 +12,5 @@ export const checkDelaysMs = [
 
 /** How long a sale that could not be sent waits for its request to be repeated. */
 export const repeatWithinMs = hourMs;
-/** How often the worker tries again to send a renewal that could not be sent. */
+/** How often the worker repeats the sending of a renewal that could not be sent. */
 export const resendDelayMs = 10_000;

@@ -1,4 +1,4 @@
-/** How an order moves: from, because of, to. What is not here does not happen. */
+/** The transitions of an order: from, trigger, to. All others are forbidden. */
 
 export const orderStatuses = [
   'pending',
@@ -55,14 +55,17 @@ export function nextOrderStatus(from: OrderStatus, because: OrderTrigger): Order
   return orderTransitions.find(([start, trigger]) => start === from && trigger === because)?.[2];
 }
 
-/** What a merchant may ask for. */
+/** The statuses in which a merchant can refund or retry an order. */
 export const refundable: readonly OrderStatus[] = ['succeeded', 'partially_refunded'];
 export const retryable: readonly OrderStatus[] = ['failed', 'refund_failed'];
 
 export const transactionStatuses = ['pending', 'in_progress', 'succeeded', 'failed', 'voided', 'chargeback'] as const;
 export type TransactionStatus = (typeof transactionStatuses)[number];
 
-/** How a transaction changes. It begins `in_progress`, handed to the processor; nothing is ever recorded as `pending`. */
+/**
+ * The transitions of a transaction. It starts as `in_progress` when it is sent to the processor; `pending` is never
+ * recorded.
+ */
 export const transactionChanges = {
   approved: { from: 'in_progress', to: 'succeeded' },
   declined: { from: 'in_progress', to: 'failed' },

@@ -28,7 +28,7 @@ interface VoidIntent {
   readonly id: string;
   readonly reference: string;
   readonly sending: number;
-  /** The request that asked for it. */
+  /** The request that created it. */
   readonly request_id: string | null;
 }
 
@@ -118,7 +118,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   return recorded;
 }
 
-/** What was recorded of a void. Undefined when it never reached the processor. */
+/** Returns the recorded outcome of a void; undefined if it never reached the processor. */
 async function recordedVoid(
   { db }: Charging,
   companyId: string,
@@ -144,7 +144,7 @@ async function resumeVoid(
 
 type Known = Extract<Outcome | LookupOutcome, { outcome: 'approved' | 'declined' | 'not_found' }>;
 
-/** Records what the processor said of a void, with all that follows for the order. */
+/** Records the outcome of a void, with its effects on the order. */
 export async function recordVoid(charging: Charging, intent: VoidIntent, known: Known): Promise<void> {
   await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, intent.company_id, intent.order_id);

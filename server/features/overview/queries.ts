@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 
-/** What the dashboard's home and search ask of several tables at once. Always of one company. */
+/** Queries over several tables for the home page and the search of the dashboard. Each is limited to one company. */
 
 export interface DayRow {
   bucket: number;
@@ -12,9 +12,9 @@ export interface DayRow {
 }
 
 /**
- * One row for each day and currency that had any. Ids begin with their time: a day is a range of the primary key, and
- * `starts` are the smallest ids of the days, in order, with the end of the last one behind them. Day by day, so that
- * nothing is sorted, however many there are.
+ * Returns one row for each day and currency with orders. Ids begin with their time, so a day is a range of the
+ * primary key. `starts` are the smallest ids of the days, in order, followed by the end of the last day. The query
+ * works day by day, so that nothing is sorted, however many rows there are.
  */
 export async function sumDays(db: Queryable, companyId: string, starts: readonly string[]): Promise<DayRow[]> {
   return db.query<DayRow>(
@@ -123,7 +123,7 @@ const named = {
   coupon: `${byId.coupon} WHERE company_id = $1 AND name ILIKE $2`,
 } as const;
 
-/** Merchants have hundreds of these, not millions: they are read through. */
+/** Merchants have hundreds of these rows, not millions, so a scan is fast enough. */
 export async function findByName(
   db: Queryable,
   companyId: string,

@@ -7,7 +7,7 @@ import { getInDoubt, getStatistics, search } from './service.ts';
 
 const common = { tag: 'Overview', method: 'GET', category: 'read', idempotency: 'none', errors: [] } as const;
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export function overviewRoutes(clock: Clock): Route[] {
   return [
     defineRoute({

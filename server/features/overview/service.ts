@@ -23,7 +23,7 @@ import {
 import type { Found, InDoubt, Statistics } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What the dashboard shows of all features together. */
+/** Dashboard data that combines several features. */
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
@@ -35,7 +35,7 @@ export interface Period {
   readonly currency?: string;
 }
 
-// A year of a large merchant is a second of the database. It is for looking at, and must not take from what pays.
+// The statistics of a large merchant's year take a second of database time. They must not slow down payments.
 const inTurn = createSemaphore({ atOnce: 2, waitingMax: 32, busy });
 const underWay = new Map<string, number>();
 const underWayMax = 4;
@@ -45,7 +45,7 @@ function busy(): ApiError {
   return new ApiError('too_many_requests', message, { headers: { 'Retry-After': '2' } });
 }
 
-/** Of one company only some at once: others wait for the same turns. */
+/** Limits the concurrent queries of one company, because all companies share the semaphore. */
 export async function getStatistics(context: RequestContext, period: Period): Promise<Statistics> {
   const { id } = context.company;
   const count = underWay.get(id) ?? 0;
@@ -61,8 +61,8 @@ export async function getStatistics(context: RequestContext, period: Period): Pr
 }
 
 /**
- * By whole days of UTC, both ends included. Of the currencies there are, the one with most volume unless one is named.
- * Figures about what the member may not read are null.
+ * Uses whole days in UTC, both ends included, and the currency with the highest volume unless the request names one.
+ * Figures that the member may not read are null.
  */
 async function makeStatistics({ db, company, nowMs, caller }: RequestContext, period: Period): Promise<Statistics> {
   const mayRead = (permission: ReadPermission): boolean => lackingOf(caller, [permission]).length === 0;
@@ -131,7 +131,7 @@ export async function getInDoubt({ db, company }: RequestContext, realMs: number
 const eachMax = 5;
 const permissionOf = (type: FoundType): ReadPermission => `${type}s:read`;
 
-/** Only what the member may read. An id or a number is looked up; words are looked for in names. */
+/** Returns only what the member may read. Ids and numbers are looked up exactly; words are searched in names. */
 export async function search(context: RequestContext, text: string): Promise<Found> {
   const { db, company, caller } = context;
   const mayRead = (type: FoundType): boolean => lackingOf(caller, [permissionOf(type)]).length === 0;

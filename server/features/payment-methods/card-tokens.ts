@@ -22,7 +22,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export interface CardDependencies {
   readonly vault: Vault;
-  /** Real time: a card that nothing came to point at leaves the vault by it. */
+  /** Real time, by which unreferenced cards are removed from the vault. */
   readonly clock: Clock;
   readonly tokenHashKey: Buffer;
 }
@@ -37,7 +37,7 @@ function readOrRefuse(context: RequestContext, raw: RawCard): Card {
   return card;
 }
 
-/** Each card is fingerprinted once in a request, however many ask for it. */
+/** Each card is fingerprinted once per request, however many callers need it. */
 const fingerprints = new WeakMap<RawCard, Promise<string>>();
 
 function fingerprintOf(
@@ -51,7 +51,9 @@ function fingerprintOf(
   return known;
 }
 
-/** Which card is tried, good or not. Undefined where what was typed cannot be the number of one. */
+/**
+ * Returns the fingerprint of the card in the request, valid or not; undefined if the input cannot be a card number.
+ */
 export async function testedFingerprint(
   context: RequestContext,
   dependencies: CardDependencies,
@@ -61,7 +63,7 @@ export async function testedFingerprint(
   return number && fingerprintOf(context, dependencies, raw, number);
 }
 
-/** Puts the card into the vault, registered so that it leaves again unless a row comes to name it. */
+/** Stores the card in the vault, and registers it for removal unless a row refers to it in time. */
 export async function vaultCard(
   context: RequestContext,
   dependencies: CardDependencies,
@@ -93,7 +95,10 @@ export async function vaultCard(
   };
 }
 
-/** What an idempotency key compares of a request with a card: the vault's fingerprint for the number, no CVC. */
+/**
+ * Returns the part of a request with a card that an idempotency key compares: the vault's fingerprint instead of the
+ * number, without the CVC.
+ */
 export async function hashableCard(
   context: RequestContext,
   dependencies: CardDependencies,
@@ -130,7 +135,7 @@ export async function createCardToken(
 const unusableToken = (why: string): ApiError =>
   new ApiError('invalid_request', `This card token ${why}. Capture the card again.`, { param: 'card_token' });
 
-/** Uses the token up, in the transaction of what it is used for. */
+/** Uses up the token, in the transaction that uses its card. */
 export async function redeemToken(
   db: Database,
   { company, nowMs }: RequestContext,

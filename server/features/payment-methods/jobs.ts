@@ -2,12 +2,11 @@ import type { Queryable } from '../../platform/database.ts';
 import type { Vault } from '../../vault/vault.ts';
 import { deleteOldTokens, forgetUnreferencedCards, takeUnreferencedCards } from './queries.ts';
 
-/** Deletes tokens that have expired. */
 export async function removeOldTokens(db: Queryable, batch: number): Promise<number> {
   return deleteOldTokens(db, batch);
 }
 
-/** The entry goes only after the card is gone: a crash in between, or a vault that is away, repeats the removal. */
+/** The entry is deleted only after the card: a crash in between, or an unreachable vault, repeats the removal. */
 export async function removeUnreferencedCards(db: Queryable, vault: Vault, batch: number): Promise<number> {
   const cards = await takeUnreferencedCards(db, batch);
   if (cards.length === 0) return 0;

@@ -24,8 +24,8 @@ export interface TokenRow extends CardFacts {
 }
 
 /**
- * Before a card is stored: should the process die before a row names it, the worker removes the card. False when the
- * card is for a customer who is not there: then nothing is registered, and nothing must be stored.
+ * Runs before a card is stored: if the process dies before a row refers to the card, the worker removes it. Returns
+ * false if the customer of the card does not exist: then nothing is registered, and the card must not be stored.
  */
 export async function registerUnreferencedCard(
   db: Queryable,
@@ -65,7 +65,7 @@ export async function insertToken(db: Queryable, tokenHash: Buffer, token: Token
   );
 }
 
-/** With the mode and account of the company it belongs to, to tell another environment from another merchant. */
+/** Includes the mode and account of its company, to distinguish another mode from another merchant. */
 export async function findToken(
   db: Queryable,
   tokenHash: Buffer,
@@ -80,7 +80,7 @@ export async function findToken(
   return row;
 }
 
-/** Whoever gets true has the token; nobody else ever does. */
+/** Returns true for exactly one caller, which then owns the token. */
 export async function useToken(db: Queryable, tokenHash: Buffer, now: Date): Promise<boolean> {
   const rows = await db.query(
     `UPDATE card_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING 1`,
@@ -100,7 +100,7 @@ const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fi
   EXISTS (SELECT 1 FROM customers c WHERE c.company_id = payment_methods.company_id
     AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id) AS is_default`;
 
-/** The row takes the card's entry back: from here on the card is referenced. */
+/** Deletes the card's entry in the removal list: from here on the card is referenced. */
 export async function insertPaymentMethod(
   db: Queryable,
   companyId: string,
@@ -130,8 +130,8 @@ export async function insertPaymentMethod(
 }
 
 /**
- * The same for a customer who is not deleted, with the default set, in one statement: what a capture needs. Undefined
- * when the customer or the card is gone. Measured: a capture takes two thirds of the time it took in a transaction.
+ * The same for a customer who is not deleted, and sets the default, in one statement. Returns undefined if the
+ * customer or the card does not exist. A capture takes two thirds of the time that it takes in a transaction.
  */
 export async function attachAtOnce(
   db: Queryable,
@@ -220,7 +220,7 @@ export async function listPaymentMethods(
   return fetchPage(db, companyId, source, page, where);
 }
 
-/** The rows stay for the orders that name them; the cards themselves leave the vault. */
+/** The rows stay for the orders that refer to them; the cards themselves leave the vault. */
 export async function deletePaymentMethods(
   db: Queryable,
   companyId: string,
@@ -238,7 +238,7 @@ export async function deletePaymentMethods(
   );
 }
 
-/** For a customer that goes without a trace. */
+/** For a customer that is deleted permanently. */
 export async function forgetPaymentMethods(db: Queryable, companyId: string, customerId: string): Promise<void> {
   await db.query(
     `WITH gone AS (DELETE FROM payment_methods WHERE company_id = $1 AND customer_id = $2 RETURNING card_id, deleted_at)
@@ -249,8 +249,8 @@ export async function forgetPaymentMethods(db: Queryable, companyId: string, cus
 }
 
 /**
- * Takes cards whose time has come. From here on no row can claim them, and if they cannot be removed now, they are
- * due again in five minutes.
+ * Claims cards that are due for removal. From here on no row can refer to them. If the removal fails, they are due
+ * again in five minutes.
  */
 export async function takeUnreferencedCards(
   db: Queryable,
@@ -279,7 +279,7 @@ export async function forgetUnreferencedCards(
   );
 }
 
-/** Used and expired tokens, long after their time by any clock. */
+/** Deletes used and expired tokens, with a margin for differing clocks. */
 export async function deleteOldTokens(db: Queryable, batch: number): Promise<number> {
   const rows = await db.query(
     `DELETE FROM card_tokens WHERE token_hash IN (

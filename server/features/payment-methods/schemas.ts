@@ -31,7 +31,7 @@ const billingDetails = Type.Object(
 );
 export type BillingDetails = Static<typeof billingDetails>;
 
-/** A string, as the contract has it and the document shows it; a number is understood too. */
+/** A string by the contract and the API reference; a number is accepted too. */
 const monthOrYear = (description: string, pattern: string, example: string) => {
   const text = Type.String({ minLength: 1, maxLength: 4 });
   return Type.Union([text, Type.Integer()], {
@@ -39,11 +39,11 @@ const monthOrYear = (description: string, pattern: string, example: string) => {
   });
 };
 
-/** Any text is looked at by the vault; the document says what it accepts. */
+/** The schema accepts any text, because the vault checks it; the API reference documents the valid form. */
 const digits = (maxLength: number, description: string, pattern: string) =>
   Type.String({ maxLength, [documentedAs]: Type.String({ pattern, description }) });
 
-/** What a card is made of. Its format is checked by the vault, which repeats nothing of it. */
+/** The fields of a card. The vault checks their format and never repeats the input. */
 const rawCard = Type.Object(
   {
     number: digits(40, '12 to 19 digits; spaces and hyphens are ignored.', '^[ -]*[0-9](?:[ -]*[0-9]){11,18}[ -]*$'),

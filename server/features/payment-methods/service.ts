@@ -30,7 +30,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export { type CardDependencies, vaultCard };
 
-/** What subscriptions hold against a card. They answer inside the transaction that changes it. */
+/** Whether subscriptions use a card. The checks run inside the transaction that changes it. */
 export interface PaymentMethodReferences {
   inUse(db: Database, companyId: string, paymentMethodId: string): Promise<boolean>;
   /** Moves the customer's subscriptions to a card: all of them, or those on one card. */
@@ -140,7 +140,7 @@ async function addCard(
   return toWire({ ...row, is_default: isDefault });
 }
 
-/** A card has two events in its life, and these are their places. */
+/** A card has two events in its life; these are their sequence numbers. */
 const attachedSequence = 1;
 const detachedSequence = 2;
 
@@ -167,7 +167,7 @@ export async function getPaymentMethods(
   return { ...found, items: found.items.map(toWire) };
 }
 
-/** The cards of some customers, newest first. */
+/** Returns the cards of some customers, newest first. */
 export async function paymentMethodsOf(
   db: Queryable,
   companyId: string,
@@ -177,7 +177,7 @@ export async function paymentMethodsOf(
   return Map.groupBy(rows.map(toWire), (method) => method.customer_id);
 }
 
-/** Makes a card on file the default, and moves the subscriptions of the customer to it, as attaching it would. */
+/** Makes a stored card the default, and moves the customer's subscriptions to it, as attaching it would. */
 export async function changeCard(
   context: RequestContext,
   references: PaymentMethodReferences,
@@ -240,7 +240,10 @@ function replacementRequired(): ApiError {
   return new ApiError('replacement_required', message, { param: 'replacement_payment_method_id' });
 }
 
-/** The customer goes: its cards leave the vault, and with a customer that leaves no trace their rows go too. */
+/**
+ * Runs when the customer is deleted: the cards leave the vault, and their rows too if the customer is deleted
+ * permanently.
+ */
 export async function releaseCards(
   db: Database,
   companyId: string,

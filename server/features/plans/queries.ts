@@ -97,7 +97,7 @@ export async function findPlanProducts(db: Queryable, companyId: string, planId:
   );
 }
 
-/** Undefined when there is no such plan. What is not given stays. */
+/** Returns undefined if there is no such plan. Omitted fields stay unchanged. */
 export async function updatePlan(
   db: Queryable,
   companyId: string,
@@ -122,7 +122,7 @@ export async function updatePlan(
   return row;
 }
 
-/** Whether a plan, active or archived, names the product. */
+/** Whether a plan, active or archived, includes the product. */
 export async function isInPlans(
   db: Queryable,
   companyId: string,
@@ -162,7 +162,7 @@ export async function listPlans(
   const where: Sql[] = [...createdAtConditions(filters)];
   if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
   if (filters.search !== undefined) {
-    // A merchant has tens of plans, not millions: they are read through.
+    // A merchant has tens of plans, not millions, so a scan is fast enough.
     const pattern = `%${filters.search.replaceAll(/[\\%_]/g, '\\$&')}%`;
     where.push(sql`(name ILIKE ${pattern} OR plan_code ILIKE ${pattern} OR description ILIKE ${pattern})`);
   }

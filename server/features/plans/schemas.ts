@@ -32,7 +32,7 @@ const tier = Type.Object(
   { title: 'PricingTier' },
 );
 
-/** For the dashboard and the command line; there is no API call that makes plans. */
+/** For the dashboard and the command line; the API has no call that creates plans. */
 export const planCreate = Type.Object(
   {
     name: name(),

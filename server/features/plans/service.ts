@@ -58,7 +58,7 @@ export async function getPlans(
 }
 
 export interface PlanToSubscribe extends Plan {
-  /** Its products as the orders of a subscription list them: without prices, which are the plan's. */
+  /** Its products as the orders of a subscription list them: without prices, since the plan has the price. */
   readonly items: OrderItem[];
 }
 
@@ -74,13 +74,13 @@ export async function planToSubscribe(db: Database, companyId: string, id: strin
   return { ...toWire(row), items };
 }
 
-/** For what is expanded with its plan. */
+/** Returns the plans for objects that are expanded with their plan. */
 export async function plansById({ db, company }: RequestContext, ids: readonly string[]): Promise<Map<string, Plan>> {
   const rows = await findPlans(db, company.id, [...new Set(ids)]);
   return new Map(rows.map((row) => [row.id, toWire(row)]));
 }
 
-/** Products and plans of a company name each other; a product asks before it goes. */
+/** Products and plans refer to each other, so a product checks its plans before it is deleted. */
 export const productInActivePlans = (db: Database, companyId: string, productId: string): Promise<boolean> =>
   isInPlans(db, companyId, productId, true);
 export const productInArchivedPlans = (db: Database, companyId: string, productId: string): Promise<boolean> =>
@@ -153,7 +153,7 @@ export async function createPlan(context: RequestContext, input: PlanCreate): Pr
   return getPlan(context, row.id);
 }
 
-/** Archiving keeps its subscriptions running and refuses new ones. */
+/** Archiving keeps existing subscriptions running and prevents new ones. */
 export async function changePlan(context: RequestContext, id: string, input: PlanUpdate): Promise<Plan> {
   const row = await updatePlan(context.db, context.company.id, id, input, new Date(context.nowMs));
   if (!row) throw notFound('plan');

@@ -8,7 +8,7 @@ import type { ProductImage } from './schemas.ts';
 
 export interface ImageLinks {
   readonly files: FileStore;
-  /** Links live by real time, whatever the company's sandbox clock says. */
+  /** Links expire by real time, whatever the company's sandbox clock shows. */
   readonly clock: Clock;
 }
 

@@ -26,7 +26,7 @@ export interface StoredImage {
   readonly sizeBytes: number;
 }
 
-/** About the body itself, like a schema error: the same idempotency key can be used with a better file. */
+/** The error concerns the body, like a schema error, so the same idempotency key can be used with another file. */
 function unusableFile(message: string): ApiError {
   const fieldErrors = [{ field: 'file', code: 'invalid_value', message } as const];
   return new ApiError('validation_error', `file: ${message}`, { fieldErrors, stored: false });
@@ -34,7 +34,10 @@ function unusableFile(message: string): ApiError {
 
 const uploadGraceMs = hourMs;
 
-/** Checks the file, takes out what is not the picture, and stores it. Runs before any transaction: decoding and storing may take long. */
+/**
+ * Checks the file, removes its metadata, and stores it. Runs before any transaction, because decoding and storing may
+ * take long.
+ */
 export async function storeImage(
   { db, company, nowMs }: RequestContext,
   { files, clock }: ImageLinks,

@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { FileStore } from '../../platform/files/file-store.ts';
 import { forgetUnreferencedFiles, takeUnreferencedFiles } from './queries.ts';
 
-/** The entry goes only after the file is gone: a crash in between, or a file that resists, repeats the deletion. */
+/** The entry is deleted only after the file: a crash in between, or a failed deletion, repeats it. */
 export async function deleteUnreferencedFiles(db: Queryable, files: FileStore, batch: number): Promise<number> {
   const keys = await takeUnreferencedFiles(db, batch);
   const results = await Promise.allSettled(keys.map((key) => files.delete(key)));

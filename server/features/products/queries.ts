@@ -23,7 +23,7 @@ export interface ProductRow {
   inventory_quantity: number | null;
   metadata: Metadata;
   active: boolean;
-  /** Whether an order ever named it; such a product is never removed for good. */
+  /** Whether an order ever contained it; such a product is never deleted permanently. */
   ordered: boolean;
   updated_at: Date;
   deleted_at: Date | null;
@@ -82,7 +82,7 @@ export async function lockProduct(db: Queryable, companyId: string, id: string):
   return row;
 }
 
-/** Says how many of them are still there to be ordered. */
+/** Returns how many of the products still exist. */
 export async function markOrdered(db: Queryable, companyId: string, ids: readonly string[]): Promise<number> {
   const rows = await db.query(
     `UPDATE products SET ordered = true WHERE company_id = $1 AND id IN (
@@ -94,7 +94,7 @@ export async function markOrdered(db: Queryable, companyId: string, ids: readonl
   return rows.length;
 }
 
-/** `updated_at` stays: a list walk that stands on this object must find its place again. */
+/** `updated_at` stays the same, so that a pagination cursor on this object stays valid. */
 export async function softDeleteProduct(db: Queryable, companyId: string, id: string, at: Date): Promise<void> {
   await db.query(`UPDATE products SET deleted_at = $3, active = false WHERE company_id = $1 AND id = $2`, [
     companyId,
@@ -103,7 +103,7 @@ export async function softDeleteProduct(db: Queryable, companyId: string, id: st
   ]);
 }
 
-/** The images go with it: their rows at once, their files as soon as the worker gets to them. */
+/** Its images are deleted too: their rows at once, their files later by the worker. */
 export async function hardDeleteProduct(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
     `WITH images AS (DELETE FROM product_images WHERE company_id = $1 AND product_id = $2 RETURNING file_key)
@@ -164,12 +164,12 @@ export async function findImages(db: Queryable, companyId: string, productIds: r
   );
 }
 
-/** Before a file is stored: should the process die before the image row exists, the worker removes the file. */
+/** Runs before a file is stored: if the process dies before the image row exists, the worker removes the file. */
 export async function registerUnreferencedFile(db: Queryable, fileKey: string, dueAt: Date): Promise<void> {
   await db.query(`INSERT INTO unreferenced_files (file_key, due_at) VALUES ($1, $2)`, [fileKey, dueAt]);
 }
 
-/** The row takes the file's entry back: from here on the file is referenced. */
+/** Deletes the file's entry in the removal list: from here on the file is referenced. */
 export async function insertImage(db: Queryable, companyId: string, image: ImageRow): Promise<boolean> {
   const rows = await db.query(
     `WITH claimed AS (DELETE FROM unreferenced_files WHERE file_key = $5 AND NOT deleting RETURNING file_key)
@@ -211,8 +211,8 @@ export async function setImagePositions(
 }
 
 /**
- * Takes files whose time has come. From here on no row can claim them, and if they cannot be deleted now, they are
- * due again in five minutes.
+ * Claims files that are due for removal. From here on no row can refer to them. If the deletion fails, they are due
+ * again in five minutes.
  */
 export async function takeUnreferencedFiles(db: Queryable, batch: number): Promise<string[]> {
   const rows = await db.query<{ file_key: string }>(

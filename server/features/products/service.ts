@@ -22,7 +22,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export type { ImageLinks };
 
-/** What other features hold against a product. They answer inside the transaction that deletes. */
+/** Whether other features use a product. The checks run inside the transaction that deletes it. */
 export interface ProductReferences {
   inActivePlans(db: Database, companyId: string, productId: string): Promise<boolean>;
   inArchivedPlans(db: Database, companyId: string, productId: string): Promise<boolean>;
@@ -169,7 +169,7 @@ export async function deleteProduct(
   });
 }
 
-/** Marks products as ordered, which keeps them from being deleted. Returns how many there were. */
+/** Marks products as ordered, which prevents their deletion. Returns how many exist. */
 export async function noteOrdered(db: Queryable, companyId: string, ids: readonly string[]): Promise<number> {
   return markOrdered(db, companyId, ids);
 }

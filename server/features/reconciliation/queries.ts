@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 
-/** An operation as our books have it. */
+/** An operation in our books. */
 export interface BookedRow {
   readonly company_id: string;
   readonly reference: string;
@@ -15,7 +15,7 @@ export interface BookedRow {
 
 const transactionColumns = 'company_id, coalesce(reference, id) AS reference, order_id, type';
 
-// Rows from before references were derived are known by their ids.
+// Rows from before references were derived use their ids.
 const bookedStatement = `
   SELECT ${transactionColumns}, status, amount, currency, card_last4 FROM transactions
   WHERE company_id = ANY($1::uuid[]) AND reference = ANY($2::uuid[])
@@ -47,7 +47,7 @@ export interface FailedOrder {
   readonly coupon: object | null;
 }
 
-/** Orders whose charge may have been retried. */
+/** Finds orders whose charge may have been retried. */
 export async function findFailedOrders(db: Queryable, companyId: string, afterId: string): Promise<FailedOrder[]> {
   return db.query<FailedOrder>(
     `SELECT id, subscription_id, subscription_cycle, attempt_count, coupon FROM orders
@@ -61,7 +61,7 @@ export interface BilledSubscription {
   readonly current_cycle: number;
 }
 
-/** Subscriptions that are billed, or were when the backup was made. */
+/** Finds subscriptions that are billed, or were when the backup was made. */
 export async function findBilledSubscriptions(
   db: Queryable,
   companyId: string,
@@ -74,7 +74,7 @@ export async function findBilledSubscriptions(
   );
 }
 
-/** SQL that is true when the books have the row `m` of missing operations by now. */
+/** SQL that is true if the books now contain the row `m` of missing operations. */
 const isBooked = `(
   EXISTS (SELECT 1 FROM transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference)
   OR EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference))`;
@@ -126,7 +126,7 @@ export interface MissingRow {
   readonly subscription_id: string | null;
 }
 
-/** The latest of those that the books still miss. */
+/** Returns the latest operations that the books still miss. */
 export async function findMissing(db: Queryable, companyId: string, count: number): Promise<MissingRow[]> {
   return db.query<MissingRow>(
     `SELECT reference, kind, amount, currency, card_last4, processor_transaction_id, executed_at, order_id,
@@ -143,12 +143,15 @@ export async function countMissing(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Those that the books have by now are missing no longer. */
+/** Deletes the operations that the books now contain. */
 export async function forgetFound(db: Queryable, companyId: string): Promise<void> {
   await db.query(`DELETE FROM missing_operations m WHERE m.company_id = $1 AND ${isBooked}`, [companyId]);
 }
 
-/** An operator has dealt with it at the processor. False when nothing is missing under the reference. */
+/**
+ * Called when an operator has resolved it at the processor. Returns false if no operation is missing under the
+ * reference.
+ */
 export async function dismissMissing(db: Queryable, reference: string): Promise<boolean> {
   const rows = await db.query(
     `UPDATE missing_operations SET dismissed_at = now() WHERE reference = $1 AND dismissed_at IS NULL RETURNING 1`,

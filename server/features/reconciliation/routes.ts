@@ -2,7 +2,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { reconciliationState } from './schemas.ts';
 import { getState } from './service.ts';
 
-/** In the dashboard only. */
+/** Used only by the dashboard. */
 export function reconciliationRoutes(): Route[] {
   return [
     defineRoute({

@@ -23,12 +23,14 @@ import {
 import type { ReconciliationState } from './schemas.ts';
 import { type Standing, standingsOf } from './subjects.ts';
 
-/** How many operations the books miss, of all companies. */
+/** Returns how many operations the books of all companies miss. */
 export async function missingOperations(db: Queryable): Promise<number> {
   return countMissing(db);
 }
 
-/** The operator has dealt with it. False when no operation with this reference is missing. */
+/**
+ * Called when an operator has resolved the operation. Returns false if no operation with this reference is missing.
+ */
 export async function dismissOperation(db: Queryable, reference: string): Promise<boolean> {
   return dismissMissing(db, reference);
 }
@@ -49,7 +51,7 @@ export async function getState({ db, company }: RequestContext): Promise<Reconci
   };
 }
 
-/** Compares the books with those of the processors, and lists or adopts what the books miss. */
+/** Compares our books with those of the processors, and lists or adopts operations that our books miss. */
 
 export interface ReconcileDependencies {
   readonly db: DatabasePool;
@@ -58,9 +60,9 @@ export interface ReconcileDependencies {
 }
 
 export interface ReconcileOptions {
-  /** Record what can be attributed to an order, rather than only list it. */
+  /** Record operations that can be attributed to an order, instead of only listing them. */
   readonly adopt: boolean;
-  /** Compare from here on; default: two days before the end of the books of the restored database. */
+  /** Compare from this time on; by default two days before the end of the restored database's books. */
   readonly sinceMs?: number | undefined;
   /** End the restored state although some companies could not be compared. */
   readonly finish?: boolean;
@@ -69,18 +71,18 @@ export interface ReconcileOptions {
 
 export interface Missing extends MissingOperation {
   /**
-   * `adopted`: it is recorded now. `billing` records it when the subscription is billed next. `adoptable` is left to
-   * `--adopt`. `listed`: which order it belongs to is not known.
+   * `adopted`: it is recorded now. `billing`: the next billing of the subscription records it. `adoptable`: `--adopt`
+   * would record it. `listed`: its order is unknown.
    */
   readonly state: 'adopted' | 'adoptable' | 'billing' | 'listed';
 }
 
-/** An operation that both have, and not alike. */
+/** An operation that differs between our books and the processor's. */
 export interface Difference {
   readonly company_id: string;
   readonly operation: ListedOperation;
   readonly booked: BookedRow;
-  /** `held`: a charge in doubt, because another card has paid for the same thing. */
+  /** `held`: a charge stays in doubt, because another card has paid for the same subject. */
   readonly state: 'held' | 'adopted' | 'differs';
 }
 
@@ -89,7 +91,7 @@ export interface Comparison {
   readonly compared: number;
   readonly missing: readonly Missing[];
   readonly differences: readonly Difference[];
-  /** Declined operations that the books miss; they moved no money. */
+  /** The number of declined operations that the books miss; they moved no money. */
   readonly missingDeclines: number;
   /** Why the company could not be compared. */
   readonly failure?: string;
@@ -102,7 +104,10 @@ export interface Reconciliation {
   readonly finished: boolean;
 }
 
-/** Clocks of database and processor may differ by hours, and what was in doubt was executed before it was recorded. */
+/**
+ * The clocks of database and processor may differ by hours, and an operation in doubt was executed before it was
+ * recorded.
+ */
 const marginMs = 2 * dayMs;
 
 export async function reconcile(
@@ -126,7 +131,7 @@ export async function reconcile(
   return { restore, comparisons, finished };
 }
 
-/** Later than any clock shows: the acquirer gives what it has by now. */
+/** Later than any clock: the acquirer returns all operations so far. */
 const endOfTimeMs = Date.UTC(9999, 0, 1);
 
 async function compare(
@@ -152,7 +157,8 @@ async function compare(
         ...(after && { after }),
       });
       nowMs ??= listing.nowMs;
-      // Two companies may share an account with the processor, and other systems may use it too: their references are no UUIDs.
+      // Two companies may share an account at the processor, and other systems may use it too; their references are
+      // not UUIDs.
       const ours = listing.operations.filter(({ reference }) => isUuid(reference));
       const booked = await booksOf(db, company.id, all, ours);
       for (const operation of ours) {
@@ -205,12 +211,12 @@ function differenceOf(companyId: string, operation: ListedOperation, booked: Boo
     const isHeld = holdsMoney && !(sameMoney && sameCard);
     return isHeld ? [{ company_id: companyId, operation, booked, state: 'held' }] : [];
   }
-  // Whether a charge was voided is told by its void, which is compared by itself.
+  // A void is compared on its own, so the voided state of a charge is not compared.
   if (operation.approved === (booked.status !== 'failed') && sameMoney) return [];
   return [{ company_id: companyId, operation, booked, state: 'differs' }];
 }
 
-/** Says of each missing operation what it stands for, and adopts it where that is wanted and possible. */
+/** Determines the subject of each missing operation, and adopts it if that is requested and possible. */
 async function attributeAll(
   db: DatabasePool,
   company: Company,
@@ -266,7 +272,7 @@ async function openMissing(
   processorNowMs = 0,
 ): Promise<boolean> {
   const nowMs = clock.nowMs();
-  // How long ago by the processor's own clock, and the time that the comparison takes.
+  // The age by the processor's clock, plus the time that the comparison takes.
   const agoMs = Math.max(0, processorNowMs - missing.operation.executedAtMs) + hourMs;
   return adoptOperation(db, missing, { id: newId(nowMs), at: new Date(nowMs), agoMs });
 }

@@ -2,22 +2,22 @@ import type { Queryable } from '../../platform/database.ts';
 import { deriveReference, subjects } from '../orders/service.ts';
 import { findBilledSubscriptions, findFailedOrders } from './queries.ts';
 
-/** What a reference stands for that the books do not have. */
+/** The subject of a reference that the books do not have. */
 export interface Standing {
   readonly order_id: string | null;
   readonly subscription_id: string | null;
   readonly subscription_cycle: number | null;
-  /** Whether an order is missing along with it, which billing makes. */
+  /** Whether its order is missing too; billing will create it. */
   readonly isRenewal: boolean;
 }
 
-/** How many cycles after the one that the books know, and how many attempts at each, may have been charged since. */
+/** How many later cycles, and how many attempts at each, may have been charged since the backup. */
 const cyclesAhead = 40;
 const attemptsAhead = 12;
 
 /**
- * Derives the references that charges since the backup would have: of the next cycles of each subscription, and of retries of
- * orders that failed. What is not among them was named by an idempotency key, and only the client who repeats it knows the key.
+ * Derives the references that charges since the backup would have: for the next cycles of each subscription, and for
+ * retries of failed orders. Any other reference was derived from an idempotency key, which only the client knows.
  */
 export async function standingsOf(
   db: Queryable,

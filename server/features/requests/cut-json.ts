@@ -1,6 +1,6 @@
-/** Masks JSON text of which only the beginning is there. */
+/** Masks JSON text that may be truncated. */
 
-/** Puts a mask in the place of each value whose name is secret; the text may end anywhere. */
+/** Replaces each value whose name is secret with a mask; the text may end anywhere. */
 export function maskNamedValues(text: string, secretName: RegExp, mask: string): string {
   let masked = '';
   let at = 0;
@@ -32,7 +32,7 @@ function closingQuote(text: string, start: number): number {
   return at;
 }
 
-/** Writes out letters, digits and signs that stand as `\\u0034`: a name or a number could hide behind them. */
+/** Decodes letters, digits and signs that are escaped as `\\u0034`, because they could hide a name or a number. */
 export function withPlainCharacters(text: string): string {
   if (!text.includes('\\u00')) return text;
   return text.replace(/\\(?:u00(?!22|5c)([2-7][\da-f])|.)/gis, (escape, code: string | undefined) =>

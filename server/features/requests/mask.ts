@@ -2,7 +2,7 @@ import { limits } from '../../limits.ts';
 import { hasCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
 import { maskNamedValues, withPlainCharacters } from './cut-json.ts';
 
-/** What is kept of a body: nothing that pays, signs or opens a door, and no more than a reader can take in. */
+/** Prepares a body for the request log: without card data, secrets and credentials, and at a readable length. */
 
 const mask = '***';
 
@@ -11,7 +11,7 @@ const isSecretName = new RegExp(`^(?:${secretNames.source})$`);
 const secretTexts = /\b(svc_(?:test|live)_[sp]k_|cct_|whsec_|bearer )[\w+/=.-]+/gi;
 const cardCodes = /(cv[cv]2?\W{0,8})\d{3,4}(?!\d)/gi;
 
-// What every request pays is these looks before the leap, at its text in lower case: 5 µs for an order.
+// These quick checks of the lower-case text run for every request: 5 µs for an order.
 const quotedSecretName = new RegExp(`"(?:${secretNames.source})"`);
 const secretMark = /svc_(?:test|live)_|cct_|whsec_|bearer |cv[cv]/;
 
@@ -34,29 +34,33 @@ function maskValue(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A number with one or a few of its digits in each entry. */
+/** Whether the digits of one card number are split over several entries. */
 function isSplitNumber(entries: readonly unknown[]): boolean {
   return entries.every((entry) => typeof entry !== 'object') && hasCardNumber(entries.join(' '));
 }
 
-/** Of JSON text: whether masking its values would change nothing. */
+/** Whether masking the values of this JSON text would change nothing. */
 function isHarmless(text: string): boolean {
   const lower = text.toLowerCase();
   return !quotedSecretName.test(lower) && !isSuspicious(lower);
 }
 
-/** What PostgreSQL can keep: no half characters (a cut may leave one) and no NUL. */
+/** Removes what PostgreSQL cannot store: lone surrogates, which a cut may leave, and NUL. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\uFFFD');
 
 const keptLength = limits.requestBodyLength;
-// What begins before the cut is looked at as a whole, and the rest of a long text not at all: 1 MiB of digits took 100 ms.
+// A value that begins before the cut is scanned as a whole, and the rest of a long text is not scanned: 1 MiB of
+// digits took 100 ms.
 const margin = 256;
 const scannedLength = keptLength + margin;
 
-/** How much of a body `maskedBody` wants as text, where the body is longer than that. */
+/** How many characters `maskedBody` needs of a longer body. */
 export const beginningLength = scannedLength + 1;
 
-/** Of JSON text that is too long to keep: masked first, then cut, so that no half of a number or a secret is left at the end. */
+/**
+ * For JSON text that is too long to store: masks first, then cuts, so that no part of a number or a secret remains at
+ * the end.
+ */
 function maskedBeginning(text: string): string {
   const scanned = text.slice(0, scannedLength);
   const masked = isHarmless(scanned) ? scanned : maskText(maskNamedValues(scanned, secretNames, mask));
@@ -67,23 +71,23 @@ function maskedBeginning(text: string): string {
 function maskedWhole(text: string): string {
   if (isHarmless(text)) return text;
   const masked = JSON.stringify(maskValue(parsed(text)));
-  // A number may be spread over several values.
+  // A card number may be split over several values.
   return (hasCardNumber(masked) ? maskText(masked) : masked).slice(0, keptLength);
 }
 
-/** Of a query. */
+/** Masks a query. */
 export function maskedQuery(value: object | undefined): string | null {
   return value === undefined ? null : maskedAnswer(JSON.stringify(value));
 }
 
-/** Of a body, by its value when it is short and by the beginning of its text when it is long. */
+/** Masks a body: a short one by its value, a long one by the beginning of its text. */
 export function maskedBody(value: unknown, beginning: string | null): string | null {
   if (beginning !== null) return storable(maskedBeginning(withPlainCharacters(beginning)));
   if (value === undefined || value === null) return null;
   return maskedAnswer(JSON.stringify(value));
 }
 
-/** Of an answer. */
+/** Masks a response. */
 export function maskedAnswer(text: string): string {
   return storable(text.length > keptLength ? maskedBeginning(text) : maskedWhole(text));
 }

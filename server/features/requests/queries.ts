@@ -32,7 +32,7 @@ export interface RequestRow extends RequestDetailRow {
 const summaryColumns = 'id, request_id, method, path, status, duration_ms, actor_kind, actor_id, actor_name, address';
 const detailColumns = `${summaryColumns}, query, api_version, idempotency_key, request_body, response_body`;
 
-/** Nobody waits for these to be safe on disk: a crash may cost the last of them. */
+/** Commits without waiting for the disk: a crash may lose the last rows. */
 export async function insertRequests(db: Queryable, rows: readonly RequestRow[]): Promise<void> {
   await db.query(
     `WITH at_leisure AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
@@ -60,7 +60,7 @@ export async function findRequest(
 export interface RequestFilters extends QueryValues<typeof createdAtFilters> {
   readonly request_id?: string;
   readonly method?: string;
-  /** From and to, both of them included. */
+  /** Range of status codes, both ends included. */
   readonly status?: readonly [number, number];
   readonly path?: string;
   readonly actor_id?: string;

@@ -16,13 +16,13 @@ interface RecorderDependencies {
 
 const flushEveryMs = 200;
 const batchMax = 200;
-// Ten megabytes of usual requests, eighty of the largest.
+// Ten megabytes of typical requests, eighty of the largest.
 const waitingMax = 5_000;
 const lastFlushMs = 2_000;
 
 /**
- * Writes requests down beside serving them: in batches, one at a time. When the database cannot follow, the oldest that
- * wait are dropped, so that neither a request nor the memory ever pays for the log.
+ * Writes requests to the log in the background, in batches, one batch at a time. If the database cannot keep up, the
+ * oldest waiting entries are dropped, so that the log never slows down requests or fills the memory.
  */
 export function startRecorder({ db, clock, log, onDropped }: RecorderDependencies): RequestRecorder {
   const waiting: RequestRow[] = [];
@@ -95,7 +95,7 @@ function rowOf(request: AnsweredRequest, id: string): RequestRow {
     actor_kind: request.actor.kind,
     actor_id: request.actor.id,
     actor_name: text(request.actor.name),
-    // Behind a proxy it is what a client wrote into a header.
+    // Behind a proxy, the address is client-supplied text from a header.
     address: text(request.address),
     api_version: request.apiVersion,
     idempotency_key: request.idempotencyKey && text(request.idempotencyKey),
@@ -104,7 +104,7 @@ function rowOf(request: AnsweredRequest, id: string): RequestRow {
   };
 }
 
-/** Digits may be hidden behind percent signs. */
+/** Digits may be percent-encoded. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -22,7 +22,7 @@ function shown({ actor_kind, actor_id, actor_name, ...row }: RequestSummaryRow):
   };
 }
 
-/** JSON as JSON; a body that was cut is text. */
+/** Returns JSON as a value; a truncated body stays text. */
 function bodyOf(text: string | null): unknown {
   if (text === null) return null;
   try {

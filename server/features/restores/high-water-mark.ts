@@ -5,11 +5,11 @@ import { Compile } from 'typebox/compile';
 import { errorCode } from '../../platform/error-code.ts';
 
 /**
- * The latest live transaction that this machine saw recorded, in a file beside the database. A database that does not have
- * it any longer was restored from a backup, or lost commits in a failover.
+ * The latest live transaction that this machine saw recorded, in a file outside the database. A database without that
+ * transaction was restored from a backup, or lost commits in a failover.
  */
 const shape = Type.Object({
-  /** Which database it speaks of. */
+  /** The id of the database that the mark belongs to. */
   installation: Type.String(),
   companyId: Type.String(),
   transactionId: Type.String(),
@@ -19,7 +19,7 @@ export type HighWaterMark = Static<typeof shape>;
 
 const isMark = Compile(shape);
 
-/** Undefined when there is none, or none that can be read. */
+/** Returns undefined if there is no readable mark. */
 export async function readMark(file: string): Promise<HighWaterMark | undefined> {
   try {
     const mark: unknown = JSON.parse(await readFile(file, 'utf8'));
@@ -30,7 +30,7 @@ export async function readMark(file: string): Promise<HighWaterMark | undefined>
   }
 }
 
-/** Whole or not at all, also when several processes share the folder. */
+/** Writes the file atomically, because several processes may share the folder. */
 export async function writeMark(file: string, mark: HighWaterMark): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify(mark), { mode: 0o600 });

@@ -17,14 +17,16 @@ export interface NewRestore {
   readonly id: string;
   readonly noticedBy: NoticedBy;
   readonly detail: string;
-  /** The smallest id of the time at which something is known to be missing. */
+  /** The smallest id of the time at which a transaction is known to be missing. */
   readonly beforeId: string;
-  /** What was found missing happened then: not noticed again once a later restore is known or reconciled. */
+  /**
+   * The time of the missing transaction: the restore is not recorded again if a later restore is known or reconciled.
+   */
   readonly unlessNoticedSince?: Date;
   readonly unlessReconciledUntil?: Date;
 }
 
-/** False when that is known already. */
+/** Returns false if the restore is already known. */
 export async function insertRestore(db: Queryable, restore: NewRestore): Promise<boolean> {
   const rows = await db.query(
     `INSERT INTO restores (id, noticed_by, detail, books_until)
@@ -49,7 +51,7 @@ export async function insertRestore(db: Queryable, restore: NewRestore): Promise
 
 const columns = 'id, noticed_at, noticed_by, detail, books_until';
 
-/** The one that is not reconciled. */
+/** Returns the restore that is not reconciled. */
 export async function findRestore(db: Queryable): Promise<Restore | undefined> {
   const [row] = await db.query<Restore>(`SELECT ${columns} FROM restores WHERE reconciled_at IS NULL`);
   return row;
@@ -70,7 +72,10 @@ export interface StateRow {
   missing: boolean;
 }
 
-/** Whether it is restored now, or was within these days; and whether a transaction is missing that was recorded once. */
+/**
+ * Returns whether the database is restored now, or was within these days, and whether a recorded transaction is
+ * missing.
+ */
 export async function readState(
   db: Queryable,
   days: number,

@@ -6,34 +6,38 @@ import { type HighWaterMark, readMark, writeMark } from './high-water-mark.ts';
 import { findInstallation, findRestore, finishRestore, insertRestore, readState, type Restore } from './queries.ts';
 
 /**
- * A database that was restored from a backup has forgotten what processors executed since. References protect the money; the
- * restored state keeps the worker from billing until the books were compared with the processors.
+ * A database that was restored from a backup has lost the operations that processors executed since. References
+ * prevent double charges; while the database is in the restored state, the worker does not bill until the books were
+ * compared with the processors.
  */
 
 export type { Restore } from './queries.ts';
 
-/** The restore that is not reconciled yet. */
+/** Returns the restore that is not reconciled yet. */
 export async function currentRestore(db: Queryable): Promise<Restore | undefined> {
   return findRestore(db);
 }
 
-/** The books were compared with the processors up to this time. False when a later restore was noticed meanwhile. */
+/**
+ * Called when the books were compared with the processors up to this time. Returns false if a later restore was
+ * noticed meanwhile.
+ */
 export async function endRestore(db: Queryable, id: string, until: Date): Promise<boolean> {
   return finishRestore(db, id, until);
 }
 
-/** An operator says so, after restoring a backup. False when it was known already. */
+/** Called by an operator after restoring a backup. Returns false if the restore is already known. */
 export async function noteRestored(db: Queryable, nowMs: number, detail: string): Promise<boolean> {
   return insertRestore(db, { id: newId(nowMs), noticedBy: 'operator', detail, beforeId: firstIdOf(nowMs) });
 }
 
 export interface RestoreWatch {
   isRestored(): boolean;
-  /** Whether a processor that does not execute a reference once for ever is asked before it is sent one. */
+  /** Whether a lookup precedes each charge, for processors that do not execute a reference only once for all time. */
   looksFirst(): boolean;
-  /** A live transaction was recorded. */
+  /** Called when a live transaction was recorded. */
   recorded(companyId: string, transactionId: string): void;
-  /** A processor executed a reference before we sent it. */
+  /** Called when a processor had executed a reference before we sent it. */
   earlierResult(companyId: string, reference: string, executedAtMs: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -42,16 +46,16 @@ interface WatchOptions {
   readonly db: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where the high-water mark is kept. */
+  /** The path of the high-water mark. */
   readonly file: string;
 }
 
 const pollMs = 10_000;
 const writeMs = 1_000;
-/** Longer than a cycle of most subscriptions: until then what was lost may be asked for again. */
+/** Longer than a cycle of most subscriptions: during this time lost operations may be requested again. */
 const lookFirstDays = 35;
 
-/** Knows whether the database is restored, and notices when it is. */
+/** Tracks whether the database is restored, and detects it. */
 export async function watchRestores({ db, clock, log, file }: WatchOptions): Promise<RestoreWatch> {
   const installation = (await findInstallation(db)) ?? '';
   const found = await readMark(file);

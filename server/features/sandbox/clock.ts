@@ -23,8 +23,8 @@ import {
 import type { RequestContext } from '../../request-context.ts';
 
 /**
- * The clock of a sandbox company: real time and an offset that only grows. Whoever moves it stops at everything that falls
- * due on the way and does it at its time; workers keep away from the company meanwhile.
+ * The clock of a sandbox company: real time plus an offset that only grows. Advancing it stops at every due time on
+ * the way and runs what is due; workers skip the company meanwhile.
  */
 
 const part = () => Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 }));
@@ -101,25 +101,25 @@ export interface ClockDependencies {
   readonly clock: Clock;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
-  /** What requests believe about companies is out of date. */
+  /** Clears the cached company data of requests. */
   readonly forgetAccess: () => void;
 }
 
-/** Dates end here; so do ids, a little later. */
+/** The latest date that the clock can show; ids end a little later. */
 const lastMs = Date.UTC(9999, 0, 1);
 
-/** Longer than one step takes: the clock of a process that died is free after it. */
+/** Longer than one step takes. After it the clock of a process that died can be advanced again. */
 const leaseMs = 60_000;
 /**
- * What falls due within this time is one step; each part of it still happens at its own time. Where somebody receives
- * webhooks, deliveries come at the end of a step, so that steps are short.
+ * Everything that is due within this time is one step; each part still happens at its own time. If an endpoint
+ * receives webhooks, deliveries run at the end of a step, so these steps are short.
  */
 const stepMs = hourMs;
 const stepWithReceiversMs = minuteMs;
 const stepCount = 100;
 const deliveryWaitMs = 2_000;
 const chargeWaitMs = 2_000;
-/** How long after its charge the sandbox raises a chargeback. */
+/** How long after a charge the sandbox raises its chargeback. */
 const chargebackAfterMs = 1_000;
 const pollMs = 10;
 
@@ -168,7 +168,7 @@ export async function advanceClock(
     const targetMs = targetOf(input, fromMs);
     await awaitCharges(dependencies, company.id, fromMs);
     await passTime(dependencies, company.id, fromMs, targetMs);
-    // One that was about to come anyway comes with the advance, however short that is.
+    // A chargeback that is about to be raised is raised with the advance, however short it is.
     await dependencies.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
     const endMs = await setClock(dependencies, company.id, targetMs);
     const rows = await findHappened(db, company.id, fromMs, endMs, limits.clockHappenings);
@@ -179,7 +179,7 @@ export async function advanceClock(
   }
 }
 
-/** Gives what the clock shows then, which may be later: it ticks, and never goes back. */
+/** Returns the time that the clock then shows. It may be later, because the clock runs and never goes back. */
 async function setClock({ db, clock }: ClockDependencies, companyId: string, toMs: number): Promise<number> {
   const realMs = clock.nowMs();
   return realMs + (await companyClock.move(db, companyId, toMs - realMs, leaseMs));
@@ -189,7 +189,7 @@ const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE
 const earliest = ({ subscription, chargeback, delivery }: NextDue): number =>
   Math.min(timeOf(subscription), timeOf(chargeback), timeOf(delivery));
 
-/** Everything that falls due until then, in order of time. */
+/** Runs everything that is due until then, in order of time. */
 async function passTime(
   dependencies: ClockDependencies,
   companyId: string,
@@ -197,14 +197,14 @@ async function passTime(
   targetMs: number,
 ): Promise<void> {
   const { db, clock } = dependencies;
-  // A receiver that kept us waiting once is not waited for again.
+  // An endpoint that did not answer in time once is not waited for again.
   const slow = new Set<string>();
   for (;;) {
     const next = await findNextDue(db, companyId, [...slow]);
     const atMs = earliest(next);
     if (atMs > targetMs) return;
     const untilMs = Math.min(targetMs, Math.max(atMs, fromMs) + (next.has_receivers ? stepWithReceiversMs : stepMs));
-    // First the clock: nothing may be delivered before it has happened.
+    // The clock is advanced first, so that no event is delivered before its time.
     await setClock(dependencies, companyId, untilMs);
     await bill(dependencies, companyId, fromMs, untilMs);
     if (next.has_receivers || next.delivery) await awaitDeliveries(dependencies, companyId, untilMs, slow);
@@ -212,7 +212,10 @@ async function passTime(
   }
 }
 
-/** Workers keep away from now on; what they have begun ends first, so that time passes for how it ended. */
+/**
+ * Workers skip the company from now on. Charges that they have started finish first, so that their outcomes are part
+ * of the advance.
+ */
 async function awaitCharges({ db, clock }: ClockDependencies, companyId: string, fromMs: number): Promise<void> {
   const startedMs = clock.nowMs();
   await awaitTakenSubscriptions(db, companyId, new Date(fromMs));

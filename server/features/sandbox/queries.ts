@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { firstIdOf } from '../../platform/ids.ts';
 
-/** What a sandbox company has waiting, whichever feature it belongs to, and what happened to it. */
+/** Queries for due work of a sandbox company in all features, and for what happened. */
 
 export interface NextDue {
   readonly subscription: Date | null;
@@ -26,7 +26,7 @@ export async function findNextDue(
   return row ?? { subscription: null, chargeback: null, delivery: null, has_receivers: false };
 }
 
-/** Waits for whoever has taken a due subscription just now. In the order in which others lock several. */
+/** Waits for transactions that have locked a due subscription. Rows are locked in the same order as elsewhere. */
 export async function awaitTakenSubscriptions(db: Queryable, companyId: string, now: Date): Promise<void> {
   await db.query(
     'SELECT 1 FROM subscriptions WHERE company_id = $1 AND due_at <= $2 ORDER BY company_id, id FOR KEY SHARE',
@@ -43,7 +43,7 @@ export async function countChargesUnderWay(db: Queryable, companyId: string): Pr
   return row?.count ?? 0;
 }
 
-/** Endpoints that still have something to receive by then. */
+/** Returns the endpoints with deliveries due until then. */
 export async function findAwaitedEndpoints(
   db: Queryable,
   companyId: string,
@@ -74,8 +74,8 @@ export interface HappenedRow {
 }
 
 /**
- * Events and attempts to deliver them have ids that begin with their time by the clock of the company, so a stretch of
- * time is a range of each.
+ * Events and delivery attempts have ids that begin with their time by the company's clock, so a period is a range of
+ * ids.
  */
 export async function findHappened(
   db: Queryable,

@@ -9,7 +9,7 @@ import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEve
 import { choice } from '../../platform/choice.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What only a sandbox can do: make things happen that otherwise take a cardholder, a bank or time. */
+/** Sandbox-only calls, which simulate what otherwise needs a cardholder, a bank or time. */
 
 export type { ClockDependencies };
 
@@ -102,7 +102,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       body: eventTrigger,
       bodyExample: { type: 'order.refunded' },
       success: { status: 200, schema: event, shape: 'resource' },
-      // Those of the calls that it makes, with what `overrides` say.
+      // The errors of the calls that it makes with `overrides`.
       errors: [
         'email_already_exists',
         'phone_already_exists',

@@ -39,7 +39,7 @@ import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/servi
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Makes a real object reach the state that emits an event, so that a receiver gets the real thing. */
+/** Brings a real object into the state that emits an event, so that a receiver gets a real event. */
 
 export interface TriggerDependencies {
   readonly orders: Orders;
@@ -51,7 +51,7 @@ export interface TriggerDependencies {
 }
 
 type Overrides = Readonly<Record<string, unknown>>;
-/** Gives the id of the object that the event is about. */
+/** Returns the id of the object that the event describes. */
 type Recipe = (context: RequestContext, dependencies: TriggerDependencies, overrides: Overrides) => Promise<string>;
 
 const cardsFor = {
@@ -65,7 +65,7 @@ function checked<Schema extends TSchema>(schema: Schema, value: object): Static<
   return validator(schema)(value);
 }
 
-// Enough of them that two triggers do not meet.
+// Enough numbers that two triggers rarely use the same one.
 const phoneNumbers = 10 ** 10;
 
 async function newCustomer(context: RequestContext, overrides: Overrides): Promise<string> {
@@ -146,7 +146,7 @@ const resolved =
     await orders.resolveChargeback(context, id, outcome);
   };
 
-/** Longer than any company tries declined charges again. */
+/** Longer than the dunning schedule of any company. */
 const longMs = 2 * limits.dunningDaysMax * dayMs;
 
 async function newSubscription(
@@ -172,7 +172,7 @@ async function newSubscription(
 
 interface Subscribed {
   readonly subscription: Subscription;
-  /** Lets time pass for this subscription alone, and does what falls due. */
+  /** Advances the time for this subscription only, and runs what is due. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -281,8 +281,8 @@ const recipes: Partial<Record<EventType, Recipe>> = {
 type Kind = EventType extends infer Type ? (Type extends `${infer First}.${string}` ? First : never) : never;
 
 /**
- * What a recipe makes, by the kind of object its event is about: the call needs the permission to make each of them. The
- * plan of a subscription is archived at once and needs none; keys cannot have one for plans.
+ * The permissions that a trigger requires, by the kind of object it creates. The plan of a subscription is archived
+ * at once and needs none; API keys cannot have a permission for plans.
  */
 const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
   customer: ['customers:write'],
@@ -314,14 +314,14 @@ export async function triggerEvent(
   if (!recipe) throw invalidField('type', 'cannot be triggered');
   const { caller } = context;
   requirePermissions(caller, permissionsToTrigger(type), `triggering ${type} requires`);
-  // As inviting itself does.
+  // The same requirement as for an invitation.
   if (type === 'team_member.invited') requireStepUp(caller, dependencies.webhooks.clock.nowMs());
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
   for (let look = 1; look <= looksMax; look += 1) {
     const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
     if (event) return event;
-    // A worker may have been faster to take what is due, and is at it.
+    // A worker may have claimed the due work and be processing it.
     await sleep(lookMs);
   }
   throw notFound('event');

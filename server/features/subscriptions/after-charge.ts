@@ -4,14 +4,14 @@ import { type DunningPolicy, renewalDeclined } from './dunning.ts';
 import { withCycleBegun, withNextDue, withPassedDatesLeftOut } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
-/** What the outcome of a charge changes on its subscription. Nothing here reads or writes anything. */
+/** Computes what the outcome of a charge changes on its subscription. Pure functions without I/O. */
 
 export interface ChargeResult {
-  /** Of the order; null when it is the first charge. */
+  /** The cycle of the order; null for the first charge. */
   readonly cycle: number | null;
   /** Undefined when it was approved. */
   readonly failure: { readonly code: string; readonly reason: string } | undefined;
-  /** How often the order was declined, this time included. */
+  /** How often the order was declined, including this time. */
   readonly declines: number;
   /** Whether the schedule made the charge, rather than a request. */
   readonly automatic: boolean;
@@ -20,7 +20,7 @@ export interface ChargeResult {
   readonly nowMs: number;
 }
 
-/** A cycle that costs nothing is paid when it begins. */
+/** A cycle with a total of zero is paid when it begins. */
 export function freeOfCharge(
   { payment_method_id }: SubscriptionRow,
   cycle: number | null,
@@ -32,7 +32,7 @@ export function freeOfCharge(
 export interface Effect {
   readonly row: SubscriptionRow;
   readonly events: readonly EventType[];
-  /** For the order. */
+  /** The cycle for the order. */
   readonly cycle: number | null;
 }
 
@@ -50,7 +50,7 @@ const nothingDeclined = {
 } as const;
 
 function firstApproved(row: SubscriptionRow, { nowMs }: ChargeResult): Effect {
-  // A first charge that succeeds late is where the schedule starts.
+  // If the first charge succeeds late, the schedule starts at that time.
   const late = row.status === 'failed';
   const now = new Date(nowMs);
   const from = late ? { ...row, start_at: now, base_at: now, next_number: 0 } : row;

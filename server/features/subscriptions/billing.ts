@@ -8,7 +8,7 @@ import { findSubscription, type HeldSubscription, lockSubscriptions, updateSubsc
 import { isEnded } from './schedule.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 
-/** What the outcome of a charge changes on its subscription. Orders call it when they record the outcome. */
+/** Applies the outcome of a charge to its subscription. Orders call it when they record the outcome. */
 export const subscriptionBilling: Billing = { applyOutcomes, checkRetry };
 
 export function policyOf({ dunning_days, after_dunning }: HeldSubscription): DunningPolicy {
@@ -33,7 +33,7 @@ export interface Change {
   readonly events: readonly EventRow[];
 }
 
-/** Each event counts; the object is the subscription as it is after all of them. */
+/** Each event increments the sequence; the object of every event is the subscription after all of them. */
 export function changed(
   row: SubscriptionRow,
   types: readonly EventType[],
@@ -75,7 +75,7 @@ async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOut
     const { mode, clock_offset_ms: _, dunning_days: __, after_dunning: ___, ...row } = held;
     const effect = afterCharge(row, resultOf(charged), policyOf(held));
     const { nowMs, sale } = charged;
-    // Computed after the event of the order, which comes first.
+    // Computed after the event of the order, which precedes it.
     return { effect, change: () => changed(effect.row, effect.events, mode === 'live', nowMs, sale.request_id) };
   });
   return {
@@ -94,7 +94,7 @@ async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOut
 async function checkRetry(transaction: Database, order: OrderRow, nowMs: number): Promise<void> {
   const row = await findSubscription(transaction, order.company_id, order.subscription_id ?? '');
   if (!row) return;
-  // A first charge is where the schedule starts, and that cannot be after the end.
+  // The schedule starts with the first charge, which cannot be after the end date.
   const tooLate = order.subscription_cycle === null && isEnded(row, nowMs);
   if (!tooLate && !['canceled', 'completed'].includes(row.status)) return;
   const why = tooLate ? `had the end date ${row.end_date}` : `has the status ${row.status}`;

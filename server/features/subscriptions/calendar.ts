@@ -1,6 +1,6 @@
 /**
- * When a subscription is billed. Every date is computed from the start and the anchor, never from the date before it: so
- * 31 January is followed by 28 February and then by 31 March.
+ * Computes the billing dates of a subscription. Every date is computed from the start and the anchor, never from the
+ * previous date: so 31 January is followed by 28 February and then by 31 March.
  */
 import { dayMs } from '../../platform/durations.ts';
 
@@ -10,7 +10,7 @@ export interface BillingCycle {
   readonly anchor_day: number | 'signup_date';
 }
 
-/** The day of the month, or its last one where the month is shorter; at the time of day of `timeMs`. */
+/** Returns this day of the month, or the last day of a shorter month, at the time of day of `timeMs`. */
 function dayOfMonth(monthIndex: number, day: number, timeMs: number): number {
   const date = new Date(0);
   date.setUTCFullYear(0, monthIndex, Math.min(day, lastDayOf(monthIndex)));
@@ -33,12 +33,12 @@ export function isLastDayOfMonth(ms: number): boolean {
   return new Date(ms).getUTCDate() === lastDayOf(monthIndexOf(ms));
 }
 
-/** The same day of a later month, or its last one where that is shorter. */
+/** Returns the same day of a later month, or the last day of a shorter month. */
 export function monthsLater(ms: number, months: number): number {
   return dayOfMonth(monthIndexOf(ms) + months, new Date(ms).getUTCDate(), ms);
 }
 
-/** The nth date: 0 is the start itself, which is the first charge; 1 is the first renewal. */
+/** Returns the nth date: 0 is the start, with the first charge; 1 is the first renewal. */
 export function billingDate(startMs: number, cycle: BillingCycle, n: number): number {
   if (n === 0) return startMs;
   if (cycle.interval === 'day') return startMs + n * cycle.interval_count * dayMs;
@@ -48,8 +48,9 @@ export function billingDate(startMs: number, cycle: BillingCycle, n: number): nu
 }
 
 /**
- * The month of the anchor date that is nearest to start + interval; of two equally near, the earlier. Every charge is
- * full, so the first renewal must not follow the start by a few days: monthly, 13 days is the least this rule gives.
+ * Returns the month of the anchor date nearest to start + interval; the earlier of two equally near. Every charge is
+ * in full, so the first renewal must not follow the start by a few days: for a monthly plan this rule leaves at least
+ * 13 days.
  */
 function firstRenewalMonth(startMs: number, months: number, anchor: number): number {
   const wholeMs = monthsLater(startMs, months);
@@ -58,12 +59,14 @@ function firstRenewalMonth(startMs: number, months: number, anchor: number): num
   return [month - 1, month, month + 1].reduce((best, other) => (distanceMs(other) < distanceMs(best) ? other : best));
 }
 
-/** About half an interval: no change of the cadence brings a full charge sooner than this after the one before. */
+/**
+ * About half an interval: a change of the cadence never charges in full sooner than this after the previous charge.
+ */
 export function shortestPeriodMs({ interval, interval_count }: BillingCycle): number {
   return interval_count * dayMs * (interval === 'day' ? 0.5 : 13);
 }
 
-/** The number of the first date that is later than a moment. */
+/** Returns the number of the first date later than `afterMs`. */
 export function firstDateAfter(startMs: number, cycle: BillingCycle, afterMs: number): number {
   let low = 1;
   let high = 1;

@@ -24,7 +24,7 @@ import { modifiable } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What people do to a subscription: change, cancel, pause, resume, put on another card. */
+/** Changes that users make to a subscription: update, cancel, pause, resume, change the card. */
 
 async function lockOne(transaction: Database, companyId: string, id: string): Promise<SubscriptionRow> {
   const [held] = await lockSubscriptions(transaction, [{ company_id: companyId, id }]);
@@ -64,13 +64,14 @@ async function cancelLocked(
     changed(canceled(row, nowMs), ['subscription.canceled'], livemode, nowMs, requestId),
   ]);
   if (row.latest_order_id) await stopRetries(transaction, company.id, row.latest_order_id);
-  // It never began: what it held of a coupon is given back. A first charge that is under way decides about it itself.
+  // The subscription never began, so its coupon redemption is released. A first charge in flight records its own
+  // redemption.
   if (row.coupon && row.current_cycle === 0 && row.latest_order_id === null) {
     await closeRedemptions(transaction, [{ company_id: company.id, id: row.id, redeemed: false }]);
   }
 }
 
-/** When a customer goes: those that wait for money which will not come. */
+/** Runs when a customer is deleted: cancels the subscriptions that wait for a payment which will not arrive. */
 export async function cancelSubscriptionsOf(
   context: RequestContext,
   transaction: Database,
@@ -88,7 +89,7 @@ export async function changeSubscription(
   const { db, company, nowMs, requestId } = context;
   const livemode = company.mode === 'live';
   return db.transaction(async (transaction) => {
-    // The customer first, as everywhere: two who lock both must not wait for each other.
+    // The customer is locked first, as everywhere, so that two transactions that lock both cannot deadlock.
     const found = await findSubscription(transaction, company.id, id);
     if (!found) throw notFound('subscription');
     const customer = modifiable.includes(found.status)
@@ -125,7 +126,10 @@ function notModifiable({ status }: SubscriptionRow): ApiError {
   return new ApiError('subscription_not_modifiable', message);
 }
 
-/** When the latest order was charged, or is being charged; undefined where it cost nothing or there is none. */
+/**
+ * Returns when the latest order was charged or is being charged; undefined if it had a total of zero or there is
+ * none.
+ */
 async function lastChargeMs(
   db: Database,
   { company_id, latest_order_id }: SubscriptionRow,
@@ -135,10 +139,10 @@ async function lastChargeMs(
   return sale && idTimeMs(sale.id);
 }
 
-/** For operators: the API calls are not there yet. */
+/** For the dashboard; the API has no call for it yet. */
 export async function pauseSubscription(context: RequestContext, id: string): Promise<Subscription> {
   return operate(context, id, 'active', 'subscription.paused', async (transaction, row) => {
-    // How it ends may make the subscription past due, and that is not to be paused.
+    // The outcome of a charge in flight may make the subscription past due, which cannot be paused.
     if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
       throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
     }
@@ -170,7 +174,7 @@ async function operate(
   });
 }
 
-/** For the sandbox: as if all of it had happened earlier, so that what would be due later is due now. */
+/** For the sandbox: moves all dates of the subscription into the past, so that later due times are due now. */
 export async function backdateSubscription({ db, company }: RequestContext, id: string, byMs: number): Promise<void> {
   const earlier = (date: Date | null): Date | null => date && new Date(date.getTime() - byMs);
   await db.transaction(async (transaction) => {
@@ -191,7 +195,10 @@ export async function backdateSubscription({ db, company }: RequestContext, id: 
 
 const repointed = ['active', 'paused', 'past_due'];
 
-/** Moves the subscriptions of a customer to a card: all of them, or those on one card. One that is past due is charged. */
+/**
+ * Moves the subscriptions of a customer to a card: all of them, or those on one card. A past due subscription is
+ * charged.
+ */
 export async function repointSubscriptions(
   context: RequestContext,
   transaction: Database,
@@ -212,7 +219,7 @@ export async function repointSubscriptions(
       changes.push({ row: { ...row, ...card }, events: [] });
       continue;
     }
-    // While a charge is under way, its end says when the next one is due.
+    // A charge in flight sets the next due time when its outcome is recorded.
     const atOnce = row.status === 'past_due' && row.due_at !== null ? { next_retry_at: now, due_at: now } : {};
     const moved = { ...row, ...card, ...atOnce };
     const previous = previousOf(toWire(row, livemode), toWire(moved, livemode));

@@ -2,7 +2,7 @@ import { withNextDue, withPassedDatesLeftOut } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import { nextSubscriptionStatus, type SubscriptionTrigger } from './transitions.ts';
 
-/** Changes of a subscription's status. Nothing here reads or writes anything. */
+/** Computes changes of a subscription's status. Pure functions without I/O. */
 
 export function moved(row: SubscriptionRow, because: SubscriptionTrigger): SubscriptionRow {
   const status = nextSubscriptionStatus(row.status, because);
@@ -24,7 +24,7 @@ export function paused(row: SubscriptionRow, nowMs: number): SubscriptionRow {
   return moved({ ...row, due_at: null, updated_at: new Date(nowMs) }, 'paused');
 }
 
-/** Dates that passed in the meantime are not billed. */
+/** Billing dates that passed during the pause are not billed. */
 export function resumed(row: SubscriptionRow, nowMs: number): SubscriptionRow {
   const active = moved({ ...row, updated_at: new Date(nowMs) }, 'resumed');
   return withNextDue(withPassedDatesLeftOut(active, nowMs));

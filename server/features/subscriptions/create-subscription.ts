@@ -46,12 +46,12 @@ export interface SubscriptionDependencies {
 
 interface Begun {
   readonly row: SubscriptionRow;
-  /** The charge that is to be made at once. */
+  /** The charge to be made at once. */
   readonly charge: PlacedOrder | undefined;
   readonly opened?: Opened | undefined;
 }
 
-/** Makes a subscription and has its first cycle charged, or waits with that for its start date. */
+/** Creates a subscription and charges its first cycle, or schedules the charge for its start date. */
 export async function createSubscription(
   { db, orders, clock }: SubscriptionDependencies,
   context: RequestContext,
@@ -86,7 +86,7 @@ export async function createSubscription(
   });
 }
 
-/** Undefined when another request has the key by now. */
+/** Returns undefined if another request has claimed the key. */
 async function begin(
   transaction: Database,
   context: RequestContext,
@@ -115,7 +115,7 @@ async function begin(
     const decided = !charge ? 'later' : charge.sale ? 'soon' : 'now';
     const redemption = redemptionOf(use, row.id, customer.id, decided);
     const [refused] = await admitRedemptions(transaction, [redemption]);
-    // Used up since it was looked at: look again.
+    // The coupon was used up since it was read, so the caller reads it again.
     if (refused) throw new RedemptionsReserved();
     await reserveRedemptions(transaction, [redemption]);
   }
@@ -131,7 +131,7 @@ async function begin(
     const planned = await planScheduledCharges(transaction, [plannedSale(charge, lockMs[company.mode])]);
     return { row: pending, charge, opened: planned.get(charge.sale.id) };
   }
-  // Nothing to charge: the first cycle is paid as it begins.
+  // The total is zero, so the first cycle is paid when it begins.
   const policy = { days: [], afterwards: 'failed' } as const;
   const paid = afterCharge(pending, freeOfCharge(pending, null, nowMs), policy);
   const { row: made, events } = changed(paid.row, paid.events, livemode, nowMs, requestId);
@@ -166,21 +166,21 @@ export async function cardFor(
   });
 }
 
-/** What a cadence says, over one that it may leave things to. */
+/** Merges a cadence into a base that supplies its missing fields. */
 export function mergeCadence(
   base: BillingCycle,
   input: Cadence,
   fallbackAnchor: BillingCycle['anchor_day'],
 ): BillingCycle {
   const interval = input.interval ?? base.interval;
-  // Fourteen days do not become fourteen months because nobody said how many.
+  // A change from days to months without a count must not turn fourteen days into fourteen months.
   const interval_count = input.interval_count ?? (interval === base.interval ? base.interval_count : 1);
   const most = interval === 'month' ? limits.intervalMonthsMax : limits.intervalDaysMax;
   if (interval_count > most) throw invalidField('billing_cycle.interval_count', `must be at most ${most} ${interval}s`);
   return { interval, interval_count, anchor_day: input.anchor_day ?? fallbackAnchor };
 }
 
-/** The address that was named by its id, or written out; written out wins. */
+/** Returns the address given by id or in full; the full address takes precedence. */
 export function shippingFor(
   customer: ActiveCustomer,
   input: { shipping?: ShippingInput | null; shipping_address_id?: string | null },

@@ -5,7 +5,7 @@ import type { ChargeResult, Effect } from './after-charge.ts';
 import { canceled, moved } from './changes.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
-/** Dunning: the schedule of retries for a declined renewal. Nothing here reads or writes anything. */
+/** Dunning: the schedule of retries for a declined renewal. Pure functions without I/O. */
 
 export interface DunningPolicy {
   /** Days after the first decline of a cycle on which it is retried. */
@@ -52,7 +52,7 @@ function dunningEndsAt(row: SubscriptionRow, policy: DunningPolicy): Date | null
   return retryDates(row, policy).at(-1) ?? null;
 }
 
-/** All retries were declined, or there was none. */
+/** Called when all retries were declined, or there are none. */
 export function endDunning(
   row: SubscriptionRow,
   { afterwards }: DunningPolicy,

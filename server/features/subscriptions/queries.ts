@@ -9,7 +9,7 @@ import { usingCard } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
 
-/** Each column and its type, for statements that take rows as JSON. */
+/** Each column with its type, for statements that take rows as JSON. */
 const columnTypes = {
   company_id: 'uuid',
   id: 'uuid',
@@ -53,7 +53,7 @@ const columnTypes = {
   updated_at: 'timestamptz',
 } as const satisfies Record<keyof SubscriptionRow, string>;
 
-/** Frozen when it is made. */
+/** Columns that never change after creation. */
 const frozen: readonly string[] = [
   'company_id',
   'id',
@@ -87,7 +87,7 @@ const updateStatement = `
   FROM json_to_recordset($1::json) AS s (company_id uuid, id uuid, ${record(changing)})
   WHERE t.company_id = s.company_id AND t.id = s.id`;
 
-/** Whoever calls this holds the locks of the rows. */
+/** The caller holds the locks of the rows. */
 export async function updateSubscriptions(db: Queryable, rows: readonly SubscriptionRow[]): Promise<void> {
   const changes = rows.map((row) =>
     Object.fromEntries(
@@ -97,7 +97,7 @@ export async function updateSubscriptions(db: Queryable, rows: readonly Subscrip
   await db.query(updateStatement, [JSON.stringify(changes)]);
 }
 
-/** With what the company decides about it. */
+/** A subscription with the settings of its company. */
 export interface HeldSubscription extends SubscriptionRow {
   readonly mode: Company['mode'];
   readonly clock_offset_ms: number;
@@ -113,7 +113,7 @@ const lockStatement = `
   JOIN companies c ON c.id = s.company_id
   ORDER BY s.company_id, s.id FOR UPDATE OF s`;
 
-/** In one order whoever locks them, so that two who want the same ones do not wait for each other. */
+/** Always locks in the same order, so that two transactions that lock the same rows cannot deadlock. */
 export async function lockSubscriptions(
   db: Queryable,
   wanted: readonly { readonly company_id: string; readonly id: string }[],
@@ -124,9 +124,9 @@ export async function lockSubscriptions(
   ]);
 }
 
-/** One that waits to be billed, tried again, given up or completed, with what a charge needs. */
+/** A due subscription, to be billed, retried, ended or completed, with the data that a charge needs. */
 export interface DueSubscription extends HeldSubscription {
-  /** Null when the card is gone. */
+  /** Null if the card was deleted. */
   readonly card_id: string | null;
   readonly exp_month: number;
   readonly exp_year: number;
@@ -141,13 +141,13 @@ const due = (which: string): string => `
   LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL`;
 
 /**
- * One whose processor is gone waits for the next one. One whose clock is being moved is left to whoever moves it. A live one
- * waits while the database is restored from a backup and not reconciled.
+ * Excludes companies without a processor, and companies whose clock is being advanced, which the advance bills
+ * itself. A live company waits while the database is restored from a backup and not reconciled.
  */
 const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.clock_moved_until <= now())
   AND (c.mode = 'sandbox' OR NOT ${isRestored})`;
-// No clock of a company is behind the real one: what is due by real time is due by any. The company is asked row by row:
-// joined, it tempts the planner to sort all that is due for the first hundred of it.
+// No company's clock is behind real time, so what is due by real time is due by any clock. The company is read row by
+// row: with a join, the planner sorts all due rows to return the first hundred.
 const dueByRealTime = due(`
   SELECT s.* FROM subscriptions s
   WHERE s.due_at <= now() AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
@@ -160,13 +160,13 @@ const dueOfCompany = due(`
   SELECT s.* FROM subscriptions s WHERE s.company_id = $2 AND s.due_at <= $3
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`);
 
-/** Those that no other process has taken; they stay locked until the transaction ends. */
+/** Returns subscriptions that no other process has locked; they stay locked until the transaction ends. */
 export async function lockDue(db: Queryable, count: number): Promise<DueSubscription[]> {
   const found = await db.query<DueSubscription>(dueByRealTime, [count]);
   return found.length > 0 ? found : db.query<DueSubscription>(dueByTheirClock, [count]);
 }
 
-/** For whoever moves the clock of a company. */
+/** For a company whose clock is being advanced. */
 export async function lockDueOf(
   db: Queryable,
   companyId: string,
@@ -190,7 +190,10 @@ export async function findSubscription(
   return row;
 }
 
-/** By the operation that made it: its first order, or itself where there was nothing to charge yet. */
+/**
+ * Finds a subscription by the operation that created it: its first order, or itself if there was nothing to charge
+ * yet.
+ */
 export async function findMadeBy(
   db: Queryable,
   companyId: string,
@@ -205,7 +208,7 @@ export async function findMadeBy(
   return row;
 }
 
-/** Those of a customer in one of these statuses, or on a card; they stay as they are until the transaction ends. */
+/** Locks the subscriptions of a customer in one of these statuses, or on a card, until the transaction ends. */
 export async function lockSubscriptionsOf(
   db: Queryable,
   companyId: string,
@@ -251,7 +254,7 @@ export interface CardOfCustomer {
   readonly exp_year: number;
 }
 
-/** The card a customer is to be charged with: this one, or the default. */
+/** Returns the card to charge: this one, or the customer's default. */
 export async function findCard(
   db: Queryable,
   companyId: string,
@@ -268,7 +271,7 @@ export async function findCard(
   return row;
 }
 
-/** Whether a charge of the order is under way. */
+/** Whether a charge of the order is in flight. */
 export async function isUnderWay(db: Queryable, companyId: string, orderId: string): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 FROM open_transactions WHERE company_id = $1 AND order_id = $2 AND type = 'sale' LIMIT 1`,
@@ -307,7 +310,7 @@ export async function listSubscriptions(
   return fetchPage(db, companyId, source, page, where);
 }
 
-/** Of some customers, newest first. */
+/** Returns the subscriptions of some customers, newest first. */
 export async function findSubscriptionsOf(
   db: Queryable,
   companyId: string,

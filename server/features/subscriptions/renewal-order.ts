@@ -18,11 +18,11 @@ interface Surroundings {
   readonly card: { readonly card_id: string | null; readonly exp_month: number; readonly exp_year: number };
   readonly nowMs: number;
   readonly requestId: string | null;
-  /** What the charge stands for, where that is not the cycle. */
+  /** The subject of the charge's reference, if it is not the cycle. */
   readonly numbered?: Numbered;
 }
 
-/** The order of one cycle. That of the first charge has no cycle before it has succeeded. */
+/** Creates the order of one cycle. The order of the first charge has no cycle until it succeeds. */
 export function orderFor(row: SubscriptionRow, cycle: number | null, surroundings: Surroundings): PlacedOrder {
   const { company, card, nowMs, requestId } = surroundings;
   const { subtotal, discount, total } = amountsOf(row, cycle ?? 1);
@@ -59,7 +59,7 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
   );
 }
 
-/** The intent of the charge of a new order. */
+/** Returns the intent to charge a new order. */
 export function plannedSale({ state: { order }, sale, events }: PlacedOrder, lockMs: number): PlannedCharge {
   return { placed: order, sale: sale && openSale(order, sale, order.updated_at, lockMs), events };
 }

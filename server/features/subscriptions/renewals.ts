@@ -47,7 +47,7 @@ interface Charge {
   readonly atMs: number;
 }
 
-/** One whose intent is recorded. */
+/** A charge whose intent is recorded. */
 interface OpenedCharge extends Charge {
   readonly sale: NewSale & Opened;
 }
@@ -58,7 +58,7 @@ interface Step {
   readonly charge?: Charge;
 }
 
-/** One batch of all companies. Returns how many subscriptions were due. */
+/** Bills one batch over all companies. Returns how many subscriptions were due. */
 export async function billDue(dependencies: RenewalDependencies, count: number): Promise<number> {
   const { found, charges } = await dependencies.batchDb.transaction(async (transaction) => {
     const due = await lockDue(transaction, count);
@@ -75,7 +75,7 @@ export interface BilledBatch {
   readonly inDoubt: readonly string[];
 }
 
-/** One batch of a company whose clock is being moved: each happens at its own time. */
+/** Bills one batch of a company whose clock is being advanced: each charge happens at its own time. */
 export async function billDueOf(
   dependencies: RenewalDependencies,
   companyId: string,
@@ -119,7 +119,7 @@ async function begin(
     transaction,
     steps.map(({ change }) => change),
   );
-  // An order that costs nothing is paid at once, and its coupon redeemed with it.
+  // An order with a total of zero is paid at once, and its coupon is redeemed with it.
   const redeemed = steps.filter(({ planned, charge }) => planned?.placed?.coupon && !charge);
   if (redeemed.length > 0) {
     const ends = redeemed.map(({ change: { row } }) => ({ company_id: row.company_id, id: row.id, redeemed: true }));

@@ -2,7 +2,7 @@ import { type BillingCycle, billingDate, firstDateAfter, isLastDayOfMonth, short
 import { coversCycle, discountOf, termsOf } from '../coupons/service.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
-/** Which cycle is billed when, and for how much. What bills and what previews bills ask here. */
+/** Computes which cycle is billed when, and for how much. Billing and previews both use it. */
 
 export interface PlannedBill {
   readonly cycle: number;
@@ -19,7 +19,7 @@ export function cycleOf(row: Pick<SubscriptionRow, 'interval' | 'interval_count'
 
 type Dates = Pick<SubscriptionRow, 'start_at' | 'base_at' | 'interval' | 'interval_count' | 'anchor_day'>;
 
-/** Where it is the day of the sign-up that counts, a base on the last day of a short month stands for a later day. */
+/** If the sign-up day counts, a base on the last day of a short month represents a later day. */
 function datedCycle(row: Dates): BillingCycle {
   const cycle = cycleOf(row);
   if (row.anchor_day !== null || row.interval === 'day') return cycle;
@@ -33,7 +33,7 @@ export function regularDate(row: Dates, number: number): number {
   return billingDate(row.base_at.getTime(), datedCycle(row), number);
 }
 
-/** The number of the first regular date that is later than a moment. */
+/** Returns the number of the first regular date later than `afterMs`. */
 function firstRegularDateAfter(row: Dates, afterMs: number): number {
   return firstDateAfter(row.base_at.getTime(), datedCycle(row), afterMs);
 }
@@ -45,12 +45,12 @@ export function isEnded({ end_date }: Pick<SubscriptionRow, 'end_date'>, atMs: n
 
 type Course = Dates & Pick<SubscriptionRow, 'current_cycle' | 'next_number' | 'end_date' | 'billing_cycles'>;
 
-/** Nor after the last of `billing_cycles`. */
+/** No cycle begins after the end date or beyond `billing_cycles`. */
 function mayBegin(row: Course, { cycle, atMs }: PlannedBill): boolean {
   return !isEnded(row, atMs) && (row.billing_cycles === 0 || cycle <= row.billing_cycles);
 }
 
-/** The cycle that is billed next, if one is. */
+/** Returns the cycle that is billed next, if any. */
 export function nextCharge(row: SubscriptionRow): PlannedBill | undefined {
   return plannedCharges(row, 1)[0];
 }
@@ -78,7 +78,7 @@ export function amountsOf(row: Pick<SubscriptionRow, 'amount' | 'one_time_amount
   return { subtotal, discount, total: subtotal - discount };
 }
 
-/** The cycle begins that is next: its period runs to the next regular date. */
+/** Starts the next cycle: its period runs to the next regular date. */
 export function withCycleBegun(row: SubscriptionRow): SubscriptionRow {
   return {
     ...row,
@@ -89,7 +89,7 @@ export function withCycleBegun(row: SubscriptionRow): SubscriptionRow {
   };
 }
 
-/** Dates that have passed are left out: the current period is the regular one that a moment lies in. */
+/** Skips dates that have passed: the current period becomes the regular one that contains `nowMs`. */
 export function withPassedDatesLeftOut(row: SubscriptionRow, nowMs: number): SubscriptionRow {
   const begun = row.current_cycle > 0;
   if (!begun && row.base_at.getTime() > nowMs) return row;
@@ -104,16 +104,16 @@ export function withPassedDatesLeftOut(row: SubscriptionRow, nowMs: number): Sub
   };
 }
 
-/** When an active subscription wants something next: to be billed, or to be completed when its last period ends. */
+/** Sets the next due time of an active subscription: its next bill, or its completion when the last period ends. */
 export function withNextDue(row: SubscriptionRow): SubscriptionRow {
   const next = nextCharge(row);
   return { ...row, due_at: next ? new Date(next.atMs) : (row.current_period_end ?? row.start_at) };
 }
 
 /**
- * Dates follow from the start of the current period as from a new start. Nothing is charged now; the next date is the first
- * of them that is still to come. A renewal may have been paid days after its date, and a date that would follow that
- * payment within half an interval is left out too.
+ * Restarts the dates from the start of the current period. Nothing is charged now; the next date is the first one in
+ * the future. A renewal may have been paid days after its date, so a date within half an interval after that payment
+ * is skipped too.
  */
 export function withCadence(
   row: SubscriptionRow,
@@ -133,7 +133,7 @@ export function withCadence(
   const next_number = firstRegularDateAfter(rebased, soonestMs);
   const moved = { ...rebased, next_number };
   const current_period_end = new Date(regularDate(moved, next_number));
-  // A charge that is under way sets the next due time when it ends, and a paused subscription has none.
+  // A charge in flight sets the next due time when its outcome is recorded, and a paused subscription has none.
   const dated = { ...moved, current_period_end };
   return row.due_at === null ? dated : withNextDue(dated);
 }

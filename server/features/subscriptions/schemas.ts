@@ -229,7 +229,7 @@ export const upcomingBills = Type.Object(
 );
 export type UpcomingBills = Static<typeof upcomingBills>;
 
-/** In the dashboard only, as the rest of this file. */
+/** Used only by the dashboard, like the rest of this file. */
 export const billPreviewRequest = Type.Object(
   {
     billing_cycle: planCreate.properties.billing_cycle,

@@ -37,12 +37,12 @@ export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubs
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
 
-/** What of subscriptions moves money. */
+/** The operations on subscriptions that move money. */
 export interface Subscriptions {
   create(context: RequestContext, input: SubscriptionCreate, key: PhasedRequest): Promise<PhasedAnswer>;
-  /** Job: one batch of what is due, and how much that was. */
+  /** Job: bills one batch and returns how many subscriptions were due. */
   billDue(count: number): Promise<number>;
-  /** For whoever moves the clock of a company. */
+  /** For a company whose clock is being advanced. */
   billDueOf(companyId: string, fromMs: number, untilMs: number, count: number): Promise<BilledBatch>;
 }
 
@@ -54,7 +54,7 @@ export function openSubscriptions(dependencies: RenewalDependencies): Subscripti
   };
 }
 
-/** What subscriptions hold against customers and cards. */
+/** Checks of other features on the subscriptions of a customer or a card. */
 export const subscriptionReferences = {
   hasOpenSubscriptions: (db: Queryable, companyId: string, customerId: string): Promise<boolean> =>
     hasSubscriptions(db, companyId, customerId, ['pending', 'active', 'paused']),
@@ -115,13 +115,16 @@ async function expanded(
   });
 }
 
-/** The bills to come if nothing changes. One that is past due goes on once it is paid, without the dates that passed. */
+/**
+ * Returns the next bills if nothing changes. A past due subscription continues once it is paid, without the dates
+ * that passed.
+ */
 function billsToCome(row: SubscriptionRow, count: number, nowMs: number): PlannedBill[] {
   if (row.status === 'active') return plannedCharges(row, count);
   return row.status === 'past_due' ? plannedCharges(withPassedDatesLeftOut(row, nowMs), count) : [];
 }
 
-/** The first bills of a subscription that would begin at a moment: what the dashboard shows of a plan before it exists. */
+/** Returns the first bills of a subscription that would start now, for the preview of a new plan in the dashboard. */
 export function previewBills(
   plan: Pick<PlanCreate, 'billing_cycle' | 'billing_cycles' | 'amount' | 'one_time_amount'>,
   startMs: number,

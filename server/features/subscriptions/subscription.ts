@@ -6,7 +6,7 @@ import type { Subscription } from './schemas.ts';
 import type { SubscriptionStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
-/** A subscription as the program holds it, and how the API shows it. */
+/** A subscription in memory, and its form in the API. */
 export interface SubscriptionRow {
   company_id: string;
   id: string;
@@ -56,7 +56,7 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
   const next = row.status === 'active' ? nextCharge(row) : undefined;
   return {
     id: row.id,
-    // One whose first charge is undecided is not shown to anybody.
+    // A subscription whose first charge is in doubt is never returned, so `pending` does not occur here.
     status: row.status as Subscription['status'],
     customer_id: row.customer_id,
     plan_id: row.plan_id,
@@ -88,5 +88,5 @@ export function toWire(row: SubscriptionRow, livemode: boolean): Subscription {
   };
 }
 
-/** A worker that listens to this channel looks at once for what is due. */
+/** A worker that listens on this channel checks at once for due subscriptions. */
 export const subscriptionsDueChannel = 'subscriptions_due';

@@ -1,7 +1,9 @@
-/** How a subscription moves: from, because of, to. What is not here does not happen. */
+/** The transitions of a subscription: from, trigger, to. All others are forbidden. */
 
 export const subscriptionStatuses = ['active', 'paused', 'canceled', 'completed', 'past_due', 'failed'] as const;
-/** Pending: its first charge is under way. Nobody sees it before that is decided. */
+/**
+ * `pending`: the first charge is in flight. The API does not show the subscription before its outcome is recorded.
+ */
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number] | 'pending';
 
 export type SubscriptionTrigger =
@@ -20,7 +22,7 @@ type Transition = readonly [from: SubscriptionStatus, because: SubscriptionTrigg
 export const subscriptionTransitions: readonly Transition[] = [
   ['pending', 'first_charge_approved', 'active'],
   ['pending', 'first_charge_declined', 'failed'],
-  // The first charge of one that starts later.
+  // The first charge of a subscription that starts later.
   ['active', 'first_charge_approved', 'active'],
   ['active', 'first_charge_declined', 'failed'],
   ['failed', 'first_charge_approved', 'active'],
@@ -37,7 +39,7 @@ export const subscriptionTransitions: readonly Transition[] = [
   ['paused', 'canceled', 'canceled'],
   ['past_due', 'canceled', 'canceled'],
   ['failed', 'canceled', 'canceled'],
-  // A charge that was under way when it was canceled stands, and changes nothing else.
+  // A charge that was in flight at the cancellation stays valid, and changes nothing else.
   ['canceled', 'first_charge_approved', 'canceled'],
   ['canceled', 'first_charge_declined', 'canceled'],
   ['canceled', 'renewal_approved', 'canceled'],
@@ -53,7 +55,7 @@ export function nextSubscriptionStatus(
   return subscriptionTransitions.find(([start, trigger]) => start === from && trigger === because)?.[2];
 }
 
-/** What the API lets change. */
+/** The statuses in which the API allows changes. */
 export const modifiable: readonly SubscriptionStatus[] = ['active', 'paused'];
-/** Those whose card is still wanted, so that it cannot simply go. */
+/** The statuses that still need their card, so that it cannot be detached without a replacement. */
 export const usingCard: readonly SubscriptionStatus[] = ['pending', 'active', 'paused', 'past_due'];

@@ -22,7 +22,7 @@ import {
 } from './schemas.ts';
 import { inviteTeamMember, type TeamDependencies } from './service.ts';
 
-// Whoever comes by an open session must not bring in a person of their own: that person could do the rest.
+// An attacker with an open session must not be able to invite an accomplice, who could then do the rest.
 const common = {
   tag: 'Team',
   resource: 'team member',

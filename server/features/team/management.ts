@@ -32,7 +32,10 @@ import {
 } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What the dashboard does with a team. A blocked member's sessions end at once: every request asks for the status. */
+/**
+ * Team management in the dashboard. The sessions of a blocked member end at once, because every request checks the
+ * status.
+ */
 
 export function listPermissions(): Static<typeof permissionList> {
   const forKeys = new Set<string>(keyPermissions);
@@ -41,7 +44,7 @@ export function listPermissions(): Static<typeof permissionList> {
   };
 }
 
-/** A member as it is before a change, in the transaction of the change. */
+/** Reads the member before a change, in the transaction of the change. */
 async function change(
   context: RequestContext,
   id: string,
@@ -50,11 +53,11 @@ async function change(
   const { company } = context;
   return context.db.transaction(async (db) => {
     const inner = { ...context, db };
-    // Before any member: whoever changes an owner waits for whoever changes another.
+    // Owners are locked before any member, so that two changes of owners run one after the other.
     const owners = await lockOwners(db, company.id);
     const member = await lockMember(db, company.id, id);
     if (!member) throw notFound('team member');
-    // Who may not give a role may not take it away either, nor an invitation into it.
+    // A caller who may not grant a role may not remove it either, nor an invitation into it.
     await roleToGive(inner, member.role_id);
     await work(inner, member);
     const after = await lockMember(db, company.id, id);
@@ -96,7 +99,7 @@ export const unblockMember = (context: RequestContext, id: string): Promise<Team
     await updateMember(db, company.id, id, { status: 'active' }, new Date(nowMs));
   });
 
-/** A new link; the one before is worth nothing any longer. */
+/** Sends a new link; the previous one becomes invalid. */
 export const inviteAgain = (context: RequestContext, dependencies: TeamDependencies, id: string): Promise<TeamMember> =>
   change(context, id, async (inner, member) => {
     const { db, company, nowMs } = inner;

@@ -38,7 +38,7 @@ export async function insertRoles(
 
 const roleColumns = 'id, name, description, default_page, permissions, custom';
 
-/** By the alphabet, whatever the collation of the database. */
+/** Sorted alphabetically, whatever the collation of the database. */
 export async function findRoles(db: Queryable, companyId: string): Promise<RoleRow[]> {
   return db.query<RoleRow>(
     `SELECT ${roleColumns} FROM roles WHERE company_id = $1
@@ -55,7 +55,7 @@ export async function lockRole(db: Queryable, companyId: string, id: string): Pr
   return row;
 }
 
-/** Made, or changed. */
+/** Creates or updates a role. */
 export async function saveCustomRole(db: Queryable, companyId: string, role: RoleRow): Promise<void> {
   await db.query(
     `INSERT INTO roles (company_id, id, name, description, default_page, permissions, custom)
@@ -70,7 +70,7 @@ export async function deleteRole(db: Queryable, companyId: string, id: string): 
   await db.query('DELETE FROM roles WHERE company_id = $1 AND id = $2', [companyId, id]);
 }
 
-/** Companies from before there were roles. */
+/** Finds companies from before roles existed. */
 export async function findCompaniesWithoutRoles(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `SELECT id FROM companies c WHERE NOT EXISTS (SELECT 1 FROM roles r WHERE r.company_id = c.id)`,
@@ -150,7 +150,7 @@ export async function lockMember(db: Queryable, companyId: string, id: string): 
   return row;
 }
 
-/** Locks them, so that two of them cannot go at the same time. */
+/** Locks the owners, so that two of them cannot be removed at the same time. */
 export async function lockOwners(db: Queryable, companyId: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `SELECT m.id FROM team_members m JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
@@ -194,7 +194,7 @@ export async function deleteMember(db: Queryable, companyId: string, id: string)
   await db.query('DELETE FROM team_members WHERE company_id = $1 AND id = $2', [companyId, id]);
 }
 
-/** Those who hear of it when something is wrong with the company. */
+/** Returns the members who receive mails about problems of the company. */
 export async function findActiveMembers(db: Queryable, companyId: string): Promise<{ email: string }[]> {
   return db.query<{ email: string }>(
     `SELECT email FROM team_members WHERE company_id = $1 AND status = 'active' ORDER BY id LIMIT 100`,
@@ -208,7 +208,7 @@ export interface Invitation {
   readonly last_name: string;
   readonly email_key: string;
   readonly email: string;
-  /** That of the person, of whatever country. */
+  /** The phone number of the user, in any country. */
   readonly phone_number: string | null;
   readonly role_name: string;
   readonly status: MemberRow['status'];
@@ -227,7 +227,7 @@ export async function findInvitation(db: Queryable, companyId: string, hash: Buf
   return row;
 }
 
-/** The member, for whoever is the first to accept it in time. */
+/** Returns the member for the first caller who accepts the invitation in time. */
 export async function acceptInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(
     `UPDATE team_members m SET status = 'active', accepted_at = now() + c.clock_offset_ms * interval '1 ms',
@@ -241,7 +241,7 @@ export async function acceptInvitation(db: Queryable, companyId: string, hash: B
   return row?.id;
 }
 
-/** The owner's membership, which may exist; nothing when there is no such role. */
+/** Inserts the owner's membership, which may exist already; does nothing if there is no such role. */
 export async function insertOwner(
   db: Queryable,
   companyId: string,

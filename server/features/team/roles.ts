@@ -4,7 +4,7 @@ import { type MemberPermission, memberPermissions, permissions } from '../../htt
 export interface RoleTemplate {
   readonly name: string;
   readonly description: string;
-  /** Where the dashboard opens. */
+  /** The page that the dashboard opens first. */
   readonly defaultPage: string;
   readonly permissions: readonly MemberPermission[];
 }

@@ -18,7 +18,10 @@ export const teamMemberCreate = Type.Object(
 );
 export type TeamMemberCreate = Static<typeof teamMemberCreate>;
 
-/** In the dashboard: people anywhere. The API promises a US number of every member, so theirs is shown to themselves only. */
+/**
+ * The dashboard accepts phone numbers of any country. The API promises a US number for every member, so other numbers
+ * are shown only to the users themselves.
+ */
 export const invitation = Type.Object(
   { ...teamMemberCreate.properties, phone_number: phone() },
   { additionalProperties: false },
@@ -98,7 +101,7 @@ const rolePermissions = Type.Array(choice(memberPermissions), { minItems: 1, max
 const roleDescription = freeText(limits.textLength);
 const page = Type.String({ pattern: '^/[a-z/-]{1,60}$' });
 
-/** In the dashboard only, as the rest of this file. */
+/** Used only by the dashboard, like the rest of this file. */
 export const roleCreate = Type.Object(
   {
     name: name(),

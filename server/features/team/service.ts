@@ -34,15 +34,15 @@ import type { RequestContext } from '../../request-context.ts';
 export type { Invitation };
 
 export interface TeamDependencies {
-  /** Where links in mails lead. */
+  /** The base of links in mails. */
   readonly baseUrl: string;
-  /** Invitations are kept as keyed hashes. */
+  /** Invitations are stored as hashes with this key. */
   readonly invitationKey: Buffer;
-  /** Links are sealed with it until their mails are sent. */
+  /** Links are encrypted with this key until their mails are sent. */
   readonly mailKey: Buffer;
 }
 
-/** Those every company begins with. */
+/** Creates the roles that every company starts with. */
 export async function createRoles(db: Queryable, companyId: string, nowMs: number): Promise<void> {
   await insertRoles(
     db,
@@ -51,7 +51,7 @@ export async function createRoles(db: Queryable, companyId: string, nowMs: numbe
   );
 }
 
-/** For companies from before there were roles. */
+/** For companies from before roles existed. */
 export async function ensureRoles(db: Queryable, nowMs: number): Promise<void> {
   for (const companyId of await findCompaniesWithoutRoles(db)) await createRoles(db, companyId, nowMs);
 }
@@ -95,11 +95,11 @@ export async function getTeamMembers(
   return { ...found, items: found.items.map(toWire) };
 }
 
-/** Mails are read by people, in real time. */
+/** Invitations expire by real time, because people read mails in real time. */
 export const invitationExpiry = ({ nowMs, company }: RequestContext): Date =>
   new Date(nowMs - company.clockOffsetMs + limits.invitationDays * dayMs);
 
-/** Says which company it is of, so that nothing has to be looked up across companies; the rest is random. */
+/** The token contains its company id, so that no lookup crosses companies; the rest is random. */
 export const newToken = (companyId: string): string =>
   Buffer.concat([Buffer.from(companyId.replaceAll('-', ''), 'hex'), randomBytes(32)]).toString('base64url');
 
@@ -113,7 +113,7 @@ function companyOf(token: string): string {
 
 export const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buffer => keyedHash(invitationKey, token);
 
-/** The invitation, its mail and its event come about together. */
+/** Creates the invitation, its mail and its event in one transaction. */
 export async function inviteTeamMember(
   context: RequestContext,
   dependencies: TeamDependencies,
@@ -145,13 +145,13 @@ export async function inviteTeamMember(
   });
 }
 
-/** A membership has the number where it is a US one, as the API promises; the person has it in any case. */
+/** A membership has the number only if it is a US number, as the API promises; the user always has it. */
 const phonesOf = (phone: string): { phone_number: string | null; invited_phone: string } => ({
   phone_number: usNumber(phone) ?? null,
   invited_phone: e164(phone),
 });
 
-/** A role is given only by callers who have all of its permissions. */
+/** A caller can grant a role only with all of its permissions. */
 export async function roleToGive({ db, company, caller }: RequestContext, id: string): Promise<RoleRow> {
   const role = (await findRoles(db, company.id)).find((one) => one.id === id.toLowerCase());
   if (!role) throw notFound('role', 'role_id');
@@ -170,7 +170,7 @@ async function refusingDuplicates(work: Promise<void>): Promise<void> {
   }
 }
 
-/** A mail to a stranger is easily a nuisance, so a company sends only so many. */
+/** Mails to strangers can be a nuisance, so the number per company is limited. */
 export async function mailInvitation(
   dependencies: TeamDependencies,
   context: RequestContext,
@@ -216,7 +216,7 @@ export function invitationOver(): ApiError {
   return new ApiError('invalid_state_transition', 'This invitation is no longer valid. Ask for a new one.');
 }
 
-/** For the first who takes it in time. */
+/** Accepts the invitation for the first caller in time. */
 export async function takeInvitation(
   transaction: Queryable,
   dependencies: TeamDependencies,
@@ -229,7 +229,7 @@ export async function takeInvitation(
   return { companyId, memberId };
 }
 
-/** Whoever signs up belongs to the team from the beginning. */
+/** The user who signs up becomes a member at once. */
 export async function addOwner(
   transaction: Queryable,
   companyId: string,
@@ -244,8 +244,8 @@ export async function addOwner(
 }
 
 /**
- * Tells everybody in the team of a company, in the transaction of what it tells. What it tells stands without the mail too:
- * beyond those of a day there is none, or whoever has a key could fill the mailboxes of the team.
+ * Sends a mail to every member of a company, in the transaction of the change. Above the daily limit no mail is sent,
+ * and the change still takes effect; otherwise the holder of an API key could flood the mailboxes of the team.
  */
 export async function mailTeam(
   transaction: Database,

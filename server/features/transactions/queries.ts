@@ -70,7 +70,7 @@ export async function listTransactions(
   const where: Sql[] = [...createdAtConditions(filters)];
   if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
   if (filters.order_id) where.push(sql`order_id = ${filters.order_id}::uuid`);
-  // Those that are rare have an index of their own; of the others the first page is near in any order.
+  // Rare statuses have an index; for the others the first page is found quickly in any order.
   if (filters.status) where.push(sql`status = ANY(${filters.status}::text[])`);
   if (filters.status && !filters.status.includes('succeeded')) where.push(sql`status <> 'succeeded'`);
   if (filters.type) where.push(sql`type = ANY(${filters.type}::text[])`);

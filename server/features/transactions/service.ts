@@ -10,7 +10,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 /** Single operations at the processor, as the API shows them. Orders record them. */
 
-/** Gives the orders that transactions are expanded with. */
+/** Returns the orders that transactions are expanded with. */
 export type OrdersById = (context: RequestContext, ids: readonly string[]) => Promise<Map<string, Order>>;
 
 function toWire(row: TransactionRow): Transaction {

@@ -11,11 +11,11 @@ export interface UserDependencies extends SessionDependencies, AttemptDependenci
   readonly background: Background;
   readonly log: Logger;
   readonly totpKey: Buffer;
-  /** Links for new passwords and recovery codes are kept as hashes with it. */
+  /** Password reset links and recovery codes are stored as hashes with this key. */
   readonly recoveryKey: Buffer;
-  /** Whether strangers can open an account. */
+  /** Whether anyone can sign up. */
   readonly signUpOpen: boolean;
 }
 
-/** Writes the audit entry of what is done, in the transaction in which it is done. */
+/** Writes the audit entry in the transaction of the change. */
 export type RecordAudit = (db: Queryable, userId: string) => Promise<void>;

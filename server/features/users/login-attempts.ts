@@ -16,8 +16,9 @@ import {
 } from './queries.ts';
 
 /**
- * Passwords are tried only so often, and the answer says nothing of whether there is an account: attempts count against the
- * address that was typed. A browser that signed in before counts by itself, so that strangers cannot lock a person out.
+ * Limits password attempts. The response does not reveal whether an account exists: attempts count against the email
+ * address that was typed. A browser that signed in before has its own count, so that strangers cannot lock a user
+ * out.
  */
 
 export interface AttemptDependencies {
@@ -26,10 +27,10 @@ export interface AttemptDependencies {
   readonly attemptsKey: Buffer;
 }
 
-/** Whose failures count together. */
+/** Identifies the attempts that count together. */
 export type Counter = `email ${string}` | `browser ${string}` | `session ${string}`;
 
-/** While it is locked nothing is looked at, so that further attempts teach nothing. */
+/** While the counter is locked no password is checked, so that further attempts reveal nothing. */
 async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> {
   const key = keyedHash(attemptsKey, counter);
   const nowMs = clock.nowMs();
@@ -41,7 +42,7 @@ async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Co
   throw new ApiError('too_many_requests', message, { headers: { 'Retry-After': String(seconds) } });
 }
 
-/** An attempt counts as failed until it is known not to be. One that could not be looked at does not count. */
+/** An attempt counts as failed until it succeeds. An attempt that could not be checked does not count. */
 export async function tryPassword(
   dependencies: AttemptDependencies,
   counter: Counter,
@@ -71,11 +72,13 @@ export const reapAttempts = ({ db, clock }: Pick<AttemptDependencies, 'db' | 'cl
 
 type Known = Pick<UserRow, 'email_key' | 'password_hash'>;
 
-/** Only for the account and its present password: a new password makes strangers of all browsers but the one it is chosen in. */
+/**
+ * Valid only for the account and its current password: after a password change every other browser is unknown again.
+ */
 const markOf = ({ attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>, user: Known, id: string): Buffer =>
   keyedHash(attemptsKey, `browser ${id} of ${user.email_key} ${user.password_hash}`);
 
-/** What a browser keeps once its person has signed in. */
+/** The token that identifies a browser after a sign-in. */
 export function browserToken(dependencies: Pick<AttemptDependencies, 'attemptsKey'>, user: Known): string {
   const id = randomBytes(16).toString('base64url');
   return `${id}.${markOf(dependencies, user, id).toString('base64url')}`;

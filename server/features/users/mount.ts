@@ -26,11 +26,11 @@ export interface UserRequest<Body> {
 
 export interface UserAnswer {
   readonly body: unknown;
-  /** A new session's token, or null for the end of the session. */
+  /** The token of a new session, or null to end the session. */
   readonly token?: string | null;
   /** Identifies the browser when the user signs in again. */
   readonly browser?: string;
-  /** The user, where the request had no session. */
+  /** The user, if the request had no session. */
   readonly userId?: string;
 }
 
@@ -38,13 +38,16 @@ export interface UserRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: `/dashboard/${string}`;
   readonly needsSession: boolean;
-  /** Asks for the password again when it was given long ago. */
+  /** Requires a recent confirmation of the password. */
   readonly stepUp?: boolean;
   /** The action in the audit log of each company of the user; none for routes that change nothing. */
   readonly action?: string;
   /** Limits failed attempts per address, where passwords and email addresses can be guessed. */
   readonly limitsAttempts?: boolean;
-  /** Creates accounts or sends mails without a session: every call counts against the address, not only refused ones. */
+  /**
+   * For routes that create accounts or send mails without a session: every call counts against the address, not only
+   * rejected ones.
+   */
   readonly limitsCalls?: boolean;
   readonly body?: TSchema;
   readonly status?: 200 | 201;

@@ -22,7 +22,10 @@ import {
   type UserRow,
 } from './queries.ts';
 
-/** Answers the same, and as soon, whether there is such an account or not: the mail is written behind the answer. */
+/**
+ * Returns the same response in the same time whether or not the account exists: the mail is written after the
+ * response.
+ */
 export async function requestReset(dependencies: UserDependencies, email: string): Promise<void> {
   const { db, background, log } = dependencies;
   const user = await findUserByEmail(db, emailKeyOf(email));
@@ -62,7 +65,7 @@ async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, use
   });
 }
 
-/** Gives what the browser keeps in which the password was chosen: it is known from now on. */
+/** Returns the browser token for the browser in which the password was chosen. */
 export async function completeReset(
   dependencies: UserDependencies,
   token: string,
@@ -77,14 +80,15 @@ export async function completeReset(
     checkPassword(password, user.email);
     const passwordHash = await hashPassword(password);
     await takeOver(dependencies, transaction, user, passwordHash);
-    // Codes stay on, or the mailbox alone would be enough to get past them. Whose they are, it does not prove.
+    // Two-factor authentication stays on: otherwise access to the mailbox would be enough to bypass it. The mailbox
+    // does not prove who set it up, so the email address is not marked as verified then.
     if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
     await audit(transaction, user.id);
     return { browser: browserToken(dependencies, { ...user, password_hash: passwordHash }) };
   });
 }
 
-/** For who comes by a link from the mailbox: the password is theirs, all sessions end, and so does a lock. */
+/** For a user who follows a link from the mailbox: sets the password, ends all sessions, and removes a lock. */
 export async function takeOver(
   dependencies: UserDependencies,
   transaction: Queryable,
@@ -96,7 +100,7 @@ export async function takeOver(
   await forgetAttempts(dependencies, transaction, `email ${user.email_key}`);
 }
 
-/** Links for a new password that were mailed before open nothing any more. */
+/** Invalidates password reset links that were sent before. */
 export async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
   await updatePassword(transaction, userId, hash);
   await revokeLinksFor(transaction, userId);

@@ -4,7 +4,7 @@ import { ApiError, type FieldError, validationError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 
-/** Passwords are kept as argon2id, with what made the hash beside it, so that the cost can grow later. */
+/** Passwords are stored as argon2id hashes, with their parameters, so that the cost can be raised later. */
 
 const derive = promisify(argon2);
 
@@ -18,8 +18,8 @@ interface Cost {
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const tagLength = 32;
 
-// Anybody can ask for these without being signed in. They take turns on half of the threads that files and names are
-// looked up with, and no more of them wait than a person would wait for.
+// Unauthenticated clients can trigger this work. It uses at most half of the thread pool, which files and DNS lookups
+// need too, and the queue is no longer than a person would wait.
 const inTurn = createSemaphore({
   atOnce: 2,
   waitingMax: 64,
@@ -45,7 +45,7 @@ export async function hashPassword(password: string): Promise<string> {
 
 const format = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/;
 
-/** What is compared when there is no such person, so that it takes as long. */
+/** The hash that is compared if the user does not exist, so that the response takes as long. */
 const nobody = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export async function passwordMatches(password: string, hash: string | undefined): Promise<boolean> {
@@ -59,7 +59,7 @@ export async function passwordMatches(password: string, hash: string | undefined
   return hash !== undefined && timingSafeEqual(kept, found);
 }
 
-// Of those that people take most, the ones that are long enough for us.
+// The most common passwords that are long enough for our rules.
 const common = new Set(
   (
     '1234567890 12345678910 123456789a 1q2w3e4r5t 1qaz2wsx3edc qwertyuiop qwerty12345 qwerty123456 password12 ' +
@@ -69,7 +69,7 @@ const common = new Set(
   ).split(' '),
 );
 
-/** Length is what counts; the rest keeps away what everybody would guess first. */
+/** Length matters most; the other rules exclude the most obvious guesses. */
 export function checkPassword(password: string, email: string, field = 'password'): void {
   const problem = ((): string | undefined => {
     if (password.length < limits.passwordLengthMin) return `must have at least ${limits.passwordLengthMin} characters`;

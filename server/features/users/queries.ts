@@ -63,8 +63,8 @@ export async function lockUser(db: Queryable, id: string): Promise<UserRow | und
 }
 
 /**
- * Counts an attempt as failed before it is looked at, so that a hundred at once are no more attempts than one after another.
- * False while as many failed as may.
+ * Counts an attempt as failed before the password is checked, so that parallel attempts do not exceed the limit.
+ * Returns false if the limit is reached.
  */
 export async function takeAttempt(
   db: Queryable,
@@ -89,7 +89,7 @@ export async function findAttempts(db: Queryable, key: Buffer): Promise<Date | u
   return row?.expires_at;
 }
 
-/** Of an attempt that did not fail, but was not the whole of it either. */
+/** For an attempt that did not fail, but did not complete the sign-in either. */
 export async function giveBackAttempt(db: Queryable, key: Buffer): Promise<void> {
   await db.query(
     `WITH last AS (DELETE FROM login_attempts WHERE key = $1 AND failures = 1)
@@ -107,7 +107,7 @@ export async function deleteExpiredAttempts(db: Queryable, now: Date): Promise<n
   return rows.length;
 }
 
-/** False when somebody else was faster with a code of this step. */
+/** Returns false if another request has used a code of this step. */
 export async function takeTotpStep(db: Queryable, id: string, step: number): Promise<boolean> {
   const rows = await db.query(
     `UPDATE users SET totp_last_step = $2 WHERE id = $1 AND (totp_last_step IS NULL OR totp_last_step < $2)
@@ -117,7 +117,7 @@ export async function takeTotpStep(db: Queryable, id: string, step: number): Pro
   return rows.length === 1;
 }
 
-/** False when it was used, or never given out. */
+/** Returns false if the code was used or never existed. */
 export async function takeRecoveryCode(db: Queryable, id: string, hash: Buffer): Promise<boolean> {
   const rows = await db.query(
     `UPDATE users SET recovery_hashes = array_remove(recovery_hashes, $2) WHERE id = $1 AND $2 = ANY (recovery_hashes)
@@ -127,7 +127,7 @@ export async function takeRecoveryCode(db: Queryable, id: string, hash: Buffer):
   return rows.length === 1;
 }
 
-/** What is undefined stays as it is. */
+/** Undefined fields stay unchanged. */
 export async function updateUser(
   db: Queryable,
   id: string,
@@ -141,7 +141,9 @@ export async function updateUser(
   );
 }
 
-/** The number that an invitation named, for a person who has none yet or whose account was not theirs until now. */
+/**
+ * Stores the number from an invitation, for a user without one, or for an account that the user has just taken over.
+ */
 export async function givePhone(db: Queryable, id: string, phone: string, replaces: boolean): Promise<void> {
   await db.query('UPDATE users SET phone_number = $2 WHERE id = $1 AND ($3 OR phone_number IS NULL)', [
     id,
@@ -150,7 +152,7 @@ export async function givePhone(db: Queryable, id: string, phone: string, replac
   ]);
 }
 
-/** Links for another one end with it. */
+/** Also deletes password reset links. */
 export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
   await db.query(
     `WITH ended AS (DELETE FROM password_resets WHERE user_id = $1) UPDATE users SET password_hash = $2 WHERE id = $1`,
@@ -162,7 +164,10 @@ export async function markVerified(db: Queryable, id: string, at: Date): Promise
   await db.query('UPDATE users SET email_verified_at = COALESCE(email_verified_at, $2) WHERE id = $1', [id, at]);
 }
 
-/** False when there is a link that is good for longer than `notAfter`: it was mailed a moment ago. Under the lock of the user. */
+/**
+ * Returns false if a link exists that is valid for longer than `notAfter`, which means that it was just mailed. The
+ * caller holds the lock of the user.
+ */
 export async function insertReset(
   db: Queryable,
   userId: string,
@@ -287,7 +292,7 @@ export async function touchSession(db: Queryable, id: string, at: Date): Promise
   await db.query('UPDATE sessions SET last_seen_at = $2 WHERE id = $1', [id, at]);
 }
 
-/** Whoever has the cookie of before is signed out. */
+/** Signs out every holder of the previous cookie. */
 export async function replaceToken(db: Queryable, id: string, tokenHash: Buffer): Promise<void> {
   await db.query('UPDATE sessions SET token_hash = $2 WHERE id = $1', [id, tokenHash]);
 }
@@ -327,7 +332,7 @@ export interface MembershipRow {
   readonly permissions: readonly string[];
 }
 
-/** Of the companies, only those in which the person is active: a blocked member finds none. */
+/** Returns only companies in which the user is active: a blocked member has none. */
 export async function findMemberships(
   db: Queryable,
   userId: string,

@@ -36,7 +36,7 @@ import {
 
 export function userRoutes(dependencies: UserDependencies): UserRoute[] {
   const { db } = dependencies;
-  /** As it stands after what was done. */
+  /** Returns the session after the change. */
   const signedIn = async (token: string): Promise<UserAnswer> => {
     const current = await readSession(dependencies, token);
     const browser = browserToken(dependencies, current.user);

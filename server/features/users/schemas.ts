@@ -4,9 +4,9 @@ import { limits } from '../../limits.ts';
 
 const closed = { additionalProperties: false } as const;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength });
-/** To sign in with: an address that was once accepted always is. */
+/** For sign-in: an address that was once accepted stays valid. */
 const knownEmail = Type.String({ minLength: 1, maxLength: limits.emailLength });
-/** How long it must be is checked where the person is known; what is asked for to sign in is not judged at all. */
+/** The minimum length is checked when a password is set; at sign-in it is not checked. */
 const password = Type.String({ minLength: 1, maxLength: limits.passwordLengthMax });
 const code = Type.Optional(Type.String({ minLength: 1, maxLength: 64 }));
 const token = Type.String({ minLength: 1, maxLength: 200 });
@@ -36,7 +36,7 @@ export const resetRequest = Type.Object({ email: knownEmail }, closed);
 export const resetCompletion = Type.Object({ token, password }, closed);
 export const totpConfirmation = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }, closed);
 
-/** What these routes answer. */
+/** The response of these routes. */
 export interface Session {
   readonly user: {
     readonly id: string;

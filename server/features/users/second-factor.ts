@@ -16,7 +16,7 @@ import type { TotpEnrolment, TotpRecovery } from './schemas.ts';
 import type { CurrentSession } from './sessions.ts';
 import { matchingStep, newTotpSecret, otpauthUrl, toBase32 } from './totp.ts';
 
-/** Codes of an authenticator app, and the recovery codes for who has lost it. */
+/** Authenticator codes, and recovery codes for users who have lost their authenticator. */
 
 export async function codeMatches(dependencies: UserDependencies, user: UserRow, code: string): Promise<boolean> {
   const { db, clock, recoveryKey } = dependencies;
@@ -43,7 +43,7 @@ export async function beginTotp(dependencies: UserDependencies, { user }: Curren
 
 const recoveryCodeCount = 10;
 
-/** The first right code turns them on. The recovery codes are shown this once. */
+/** The first correct code enables two-factor authentication. The recovery codes are shown only this once. */
 export async function completeTotp(
   dependencies: UserDependencies,
   { user: { id } }: CurrentSession,

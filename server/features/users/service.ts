@@ -34,7 +34,7 @@ export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
 export { auditUser } from './audit.ts';
 
-/** What the dashboard knows of who is signed in. */
+/** Returns what the dashboard needs to know about the signed-in user. */
 export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<Session> {
   const memberships = await findMemberships(db, user.id, null);
   return {
@@ -94,7 +94,7 @@ async function newUser(
   return id;
 }
 
-/** A merchant begins with the live company and its sandbox, and owns both. */
+/** A merchant starts with a live company and its sandbox, and owns both. */
 export async function signUp(
   dependencies: UserDependencies,
   input: SignUp,
@@ -133,7 +133,7 @@ export async function hasAccount(db: Queryable, email: string): Promise<boolean>
   return (await findUserByEmail(db, emailKeyOf(email))) !== undefined;
 }
 
-/** The login of the demo company: made, or given this password again. */
+/** Creates the login of the demo company, or resets its password. */
 export async function ensureOwner(
   db: Database,
   nowMs: number,
@@ -153,7 +153,7 @@ function refusedSignIn(): ApiError {
   return new ApiError('invalid_credentials', 'The email address or the password is wrong.');
 }
 
-/** The password, and the code where codes are on. Each failure counts towards the lock. */
+/** Checks the password, and the code if two-factor authentication is on. Each failure counts towards the lock. */
 async function verify(
   dependencies: UserDependencies,
   counter: Counter,
@@ -184,10 +184,10 @@ export async function signIn(dependencies: UserDependencies, input: SignIn, clie
   return openSession(db, dependencies, user.id, client);
 }
 
-/** Strangers have no part in these attempts. */
+/** Counted per session, so that strangers cannot use up these attempts. */
 const counterOf = ({ session }: CurrentSession): Counter => `session ${session.id}`;
 
-/** The password once more, for what shows or changes secrets. */
+/** Confirms the password again, before secrets are shown or changed. */
 export async function stepUp(dependencies: UserDependencies, current: CurrentSession, given: StepUp): Promise<void> {
   await verify(dependencies, counterOf(current), current.user, given);
   await stepUpSession(dependencies.db, current.session.id, new Date(dependencies.clock.nowMs()));
@@ -198,7 +198,10 @@ export async function changeUser({ db }: UserDependencies, { user }: CurrentSess
   await updateUser(db, user.id, { ...input, phone_number: phone_number && e164(phone_number) });
 }
 
-/** Whoever else was signed in no longer is, also by this very cookie: gives the token of a new one. */
+/**
+ * Ends all other sessions, and replaces the token of this one, so that a stolen cookie stops working. Returns the new
+ * token.
+ */
 export async function changePassword(
   dependencies: UserDependencies,
   current: CurrentSession,
@@ -228,8 +231,8 @@ export async function showInvitation({ db, team }: UserDependencies, token: stri
 }
 
 /**
- * The link was mailed, so whoever follows it has the mailbox. An account that never proved as much may be somebody
- * else's who took the address: it gets the password chosen now, and its sessions end.
+ * The link was mailed, so the user who follows it owns the mailbox. An account with an unverified address may belong
+ * to another person who registered the address: it gets the password chosen now, and its sessions end.
  */
 export async function acceptInvitation(
   dependencies: UserDependencies,
@@ -254,7 +257,8 @@ export async function acceptInvitation(
     const userId = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
     if (known && hash) {
       await takeOver(dependencies, transaction, known, hash);
-      // They may be a stranger's, who took the address first, and would lock its owner out.
+      // The second factor may belong to a stranger who registered the address first; it would lock out the owner of
+      // the mailbox.
       await removeTotp(transaction, userId);
       await markVerified(transaction, userId, now);
     }

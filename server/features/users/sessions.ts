@@ -22,7 +22,10 @@ import {
 } from './queries.ts';
 import type { SessionEntry } from './schemas.ts';
 
-/** A session is a random token in a cookie; what is kept of it is a keyed hash. It ends by idleness, by age, or by hand. */
+/**
+ * A session is a random token in a cookie; the database stores a keyed hash of it. It ends after inactivity, at its
+ * maximum age, or on sign-out.
+ */
 
 export interface SessionDependencies {
   readonly db: Queryable;
@@ -30,11 +33,11 @@ export interface SessionDependencies {
   readonly sessionKey: Buffer;
 }
 
-/** Where a person signs in from. */
+/** The client that a user signs in from. */
 export interface Client {
   readonly address: string;
   readonly userAgent: string;
-  /** What the browser kept from when its person signed in before. */
+  /** The browser token from an earlier sign-in. */
   readonly browser: string | undefined;
 }
 
@@ -67,7 +70,7 @@ export async function openSession(
   return token;
 }
 
-/** The same session, by another token. */
+/** Keeps the session and replaces its token. */
 export async function renewToken(
   db: Queryable,
   { sessionKey }: SessionDependencies,
@@ -95,14 +98,14 @@ export async function readSession(
   return found;
 }
 
-/** As it stands after a change. */
+/** Reads the session after a change. */
 export async function readAgain(db: Queryable, { session }: CurrentSession): Promise<CurrentSession> {
   const found = await findSessionById(db, session.id);
   if (!found) throw new ApiError('missing_session', 'You are not signed in.');
   return found;
 }
 
-/** Who a session is in a company: nobody, when its person is not, or no longer, an active member there. */
+/** Returns the member that a session represents in a company; undefined if the user is not an active member there. */
 export function memberDirectory(dependencies: SessionDependencies): MemberDirectory {
   return {
     async find(token, companyId) {

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Codes of an authenticator app (RFC 6238: SHA-1, six digits, thirty seconds, which all of them know). */
+/** Authenticator codes (RFC 6238: SHA-1, six digits, thirty seconds, which all apps support). */
 
 const stepSeconds = 30;
 const digits = 6;
 const secretBytes = 20;
-/** How many steps the clocks of both sides may differ. */
+/** By how many steps the clocks of both sides may differ. */
 const drift = 1;
 
 export const newTotpSecret = (): Buffer => randomBytes(secretBytes);
@@ -33,7 +33,7 @@ export function codeAt(secret: Buffer, step: number): string {
 
 export const stepOf = (nowMs: number): number => Math.floor(nowMs / 1000 / stepSeconds);
 
-/** The step the code belongs to, which must be later than that of the last one that was taken. */
+/** Returns the step of the code, which must be later than the last step that was used. */
 export function matchingStep(secret: Buffer, code: string, nowMs: number, lastStep: number | null): number | undefined {
   const given = Buffer.from(code.replaceAll(/\s/g, ''));
   const now = stepOf(nowMs);

@@ -10,7 +10,7 @@ import { keysOf } from './secrets.ts';
 import { type Sent, send } from './send.ts';
 import type { SigningKey } from './signing.ts';
 
-/** One attempt: what is sent, and what there is to write down about it. */
+/** One attempt: builds the request, and the record of the attempt. */
 
 export interface AttemptDependencies {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface Attempted {
   readonly gone: boolean;
 }
 
-/** A receiver that answers so does not want to be asked again. */
+/** With this status, a receiver asks not to be called again. */
 const gone = 410;
 
 const notSent = (error: string): Sent => ({
@@ -47,7 +47,7 @@ export function createAttempts(
   timeoutMs: number,
 ): (delivery: Delivery) => Promise<Attempted> {
   const { clock, log, secretKey, random } = dependencies;
-  // The deliveries of one claim share their events and receivers, and what it takes to make them ready.
+  // The deliveries of one claim share their events and receivers, so keys and bodies are prepared once.
   const keys = new WeakMap<Receiver, readonly SigningKey[]>();
   const rendered = new WeakMap<EventFacts, Map<string, Rendered>>();
 
@@ -78,7 +78,8 @@ export function createAttempts(
       const outgoing = { ...render(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };
       return await send(dependencies, outgoing, timeoutMs);
     } catch (error) {
-      // Such as a secret that does not open: to be mended by the operator, and tried again until then.
+      // For example a secret that cannot be decrypted: the operator has to fix it, and the delivery is retried until
+      // then.
       log.error({ err: error, event_id: delivery.event_id }, 'failed to prepare a delivery');
       return notSent('the delivery could not be prepared');
     }

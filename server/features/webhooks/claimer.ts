@@ -4,11 +4,13 @@ import type { Sender } from './sender.ts';
 
 /** Claims deliveries that are due, for endpoints that have room, and hands them to the sender. */
 
-/** A worker holds up to twice as many deliveries of one endpoint, so that it need not ask the database for each. */
+/**
+ * A worker holds up to twice this many deliveries of one endpoint, so that it does not query the database for each.
+ */
 const refillAt = 200;
 const heldMax = 20_000;
 const claimMax = 1_000;
-/** How often companies whose clock is ahead are looked at while others have deliveries due. */
+/** How often companies whose clock is ahead are checked while others have deliveries due. */
 const aheadEveryMs = 1_000;
 
 export interface Claimer {
@@ -16,16 +18,18 @@ export interface Claimer {
   claimAll(): Promise<number>;
   /** Claims for the endpoints that ran low since the last claim. */
   claimForLow(): Promise<number>;
-  /** Whether an endpoint ran low, of which the last claim left deliveries behind. */
+  /** Whether an endpoint ran low although the last claim left deliveries in its queue. */
   hasLow(): boolean;
   /** Marks an endpoint low when it needs more. Returns whether it does. */
   noteLeft(endpointId: string, left: number): boolean;
-  /** An endpoint changed: what is being claimed for it may have been read before the change. */
+  /** Called when an endpoint has changed: a claim in progress may have read its old state. */
   noteChanged(endpointId: string): void;
 }
 
 export function createClaimer(batchDb: Queryable, workerId: string, sender: Sender): Claimer {
-  /** Endpoints that had enough when all were claimed for. For the others, nothing that was due is left. */
+  /**
+   * Endpoints that had enough deliveries at the last claim for all. The other endpoints have no due deliveries left.
+   */
   let leftOut = new Set<string>();
   const low = new Set<string>();
   const changed = new Set<string>();
@@ -76,7 +80,7 @@ export function createClaimer(batchDb: Queryable, workerId: string, sender: Send
       const due = await take({ only }, count);
       const found = new Set(due.map(({ endpoint_id }) => endpoint_id));
       for (const id of only.filter((one) => !found.has(one))) {
-        // Nothing is due for it any more, or the queue of another endpoint came first.
+        // Nothing more is due for it, or the queue of another endpoint came first.
         if (due.length === 0) leftOut.delete(id);
         else low.add(id);
       }

@@ -12,7 +12,7 @@ import { keysOf } from './secrets.ts';
 import { send } from './send.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** What an endpoint received or is to receive: to look at, to try, to send again. */
+/** The deliveries of an endpoint: list, test and resend. */
 
 function deliveryToWire(row: DeliveryRow): Delivery {
   return {
@@ -70,7 +70,7 @@ export async function getDeliveryLogs(
   return { ...found, items: found.items.map(logToWire) };
 }
 
-/** Waits as long as a delivery does, so that what is found out here holds for deliveries. */
+/** Uses the same timeout as a delivery, so that the result is valid for deliveries. */
 export async function testEndpoint(
   context: RequestContext,
   dependencies: WebhookDependencies,

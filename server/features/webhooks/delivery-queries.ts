@@ -2,18 +2,18 @@ import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { EventFacts } from '../events/service.ts';
 
-/** Deliveries on their way: claimed by one worker at a time, any number of workers side by side. */
+/** Deliveries in progress: each is claimed by one worker, and any number of workers run in parallel. */
 
-/** Where deliveries go, as it was when they were claimed. */
+/** The endpoint of deliveries, as it was when they were claimed. */
 export interface Receiver {
   readonly endpoint_id: string;
   readonly mode: Mode;
   readonly clock_offset_ms: number;
-  /** Null when it is gone. */
+  /** Null if the endpoint was deleted. */
   readonly status: 'enabled' | 'disabled' | null;
   readonly url: string;
   readonly api_version: string;
-  /** Sealed, as base64. */
+  /** Encrypted, in base64. */
   readonly secrets: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface Claimed {
   readonly endpoint_id: string;
   readonly event_id: string;
   readonly inserted_at: string;
-  /** This one included. */
+  /** Including this attempt. */
   readonly attempts: number;
 }
 
@@ -31,8 +31,9 @@ export interface Delivery extends Claimed {
   readonly receiver: Receiver;
 }
 
-// Each event and each receiver once, however many deliveries they have here. LIMIT keeps each look-up a look-up by the whole
-// key: as a join, PostgreSQL may read all events of the company for each delivery, by a plan it made when there were few.
+// Returns each event and each receiver once, however many deliveries they have. LIMIT keeps each lookup a lookup by
+// the full key: with a join, PostgreSQL may read all events of the company for each delivery, by a plan made when
+// there were few.
 const describeClaimed = `
   SELECT (SELECT json_agg(c) FROM claimed c) AS deliveries,
     (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
@@ -50,7 +51,7 @@ const describeClaimed = `
        LEFT JOIN webhook_endpoints w ON w.company_id = c.company_id AND w.id = c.endpoint_id
      ) r) AS receivers`;
 
-// How far ahead the queue is looked at: a receiver with a long queue must not hide the others behind it.
+// How many deliveries of the queue are read: a receiver with a long queue must not hide the others behind it.
 const window = 1_000;
 
 const claim = (due: string): string => `
@@ -77,8 +78,8 @@ const claim = (due: string): string => `
 const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL`;
 const inOrder = `ORDER BY due_at LIMIT ${window}`;
 
-// Deliveries are due by the clock of their company. No clock is behind the real one: what is due by real time is due by any,
-// and of the others there are few.
+// Deliveries are due by the clock of their company. No clock is behind real time, so what is due by real time is due
+// by any clock, and the others are few.
 const claimByRealTime = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
   WHERE ${unclaimed} AND d.endpoint_id <> ALL($2::uuid[]) AND d.next_attempt_at <= now() ${inOrder}`);
 const claimByTheirClock = claim(`d.next_attempt_at - o.clock_offset_ms * interval '1 ms' AS due_at
@@ -90,7 +91,7 @@ const claimOfSome = claim(`d.next_attempt_at AS due_at FROM webhook_deliveries d
 
 export interface ClaimRequest {
   readonly workerId: string;
-  /** Which endpoints, and whether of companies whose clock is ahead, or of the others. */
+  /** Selects endpoints, and whether their company's clock is ahead. */
   readonly of:
     | { readonly only: readonly string[] }
     | { readonly allBut: readonly string[]; readonly by: 'real time' | 'their clock' };
@@ -137,12 +138,12 @@ export interface Attempt {
   /** By the clock of the company. */
   readonly at: Date;
   readonly next_attempt_at: Date | null;
-  /** The clock that both go by: it may have been moved while the receiver kept the attempt waiting. */
+  /** The clock offset of both times: it may have changed while the receiver delayed the attempt. */
   readonly clock_offset_ms: number;
 }
 
-// A failure counts only while the delivery is still this worker's: another that took it over may have succeeded. Endpoints
-// are locked in one order, so that two batches about the same ones do not wait for each other.
+// A failure counts only while this worker holds the claim: another worker that took it over may have succeeded.
+// Endpoints are locked in a fixed order, so that two batches with the same ones cannot deadlock.
 const attemptsStatement = `
   WITH attempt AS MATERIALIZED (
     SELECT a.*, (c.clock_offset_ms - a.clock_offset_ms) * interval '1 ms' AS moved
@@ -180,7 +181,7 @@ export async function recordAttempts(db: Queryable, workerId: string, attempts: 
   await db.query(attemptsStatement, [JSON.stringify(attempts), workerId]);
 }
 
-/** Some of one endpoint that were not worked on: given back as they were. */
+/** Returns deliveries of one endpoint to the queue unchanged, because they were not attempted. */
 export async function returnDeliveries(db: Queryable, workerId: string, deliveries: readonly Claimed[]): Promise<void> {
   const [first] = deliveries;
   if (!first) return;
@@ -192,8 +193,8 @@ export async function returnDeliveries(db: Queryable, workerId: string, deliveri
 }
 
 /**
- * Claims of this worker that it does not know of, because their answer was lost after the commit: given back as they were.
- * Not while it claims: it does not know of those yet either.
+ * Releases claims of this worker that it does not know, because the answer to the claim was lost after the commit. It
+ * must not run during a claim, whose deliveries the worker does not know yet either.
  */
 export async function releaseUnknownClaims(db: Queryable, workerId: string, held: readonly Claimed[]): Promise<number> {
   const rows = await db.query(
@@ -207,7 +208,7 @@ export async function releaseUnknownClaims(db: Queryable, workerId: string, held
   return rows.length;
 }
 
-/** Claims that were not worked on: given back as they were. */
+/** Releases all claims of this worker, without an attempt. */
 export async function releaseClaims(db: Queryable, workerId: string): Promise<void> {
   await db.query(
     `WITH mine AS (
@@ -219,8 +220,8 @@ export async function releaseClaims(db: Queryable, workerId: string): Promise<vo
 }
 
 /**
- * Shows that this worker lives, and takes over what those that are not seen any more have claimed. `orphansToo` also looks
- * for claims of workers that nobody knows, which reads everything that is pending.
+ * Records that this worker is alive, and releases the claims of dead workers. `orphansToo` also searches for claims
+ * of unknown workers, which reads all pending deliveries.
  */
 export async function keepAlive(
   db: Queryable,
@@ -249,8 +250,8 @@ export async function keepAlive(
 }
 
 /**
- * Endpoints that had nothing but failures for this long, by the clock of their company. The last of the failures must be
- * that late: one that was given up days ago says nothing about today.
+ * Finds endpoints with only failures for this long, by the clock of their company. The latest failure must be that
+ * recent: a delivery that failed for good days ago proves nothing about today.
  */
 export async function findFailing(
   db: Queryable,
@@ -273,8 +274,8 @@ interface ReplayRow {
 }
 
 /**
- * Sends an event again, or for the first time to an endpoint that was disabled then. Undefined when there is no such event;
- * one that was delivered stays as it is unless `force`.
+ * Resends an event, or sends it for the first time to an endpoint that was disabled then. Returns undefined if there
+ * is no such event; a delivered event is not resent unless `force` is set.
  */
 export async function replayDelivery(
   db: Queryable,
@@ -288,7 +289,7 @@ export async function replayDelivery(
     [companyId, eventId],
   );
   if (!event) return undefined;
-  // Two at once must not both find that it was never sent.
+  // Serializes two calls, so that they do not both insert the first delivery.
   await db.query(`SELECT pg_advisory_xact_lock(hashtextextended($1::text || $2::text, 0))`, [endpointId, eventId]);
   const [known] = await db.query<ReplayRow>(
     `SELECT status FROM webhook_deliveries WHERE company_id = $1 AND endpoint_id = $2 AND event_id = $3 FOR UPDATE`,

@@ -7,16 +7,16 @@ import { disableEndpoint } from './service.ts';
 
 const retryMs = 1_000;
 
-/** Records what a worker did with its deliveries. Each call waits for a database that is away for a moment. */
+/** Records the results of a worker's deliveries. Each call waits for a database that is briefly unavailable. */
 export interface DeliveryRecords {
   record(attempt: Attempt): Promise<void>;
-  /** The endpoint answered that it is gone. */
+  /** Called when the endpoint answered 410 Gone. */
   disable(delivery: Delivery): Promise<void>;
   /** Returns claimed deliveries to the queue. */
   giveBack(deliveries: readonly Delivery[]): void;
-  /** Those that are on their way back. */
+  /** The deliveries whose return to the queue is in progress. */
   returning(): readonly Delivery[];
-  /** Waits no longer. */
+  /** Stops waiting for the database. */
   stop(): void;
 }
 

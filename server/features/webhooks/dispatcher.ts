@@ -25,13 +25,13 @@ export interface DispatcherDependencies {
 }
 
 export interface DispatcherTimes {
-  /** For a receiver to answer. */
+  /** The timeout for a receiver's answer. */
   readonly answerMs: number;
-  /** A worker that was not seen for this long is dead; its claims are released. */
+  /** A worker that was silent for this long is dead; its claims are released. */
   readonly silenceMs: number;
-  /** For what is in flight when the worker stops. */
+  /** The time for requests in flight when the worker stops. */
   readonly finishingMs: number;
-  /** How often a worker compares its claims with what it holds. */
+  /** How often a worker compares its claims in the database with those it holds. */
   readonly compareMs: number;
 }
 
@@ -41,12 +41,12 @@ const usualTimes: DispatcherTimes = {
   finishingMs: 4_000,
   compareMs: 60_000,
 };
-/** How often a worker shows that it lives within `silenceMs`. */
+/** How many heartbeats a worker sends within `silenceMs`. */
 const heartbeatsPerSilence = 5;
 const heartbeatsBetweenOrphans = 30;
 const idleMs = 1_000;
 
-/** One for claims, one for records: the more of them wait for each other, the cheaper each one is. */
+/** One for claims, one for records: statements that wait share a batch, which makes each one cheaper. */
 export const dispatcherConnections = 2;
 
 export interface Dispatcher {
@@ -85,7 +85,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     },
   };
 
-  /** Claims for all endpoints on news and once a second; in between only for endpoints that ran low. */
+  /** Claims for all endpoints after a notification and once a second; in between only for endpoints that ran low. */
   function startLoop(): { stop(): void; ended: Promise<void> } {
     const state = { stopping: false };
     let nextCompareMs = performance.now() + times.compareMs;
@@ -103,7 +103,7 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
         return undefined;
       }
       const claimed = await claimer.claimAll();
-      // Behind what was claimed there may be more.
+      // More deliveries may follow in the queue.
       nextClaimMs = performance.now() + (claimed > 0 ? 0 : idleMs);
       return undefined;
     }
@@ -152,14 +152,16 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     return { first: beatOrWarn(), stop: () => clearInterval(timer) };
   }
 
-  /** An empty notification says that deliveries are due, any other names an endpoint that has changed. */
+  /**
+   * An empty notification means that deliveries are due; any other contains the id of an endpoint that has changed.
+   */
   function listenForChanges(): void {
     const release = (endpointId: string): void => {
       claimer.noteChanged(endpointId);
       sender.releaseEndpoint(endpointId);
     };
     const hear = (endpointId: string): void => (endpointId === '' ? alarm.ring() : release(endpointId));
-    // Notifications are lost while the connection is down, so everything may have changed.
+    // Notifications are lost while the connection is down, so every endpoint may have changed.
     const hearAgain = (): void => {
       for (const { id } of sender.endpoints()) release(id);
       alarm.ring();

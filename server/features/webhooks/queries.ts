@@ -13,7 +13,7 @@ export interface EndpointRow {
   disabled_reason: string | null;
   api_version: string;
   secret: Buffer;
-  /** Those before it that sign too, the latest first, each until its own end. */
+  /** Earlier secrets that still sign, the latest first, each with its own end. */
   previous_secrets: Buffer[];
   previous_secrets_until: Date[];
   updated_at: Date;
@@ -22,7 +22,10 @@ export interface EndpointRow {
 const endpointColumns = `id, url, description, enabled_events, status, disabled_reason, api_version, secret,
   previous_secrets, previous_secrets_until, updated_at`;
 
-/** Undefined when the company has as many as it may have. Counted under a lock, so that two cannot both be the last. */
+/**
+ * Returns undefined if the company is at its limit. Endpoints are counted under a lock, so that two requests cannot
+ * both take the last place.
+ */
 export async function insertEndpoint(
   db: Database,
   companyId: string,
@@ -71,11 +74,11 @@ export async function lockEndpoint(db: Queryable, companyId: string, id: string)
   return row;
 }
 
-/** Says that deliveries are due; or, with its id, that what workers know of an endpoint is no longer true. */
+/** Announces that deliveries are due or, with an id, that the endpoint has changed. */
 export const webhooksDueChannel = 'webhooks_due';
 const tellWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
 
-/** Enabling gives a receiver a clean record. */
+/** Enabling an endpoint resets its failures. */
 export async function updateEndpoint(db: Queryable, companyId: string, row: EndpointRow): Promise<void> {
   await db.query(
     `UPDATE webhook_endpoints SET url = $3, description = $4, enabled_events = $5, status = $6, disabled_reason = $7,
@@ -100,7 +103,7 @@ export async function updateEndpoint(db: Queryable, companyId: string, row: Endp
   await db.query(tellWorkers, [row.id]);
 }
 
-/** Undefined when it was not enabled. */
+/** Returns undefined if it was not enabled. */
 export async function disableOne(
   db: Queryable,
   companyId: string,
@@ -119,7 +122,7 @@ export async function disableOne(
   return row;
 }
 
-/** Its deliveries go with it; the events stay. */
+/** Its deliveries are deleted with it; the events stay. */
 export async function deleteEndpoint(db: Queryable, companyId: string, id: string): Promise<boolean> {
   const rows = await db.query(
     `WITH gone AS (DELETE FROM webhook_endpoints WHERE company_id = $1 AND id = $2 RETURNING 1),
@@ -144,7 +147,7 @@ export async function listEndpoints(db: Queryable, companyId: string, page: Page
 }
 
 export interface DeliveryRow {
-  /** Of the event. */
+  /** The id of the event. */
   id: string;
   status: 'pending' | 'delivered' | 'failed';
   attempts: number;
@@ -155,7 +158,7 @@ export interface DeliveryRow {
   previous: object | null;
 }
 
-/** The events an endpoint was to receive, newest first. */
+/** Returns the events for an endpoint, newest first. */
 export async function listDeliveries(
   db: Queryable,
   companyId: string,

@@ -1,6 +1,6 @@
 import { hourMs, minuteMs, secondMs } from '../../platform/durations.ts';
 
-/** How long after each failure the next attempt is made; after the last of them the delivery has failed. */
+/** The delay after each failure; after the last one the delivery has failed. */
 export const retryDelaysMs = [
   5 * secondMs,
   5 * minuteMs,
@@ -17,8 +17,8 @@ const jitterShare = 0.2;
 const retryAfterMaxMs = 24 * hourMs;
 
 /**
- * Null when it was the last attempt. Never before what the receiver asked for; `random` is from 0 to 1 and spreads the
- * attempts by a fifth either way.
+ * Returns null after the last attempt. The result is never before the time that the receiver asked for. `random` is
+ * from 0 to 1 and spreads the attempts by a fifth either way.
  */
 export function nextAttemptAt(attempts: number, nowMs: number, askedMs: number, random: number): Date | null {
   const delayMs = retryDelaysMs[attempts - 1];
@@ -27,7 +27,7 @@ export function nextAttemptAt(attempts: number, nowMs: number, askedMs: number, 
   return new Date(nowMs + Math.max(spreadMs, askedMs));
 }
 
-/** `Retry-After`: seconds, or a date by the receiver's clock, which is the real one. What is neither asks for nothing. */
+/** Parses `Retry-After`: seconds, or a date by real time. Any other value counts as 0. */
 export function retryAfterMs(text: string | undefined, realNowMs: number): number {
   if (text === undefined) return 0;
   const asked = /^\d+$/.test(text.trim()) ? Number(text) * secondMs : Date.parse(text) - realNowMs;

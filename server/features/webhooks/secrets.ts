@@ -1,7 +1,7 @@
 import { openBytes, sealBytes } from '../../platform/sealing.ts';
 import { type SigningKey, signingKey } from './signing.ts';
 
-/** Signing secrets are kept sealed, for their own endpoint. */
+/** Signing secrets are stored encrypted, bound to their endpoint. */
 
 const about = (companyId: string, endpointId: string): string => `${companyId}|${endpointId}|webhook`;
 
@@ -9,7 +9,7 @@ export function sealSecret(key: Buffer, companyId: string, endpointId: string, s
   return sealBytes(key, Buffer.from(secret), about(companyId, endpointId));
 }
 
-/** Those that sign now, made ready. */
+/** Returns the current signing secrets as keys. */
 export function keysOf(
   key: Buffer,
   companyId: string,

@@ -3,13 +3,13 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
 import { type SigningKey, signatureHeaders } from './signing.ts';
 
-/** One signed request, and what came of it. */
+/** Sends one signed request and returns its result. */
 
 export interface Outgoing {
   readonly url: string;
   readonly keys: readonly SigningKey[];
   readonly event: { readonly id: string; readonly type: string };
-  /** The event as the receiver gets it. */
+  /** The event as it is sent to the receiver. */
   readonly body: string;
   readonly attempt: number;
 }

@@ -4,19 +4,19 @@ import { createDeliveryRecords } from './delivery-records.ts';
 import type { DispatcherDependencies } from './dispatcher.ts';
 
 /**
- * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, so that one
- * that does not answer uses up its own share and no more.
+ * Sends the deliveries that a worker has claimed. Each endpoint has a bounded number of requests in flight, so that
+ * one that does not answer uses only its own share.
  */
 
 const requestsPerEndpointMax = 20;
 const inFlightPerEndpointMax = 4 * requestsPerEndpointMax;
 
-/** What a worker has claimed for one endpoint. */
+/** The claimed deliveries of one endpoint. */
 interface EndpointQueue {
   readonly waiting: Delivery[];
-  /** Sent and not answered. */
+  /** The number of requests without an answer. */
   requests: number;
-  /** Sent, and the attempt is not recorded: these would be sent again after a crash. */
+  /** Sent, but the attempt is not recorded: a crash would send these again. */
   readonly inFlight: Set<Delivery>;
 }
 
@@ -27,21 +27,21 @@ export interface Sender {
   hold(endpointId: string, deliveries: readonly Delivery[]): void;
   /** Returns claimed deliveries to the queue without sending them. */
   release(deliveries: readonly Delivery[]): void;
-  /** Returns what waits for an endpoint that has changed: its address may be another, or it may be disabled. */
+  /** Returns deliveries of an endpoint that has changed: its URL may be different, or it may be disabled. */
   releaseEndpoint(endpointId: string): void;
-  /** How many claimed deliveries there are. */
+  /** The number of claimed deliveries. */
   size(): number;
   inFlight(): number;
-  /** The endpoints that have deliveries here, with their number. */
+  /** The endpoints with claimed deliveries, with their numbers. */
   endpoints(): readonly { readonly id: string; readonly size: number }[];
-  /** Everything that this worker has claimed, also what is on its way back to the queue. */
+  /** All deliveries that this worker has claimed, including those being returned to the queue. */
   claimed(): readonly Delivery[];
-  /** Starts no further request. */
+  /** Starts no more requests. */
   stop(): void;
 }
 
 interface SenderEvents {
-  /** A delivery of the endpoint is done, and this many are left. */
+  /** Called when a delivery of the endpoint is done, with the number left. */
   readonly onDone: (endpointId: string, left: number) => void;
   readonly onReturned: () => void;
 }
@@ -67,7 +67,7 @@ export function createSender(
       await records.record(made.record);
       if (made.gone) await records.disable(delivery);
     } catch (error) {
-      // It stays claimed by this worker, which later finds that it does not hold it any more.
+      // It stays claimed by this worker, until the comparison of claims finds that the worker no longer holds it.
       log.error({ err: error, event_id: delivery.event_id }, 'a delivery attempt could not be recorded');
     }
   }

@@ -39,7 +39,7 @@ import type { RequestContext } from '../../request-context.ts';
 export interface WebhookDependencies {
   readonly outbound: Outbound;
   readonly isAllowed: AddressCheck;
-  /** Real time: secrets and signatures go by it. */
+  /** Real time, which secrets and signatures use. */
   readonly clock: Clock;
   readonly secretKey: Buffer;
 }
@@ -61,7 +61,7 @@ export function toWire(row: EndpointRow): Endpoint {
 const invalidUrl = (why: string): ApiError =>
   new ApiError('webhook_endpoint_invalid', `The endpoint URL ${why}.`, { param: 'url' });
 
-/** Says what is wrong now; where it really leads is checked again at every connection. */
+/** Checks the URL now; its address is checked again at every connection. */
 async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependencies): Promise<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw invalidUrl('must be a URL, for example https://shop.example.com/webhooks');
@@ -72,7 +72,7 @@ async function checkUrl(text: string, { isAllowed, outbound }: WebhookDependenci
   if (isIP(host)) {
     if (!isAllowed(host)) throw notPublic;
   } else {
-    // A name that does not resolve yet may do so tomorrow.
+    // A name that does not resolve yet may resolve later.
     const addresses = await outbound.resolve(host).catch(() => []);
     if (addresses.length > 0 && !addresses.some(({ address }) => isAllowed(address))) throw notPublic;
   }
@@ -84,7 +84,7 @@ export interface PreparedUrl {
   readonly url: string | undefined;
 }
 
-/** Before the transaction, since a name has to be looked up. */
+/** Runs before the transaction, because it needs a DNS lookup. */
 export async function prepareUrl(dependencies: WebhookDependencies, url: string | undefined): Promise<PreparedUrl> {
   return { url: url === undefined ? undefined : await checkUrl(url, dependencies) };
 }
@@ -159,7 +159,7 @@ export async function removeEndpoint({ db, company }: RequestContext, id: string
   return { id, deleted: true, message: 'The webhook endpoint was deleted.' };
 }
 
-/** Those whose grace period has not ended, the latest first. */
+/** Returns the secrets whose grace period has not ended, the latest first. */
 export function previousSecrets(row: EndpointRow, nowMs: number): { secret: Buffer; until: Date }[] {
   return row.previous_secrets.flatMap((secret, index) => {
     const until = row.previous_secrets_until[index];
@@ -178,7 +178,8 @@ export async function rotateSecret(
     if (!current) throw notFound('webhook endpoint');
     const secret = newSigningSecret(randomBytes(limits.signingSecretBytes));
     const until = new Date(clock.nowMs() + grace_period_hours * hourMs);
-    // Whoever rotates again, for want of the answer perhaps, still has a receiver that knows the one before.
+    // A merchant may rotate twice because the first response was lost; the receiver then still knows the secret
+    // before that.
     const previous = [{ secret: current.secret, until }, ...previousSecrets(current, clock.nowMs())];
     const kept = previous.slice(0, limits.previousSecrets);
     await updateEndpoint(transaction, company.id, {
@@ -201,7 +202,7 @@ const reasons: Readonly<Record<DisableReason, string>> = {
   failing: `every delivery failed for ${limits.webhookFailingDays} days`,
 };
 
-/** The service itself gives up on a receiver, and says so with an event and a mail to the team. */
+/** Disables an endpoint automatically, with an event and a mail to the team. */
 export async function disableEndpoint(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   companyId: string,

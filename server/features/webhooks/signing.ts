@@ -1,10 +1,13 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** How a receiver knows that a delivery is ours: our own header, and those of Standard Webhooks, from the same secret. */
+/**
+ * Signs deliveries, so that a receiver can verify them: with our own header, and with those of Standard Webhooks,
+ * from the same secret.
+ */
 
 const prefix = 'whsec_';
 
-/** A secret made ready: as text for our own header, as the bytes it stands for in that of Standard Webhooks. */
+/** A prepared secret: as text for our own header, and as the decoded bytes for that of Standard Webhooks. */
 export interface SigningKey {
   readonly own: KeyObject;
   readonly standard: KeyObject;
