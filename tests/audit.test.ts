@@ -133,13 +133,13 @@ async function entriesOf(company: string, ...actions: string[]): Promise<Record<
 }
 
 describe('the audit log', () => {
-  it('tells once of an endpoint that was made with a key, before the answer', async () => {
+  it('has one entry of an endpoint that was created with a key, written before the response', async () => {
     const { body } = await api('POST', '/v1/webhook_endpoints', endpoint);
     const entries = await entriesOf(companyOf(owner, 'sandbox'), 'createWebhookEndpoint');
     assert.equal(entries.filter(({ object_id }) => object_id === body.id).length, 1);
   });
 
-  it('tells once of a connection to an acquirer, and nothing of one that is refused', async () => {
+  it('has one entry of a connection to an acquirer, and none of one that was rejected', async () => {
     const company = live();
     const connect = (url: string): Promise<Reply> =>
       owner.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, { company });
@@ -186,7 +186,7 @@ describe('the audit log', () => {
     assert.equal((await entries()).length, 1);
   });
 
-  it('tells what an operator did from a shell', async () => {
+  it('has entries of what an operator did from a shell', async () => {
     const company = companyOf(owner, 'sandbox');
     const settings = {
       DATABASE_URL: service.database.connectionString,

@@ -222,7 +222,7 @@ describe('the audit log', () => {
     assert.equal(actions.filter((action) => action === 'createOrder').length, 1);
   });
 
-  it('tells of a password that was chosen by a link', async () => {
+  it('has an entry of a password that was chosen by a link', async () => {
     const person = await signUp(service);
     await newPerson(service).call('POST', '/dashboard/password_resets', { body: { email: person.email } });
     const token = /token=(\S+)/.exec(await lastMail(service, person.email))?.[1];
@@ -284,7 +284,7 @@ describe('another acquirer', () => {
 });
 
 describe('a vault that does not answer', () => {
-  it('leaves a company that wants another acquirer with the one it has', async () => {
+  it('keeps the acquirer of a company when connecting another one fails', async () => {
     const [present, other] = ['https://one.example/', 'https://other.example/'];
     const {
       service: named,

@@ -462,7 +462,7 @@ describe('the audit log', () => {
   const entries = async (query = ''): Promise<Record<string, any>[]> =>
     (await owner.in('GET', `/dashboard/audit_log?limit=100${query}`)).body.data;
 
-  it('tells who changed what from where, for people and keys alike, without values', async () => {
+  it('says who changed what from where, for people and keys alike, without values', async () => {
     const secret = `Secret ${randomUUID()}`;
     const { body: customer } = await owner.in('POST', '/v1/customers', someCustomer({ company: secret }));
     const { body: key } = await owner.in('POST', '/dashboard/api_keys', { name: 'Auditor', kind: 'secret' });
@@ -486,7 +486,7 @@ describe('the audit log', () => {
     assert.ok(all.every(({ text }) => !text.includes(secret) && !text.includes(key.key)));
   });
 
-  it('tells of signing in and of passwords', async () => {
+  it('has entries of sign-ins and password changes', async () => {
     const actions = new Set((await entries()).map(({ action }) => action));
     assert.ok(actions.has('createRole') && actions.has('blockTeamMember') && actions.has('createApiKey'));
     const person = await signUp(service);
@@ -497,7 +497,7 @@ describe('the audit log', () => {
     );
   });
 
-  it('tells nothing of what was refused or only repeated', async () => {
+  it('has no entry of what was rejected or only repeated', async () => {
     const idempotencyKey = randomUUID();
     const body = someCustomer();
     const { body: made } = await owner.in('POST', '/v1/customers', body, { idempotencyKey });
@@ -597,7 +597,7 @@ describe('the overview', () => {
     assert.equal((await member.in('GET', '/dashboard/search?q=findable')).body.data.length, 1);
   });
 
-  it('tells the story of an object', async () => {
+  it('lists the events of an object', async () => {
     const { body } = await person.in('GET', `/dashboard/timeline?object_id=${order.id}`);
     const types = body.data.map(({ type }: { type: string }) => type);
     assert.deepEqual(types, ['order.created', 'order.succeeded', 'order.partially_refunded']);

@@ -73,7 +73,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the default of a field', () => {
-  it('stands in the document for each that may be left out of a POST, unless it depends on the rest', () => {
+  it('is in the document for each field that can be omitted in a POST, unless it depends on the others', () => {
     const optional = fields.filter(({ method, required, nullable }) => method !== 'patch' && !required && !nullable);
     const silent = optional.filter(({ fallback }) => fallback === undefined);
     const named = Object.entries(depends).flatMap(([operation, names]) => names.map((name) => `${operation} ${name}`));
@@ -81,12 +81,12 @@ describe('the default of a field', () => {
     assert.ok(optional.length - silent.length > 20);
   });
 
-  it('stands for no field of a PATCH, which leaves alone what it does not name', () => {
+  it('is documented for no field of a PATCH, which leaves omitted fields unchanged', () => {
     const wrong = fields.filter(({ method, fallback }) => method === 'patch' && fallback !== undefined);
     assert.deepEqual(wrong, []);
   });
 
-  it('stands for the parameters of lists', () => {
+  it('is documented for the parameters of lists', () => {
     const parameterOf = (operationId: string, name: string): unknown => {
       const operation = Object.values(document.paths)
         .flatMap((methods) => Object.values(methods) as unknown as Json[])

@@ -206,7 +206,7 @@ describe('an error that the common rules bring', () => {
     });
   });
 
-  it('refuses a key whose charge or refund is under way', async () => {
+  it('rejects a key whose charge or refund is in progress', async () => {
     const hanging = Promise.withResolvers<void>();
     const hang = async (): ReturnType<typeof lost> => {
       await hanging.promise;

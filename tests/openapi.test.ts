@@ -109,7 +109,7 @@ test('the served document is the one the tests hold answers against', async () =
   assert.deepEqual(served, JSON.parse(JSON.stringify(document)));
 });
 
-test('each version has a document that speaks of that version only', async () => {
+test('the document of each version describes that version only', async () => {
   for (const version of supportedVersions) {
     const served = (await (await fetch(`${service.baseUrl}/openapi/${version}.json`)).json()) as typeof document;
     assert.deepEqual(served.info, documentOf(version).info);
@@ -243,7 +243,7 @@ test('every pattern is a regular expression that all languages have', () => {
   }
 });
 
-test('one title never stands for two different schemas', () => {
+test('no two different schemas have the same title', () => {
   const schemas = new Map<string, string>();
   for (const route of routes) {
     const plain = JSON.parse(JSON.stringify([route.body, route.success?.schema])) as unknown;
@@ -443,7 +443,7 @@ test('every object an operation returns has an example', () => {
   }
 });
 
-test('every example fits the schema it stands in', () => {
+test('every example is valid for its schema', () => {
   let count = 0;
   for (const { node, path } of nodesOf(document)) {
     if (!Array.isArray(node.examples) || path.endsWith('/properties')) continue;

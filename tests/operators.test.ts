@@ -267,7 +267,7 @@ describe('a login that is not the owner’s', () => {
 });
 
 describe('a worker of its own', () => {
-  it('tells how it is on a port of its own, and serves nothing else there', async () => {
+  it('reports its health on a separate port, and serves nothing else there', async () => {
     const { connectionString } = await database();
     const port = await freePort();
     const remote = { SVC_VAULT_URL: 'http://127.0.0.1:9', SVC_VAULT_TOKEN: token };

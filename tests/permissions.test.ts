@@ -236,7 +236,7 @@ describe('a member', () => {
     assertLacks(await weaker.in('POST', '/v1/team_members', someone(role)), 'orders:write');
   });
 
-  it('grants a key with every permission only as an admin, since such a key stands for one', async () => {
+  it('lets only an admin create a key with every permission', async () => {
     await makeRole('Nearly', [...permissions, 'api_keys:read', 'api_keys:write']);
     const nearly = await colleague(service, owner, 'Nearly');
     const create = (body: object): Promise<Reply> =>

@@ -181,7 +181,7 @@ describe('a restored database', { concurrency: false }, () => {
     assert.deepEqual(await charges(), journal);
   });
 
-  it('lists every operation that the books miss, and what it stands for', async () => {
+  it('lists every operation that the books miss, and the object it belongs to', async () => {
     const { finished, comparisons } = await compare(false);
     assert.equal(finished, true);
     const [comparison] = comparisons;

@@ -302,7 +302,7 @@ test('links that the service hands out lead to the port it really listens on', a
   assert.equal((await fetch(url)).status, 200);
 });
 
-test('a second start on the same folder says why it ends, and does no harm to the first', async () => {
+test('a second start on the same folder says why it ends, and does not affect the first', async () => {
   const before = await readFile(join(folder, 'demo.json'), 'utf8');
   const pid = await postgresPid(folder);
   const second = launch(folder);
@@ -415,7 +415,7 @@ test('a second start finds the data and the keys again, in less than 3 seconds',
   assert.ok(await hasCustomer(folder, service.baseUrl, kept));
 });
 
-test('after kill -9 of the program alone, the next start goes on with its PostgreSQL and its data', async () => {
+test('after kill -9 of the program alone, the next start uses its PostgreSQL and its data again', async () => {
   const id = await createCustomer(folder, service.baseUrl);
   const pid = await postgresPid(folder);
   await stop(service, 'SIGKILL');
@@ -575,7 +575,7 @@ async function queryExternal(text: string): Promise<Record<string, unknown>[]> {
   return rows as Record<string, unknown>[];
 }
 
-test('a database of one’s own without SVC_MASTER_SECRET is refused, and nothing is written to the folder', async () => {
+test('an external database without SVC_MASTER_SECRET is rejected, and nothing is written to the folder', async () => {
   const empty = await newFolder();
   const one = launch(empty, { DATABASE_URL: database.connectionString });
   assert.equal((await one.exited).code, 1);
@@ -600,7 +600,7 @@ test('a database that does not answer is refused by name, without a stack or its
   assert.doesNotMatch(one.output.stderr, /hunter2/);
 });
 
-test('with a database of one’s own no demo company is made', async () => {
+test('with an external database no demo company is created', async () => {
   const empty = await newFolder();
   const one = await start(empty, external);
   assert.equal(existsSync(join(empty, 'demo.json')), false);
@@ -610,7 +610,7 @@ test('with a database of one’s own no demo company is made', async () => {
   assert.equal(await stop(one), 0);
 });
 
-test('SVC_DEMO=1 makes the demo company in a database of one’s own', async () => {
+test('SVC_DEMO=1 creates the demo company in an external database', async () => {
   const own = await newFolder();
   const one = await start(own, { ...external, SVC_DEMO: '1' });
   const { secret_key } = await readDemo(own);

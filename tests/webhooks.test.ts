@@ -110,7 +110,7 @@ function arrivals(): Map<string, number> {
 }
 
 describe('workers that are killed while they deliver', { timeout: longKills ? 600_000 : 60_000 }, () => {
-  it('lose no event, and repeat only what they had under way', async () => {
+  it('lose no event, and repeat only deliveries in progress', async () => {
     const subscriber = await newSubscriber(service);
     const paths = ['/all', '/customers'];
     const origin = new URL(receiver.url).origin;

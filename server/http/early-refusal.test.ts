@@ -46,18 +46,18 @@ test('a request of a company that has no room is refused, with the error body of
   assert.equal(refused, 1);
 });
 
-test('a request of a company that has room goes on', async () => {
+test('a request of a company within its limit is accepted', async () => {
   assert.equal((await call({ authorization: 'Bearer known' })).status, 200);
 });
 
-test('a key that was not verified goes on, to be refused for what it is', async () => {
+test('a request with an unverified key is not rejected here, but by authentication', async () => {
   full.add('company');
   for (const authorization of ['Bearer unknown', 'Bearer known ', '']) {
     assert.equal((await call({ authorization }, '{}')).status, authorization === 'Bearer known ' ? 503 : 200);
   }
 });
 
-test('a large body goes on, to be read and thrown away within bounds', async () => {
+test('a large body is read and discarded within bounds', async () => {
   full.add('company');
   assert.equal((await call({ authorization: 'Bearer known' }, 'x'.repeat(20_000))).status, 200);
 });

@@ -368,7 +368,7 @@ describe('what is not proper HTTP', () => {
     assertError(await send(requestHead(`GET /${'a'.repeat(20_000)}`)), 431, 'invalid_request');
   });
 
-  test('an expectation we cannot meet is refused with an error body', async () => {
+  test('an unsupported Expect header is rejected with an error body', async () => {
     assertError(await send(requestHead('GET /v1/customers', { Expect: 'nonsense' })), 417, 'invalid_request');
   });
 
@@ -377,7 +377,7 @@ describe('what is not proper HTTP', () => {
     assertError(await send(requestHead('GET /v1/nothing', headers)), 404, 'resource_not_found');
   });
 
-  test('the service goes on', async () => {
+  test('the service continues', async () => {
     assert.equal((await service.call('GET', '/v1/customers')).status, 200);
   });
 });
@@ -530,7 +530,7 @@ describe('a database that is gone', () => {
     }
   });
 
-  test('is 503 when it takes leave the moment a connection is given to a transaction, and the process lives', async (t) => {
+  test('is 503 when the database disconnects as a transaction starts, and the process survives', async (t) => {
     const { gated, gate } = await startBehindGate(t);
     assert.equal((await gated.call('GET', '/v1/customers')).status, 200);
     await gate.shut();

@@ -224,7 +224,7 @@ describe('a conflict', () => {
     assert.match(message, /differ: metadata\./);
   });
 
-  it('tells null from an absent field', async () => {
+  it('distinguishes null from an absent field', async () => {
     const body = someCustomer();
     assert.match(await conflict({ ...body, company: null }, body), /differ: company\./);
   });
@@ -584,7 +584,7 @@ describe('the life of a key', () => {
     }
   }
 
-  it('ends once, however many requests meet the expired key', async () => {
+  it('is executed once, however many requests use the expired key', async () => {
     const { work, count } = tracedWork();
     const request = keyed(service.company.id, Date.now());
     await runOnce(service.db, request, { work }, never);

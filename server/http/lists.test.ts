@@ -218,7 +218,7 @@ describe('a page', () => {
     }
   });
 
-  it('tells the path of its list', async () => {
+  it('has the path of its list', async () => {
     for (const path of paths) assert.equal((await list(merchant, path, { limit: '1' })).url, path);
   });
 
@@ -401,7 +401,7 @@ describe('a walk through 95 objects with many ties', () => {
   });
 });
 
-describe('a walk goes on from an object that was deleted meanwhile', () => {
+describe('pagination continues from an object that was deleted meanwhile', () => {
   for (const kind of ['hard', 'soft'] as const) {
     for (const { path, sort, direction } of orders) {
       it(`${kind} delete, ${path} ${sort}[${direction}]`, async () => {
@@ -764,7 +764,7 @@ describe('a search of customers', () => {
     assert.deepEqual(await found('\u674e\u5c0f'), ['zed']);
   });
 
-  it('does not find what stands inside a word', async () => {
+  it('does not find text inside a word', async () => {
     assert.deepEqual(await found('ovelace'), []);
     assert.deepEqual(await found('ngine'), []);
   });
@@ -780,7 +780,7 @@ describe('a search of customers', () => {
     assert.deepEqual(await found('\u0417\u0415\u0414'), ['zed']);
   });
 
-  it('wants every word, in any order and any field', async () => {
+  it('requires every word, in any order and any field', async () => {
     assert.deepEqual(await found('love ada'), ['ada']);
     assert.deepEqual(await found('muller jos hotel'), ['jose']);
     assert.deepEqual(await found('ada hotel'), []);
@@ -892,7 +892,7 @@ describe('the filter', () => {
   const having = (...wanted: string[]): string[] =>
     ids.filter((_, index) => wanted.every((tag) => tagsOf[index]?.includes(tag)));
 
-  it('`tags` wants all of them, repeated or comma-separated', async () => {
+  it('`tags` requires all of them, repeated or comma-separated', async () => {
     assert.deepEqual(await tagged('vip'), having('vip'));
     assert.deepEqual(await tagged(['vip', 'gold']), having('vip', 'gold'));
     assert.deepEqual(await tagged('gold,vip'), having('vip', 'gold'));

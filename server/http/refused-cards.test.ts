@@ -81,7 +81,7 @@ function assertStopped(reply: Reply, message: RegExp): void {
 }
 
 describe('with a publishable key', () => {
-  it('20 refused cards in 10 minutes stop the address, for good cards too, and for a while', async () => {
+  it('20 rejected cards in 10 minutes block the IP address for a while, also for valid cards', async () => {
     const key = await publishable(await service.createMerchant());
     const shopper = { key, address: someAddress() };
     await refuse(count, () => token(shopper, { card: { ...card, number: '1' } }));

@@ -60,7 +60,7 @@ const grouped = (number: string, size: number, separator: string): string =>
   (number.match(new RegExp(`.{1,${size}}`, 'g')) ?? []).join(separator);
 
 for (const [brand, number] of Object.entries(numbers)) {
-  test(`finds a ${brand} number, whatever stands around it`, () => {
+  test(`finds a ${brand} number, whatever text surrounds it`, () => {
     assert.ok(passesLuhn(number) && brandOf(number).lengths.includes(number.length));
     for (const text of [number, `card ${number}.`, `PAN${number}exp`, `${number} 12/30 999`, `7 ${number}`]) {
       assert.ok(looksLikeCardNumber(text), text);
@@ -154,7 +154,7 @@ test('takes honest text for what it is', () => {
   for (const text of texts) assert.ok(!looksLikeCardNumber(text), text);
 });
 
-test('a phone number is none only with its plus and with at most 15 digits', () => {
+test('a phone number is not a card number only with its plus and with at most 15 digits', () => {
   const phone = Array.from({ length: 10 }, (_, digit) => `63917123456${digit}`).find(passesLuhn) ?? '';
   assert.ok(looksLikeCardNumber(phone));
   assert.ok(!looksLikeCardNumber(`+${phone}`));

@@ -61,7 +61,7 @@ describe('the clock of the database', () => {
     }
   });
 
-  it('does not jump to and fro by what the measurement cannot tell', async () => {
+  it('does not jump by less than the measurement error', async () => {
     const { at, open } = scene(40);
     const clock = await open();
     const before = clock.nowMs();

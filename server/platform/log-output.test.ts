@@ -118,7 +118,7 @@ describe('a process whose log', { skip: process.platform !== 'linux' }, () => {
     'goes to a pipe that is not read': () => ['pipe', 'pipe'],
   };
   for (const [what, stdioOf] of Object.entries(outputs)) {
-    it(`${what} goes on answering, and ends when it is asked to`, async (t) => {
+    it(`${what} continues to answer, and stops on request`, async (t) => {
       const { child, exited, ask } = await run(t, stdioOf(t));
       for (let count = 0; count < 5; count += 1) assert.equal(await ask('/'), 'answered');
       child.kill('SIGTERM');
@@ -134,7 +134,7 @@ describe('a process whose log', { skip: process.platform !== 'linux' }, () => {
     });
   }
 
-  it('has lost its reader goes on answering', async (t) => {
+  it('has lost its reader continues to answer', async (t) => {
     const { child, ask } = await run(t, ['pipe', 'pipe']);
     child.stdout?.destroy();
     for (let count = 0; count < 5; count += 1) assert.equal(await ask('/'), 'answered');

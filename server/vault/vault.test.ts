@@ -540,7 +540,7 @@ describe('rotation', () => {
     assert.equal(await rotate(service.vaultDb, after, 'live', () => undefined), 1);
   });
 
-  it('goes on beside a second rotation and beside cards that are removed', async () => {
+  it('continues during a second rotation and while cards are removed', async () => {
     const { path, keys } = await newKeys();
     const company = randomUUID();
     const numbers = await storeMany(keys, company, 1_200);
@@ -789,7 +789,7 @@ describe('the vault over HTTP', () => {
   const countOf = async (id: string): Promise<number> =>
     (await service.vaultDb.query('SELECT 1 FROM vault.cards WHERE id = $1', [id])).length;
 
-  it('stores, tells fingerprints and removes as the vault in the process does', async () => {
+  it('stores, returns fingerprints and removes as the vault in the process does', async () => {
     const companyId = service.company.id;
     const digits = someNumber();
     const number = new CardNumber(digits);
@@ -1112,7 +1112,7 @@ describe('cards that nothing names', () => {
     assertRefused(late, 400, 'invalid_request');
   });
 
-  it('stay for the whole life of the token, and a used token’s card stays for good', async () => {
+  it('stay for the whole life of the token, and the card of a used token stays', async () => {
     const number = someNumber();
     const token = await newToken(number);
     const id = await idOf('card_tokens', number);

@@ -564,7 +564,7 @@ describe('a shopper', () => {
       await until(one.page, 'changes.at(-1).complete');
     }));
 
-  test('reads beside the field what is wrong with it, and hears it', () =>
+  test('sees the error beside its field, and a screen reader announces it', () =>
     during({}, async (one) => {
       await one.frame.locator('#number').pressSequentially('4000 12');
       await one.page.keyboard.press('Tab');
@@ -820,7 +820,7 @@ describe('the page of the merchant', () => {
 
   const storage = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state])';
 
-  test('hears of brand, completeness and errors while the card is typed', () =>
+  test('is notified of brand, completeness and errors while the card is typed', () =>
     during({}, async (one) => {
       await one.frame.locator('#number').pressSequentially('37');
       await until(one.page, "changes.at(-1).brand === 'amex'");

@@ -26,7 +26,7 @@ test('a number is grouped as its brand prints it', () => {
   assert.equal(shown('6200000000000000003'), '6200 0000 0000 0000 003');
 });
 
-test('the first digits tell the brand', () => {
+test('the first digits determine the brand', () => {
   const brands = {
     '4': 'visa',
     '51': 'mastercard',

@@ -54,7 +54,7 @@ test('a company has so many keys at most, also when the last ones are made at on
   assert.equal((await create()).status, 400);
 });
 
-test('the limit of one company is none of another', async () => {
+test('the limit of one company does not affect another', async () => {
   const other = await owner.in(
     'POST',
     '/dashboard/api_keys',

@@ -74,7 +74,7 @@ describe('PATCH /v1/coupons/{id} before any redemption', () => {
     await assertChanged(fixed, { amount: null, percentage: 5 }, { currency: null });
   });
 
-  it('holds the whole against the rules of a new one', async () => {
+  it('checks the whole coupon by the rules of a new one', async () => {
     const { id } = await someCoupon(service, { duration: 'repeating', duration_in_cycles: 2 });
     const before = await readCoupon(service, id);
     for (const [change, field] of [
@@ -248,7 +248,7 @@ describe('starts_at', () => {
 
 describe('a moment that cannot be kept', () => {
   for (const moment of ['2030-06-30T23:59:60Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00']) {
-    it(`is 400, or is kept after all, but never our fault: ${moment}`, async () => {
+    it(`is 400 or is stored, and never a 5xx: ${moment}`, async () => {
       const { id } = await someCoupon(service);
       for (const field of ['starts_at', 'expires_at']) {
         const made = await postCoupon(service, { name: 'x', percentage: 1, [field]: moment });

@@ -101,7 +101,7 @@ describe('POST /v1/coupons/{id}/codes', () => {
     assert.equal(new Set(batches.flat()).size, 2000);
   });
 
-  it('is 422 for a promo, and 404 for a coupon that there is not or that another merchant has', async () => {
+  it('is 422 for a promo, and 404 for a coupon that does not exist or belongs to another merchant', async () => {
     const promo = await someCoupon(service, { kind: 'promo', name: 'Only one' });
     assertRefused(await mint(promo.id, { count: 1 }), 422, 'invalid_request');
     const { data } = (await service.call('GET', `/v1/coupons/${promo.id}/codes`)).body;

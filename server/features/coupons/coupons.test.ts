@@ -107,7 +107,7 @@ describe('POST /v1/coupons', () => {
     assert.partialDeepStrictEqual(reply.body, { percentage: null, amount: 500, currency: 'eur' });
   });
 
-  it('wants exactly one of percentage and amount', async () => {
+  it('requires exactly one of percentage and amount', async () => {
     assertField(await post({ name: 'None' }), 'percentage', 'required_field');
     assertField(await post({ ...fiveOff, percentage: 10 }), 'amount');
     const none = await post({ name: 'None', amount: null });
@@ -129,7 +129,7 @@ describe('POST /v1/coupons', () => {
     }
   });
 
-  it('wants duration_in_cycles when the duration is repeating, and only then', async () => {
+  it('requires duration_in_cycles when the duration is repeating, and rejects it otherwise', async () => {
     assertField(await post({ ...tenOff, duration: 'repeating' }), 'duration_in_cycles', 'required_field');
     for (const duration of ['once', 'forever']) {
       assertField(await post({ ...tenOff, duration, duration_in_cycles: 2 }), 'duration_in_cycles');
@@ -138,7 +138,7 @@ describe('POST /v1/coupons', () => {
     assertInvalid(await post({ ...tenOff, duration: 'sometimes' }), 'duration');
   });
 
-  it('wants ids with the scope specific, and only then', async () => {
+  it('requires ids with the scope specific, and rejects them otherwise', async () => {
     for (const what of ['product', 'plan'] as const) {
       const ids = [what === 'plan' ? (await somePlan(service)).id : await createProduct(service, 100)];
       assertField(await post({ ...tenOff, [`${what}_scope`]: 'specific' }), `${what}_ids`);
@@ -152,7 +152,7 @@ describe('POST /v1/coupons', () => {
     }
   });
 
-  it('is 404 for a product or plan that there is not, or that another merchant has', async () => {
+  it('is 404 for a product or plan that does not exist or belongs to another merchant', async () => {
     const other = await service.createMerchant();
     const theirs = {
       product: await createProduct(service, 100, { key: other.key }),
@@ -166,7 +166,7 @@ describe('POST /v1/coupons', () => {
     }
   });
 
-  it('wants expires_at after starts_at', async () => {
+  it('requires expires_at after starts_at', async () => {
     const [starts_at, expires_at] = [inDays(3), inDays(2)];
     assertField(await post({ ...tenOff, starts_at, expires_at }), 'expires_at');
     assertField(await post({ ...tenOff, starts_at, expires_at: starts_at }), 'expires_at');
@@ -225,7 +225,7 @@ describe('POST /v1/coupons', () => {
     }
   });
 
-  it('tells of every problem at once', async () => {
+  it('reports every problem at once', async () => {
     const reply = await post({ name: 'Bad', percentage: 10, currency: 'eur', duration: 'repeating' });
     const fields = reply.body.error.field_errors.map(({ field }: { field: string }) => field);
     assert.deepEqual(fields.toSorted(), ['currency', 'duration_in_cycles']);
@@ -384,7 +384,7 @@ describe('GET /v1/coupons', () => {
 });
 
 describe('GET /v1/coupons/{id}', () => {
-  it('is 404 for one that there is not, or that another merchant has', async () => {
+  it('is 404 for one that does not exist or belongs to another merchant', async () => {
     const { id } = await someCoupon(service);
     const { key } = await service.createMerchant();
     assertRefused(await service.call('GET', `/v1/coupons/${id}`, { key }), 404, 'resource_not_found', 'id');

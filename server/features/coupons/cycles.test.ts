@@ -106,7 +106,7 @@ describe('the duration', () => {
     });
   }
 
-  it('goes by the snapshot: what becomes of the coupon later changes nothing', async () => {
+  it('uses the snapshot: later changes of the coupon have no effect', async () => {
     const at = await openScene(service, everyTen);
     const coupon = await someCoupon(service, { duration: 'forever', max_discount_amount: 150, max_redemptions: 1 }, at);
     const body = await created(service, at, { coupon_code: coupon.code.toLowerCase() });
@@ -214,7 +214,7 @@ describe('a subscription', () => {
     await assertTally(coupon, at, 2);
   });
 
-  it('whose first charge is declined gives the redemption back; a retry reserves again, or is 400', async () => {
+  it('whose first charge is declined releases the redemption; a retry reserves it again, or is 400', async () => {
     const at = await openScene(service, everyTen, cards.declinesFirst);
     const coupon = await someCoupon(service, { max_redemptions: 1, duration: 'forever' }, at);
     const { id, latest_order_id } = await created(service, at, { coupon_code: coupon.code }, 'failed');
@@ -294,7 +294,7 @@ describe('a later start', () => {
     return [at, coupon, body.id];
   }
 
-  it('reserves at creation and counts when the first charge succeeds, whatever became of the coupon', async () => {
+  it('reserves at creation and counts when the first charge succeeds, even if the coupon changed', async () => {
     const [at, coupon] = await waiting();
     await service.call('DELETE', `/v1/coupons/${coupon.id}`, { key: at.key });
     await advance(service, { by: { days: 6 } }, at);
@@ -302,7 +302,7 @@ describe('a later start', () => {
     await assertTally(coupon, at, 1);
   });
 
-  it('gives back what it reserved when it is canceled before', async () => {
+  it('releases its redemption when it is canceled before', async () => {
     const [at, coupon, id] = await waiting();
     assert.equal((await canceled(at, id)).status, 200);
     await assertTally(coupon, at, 0);
@@ -312,7 +312,7 @@ describe('a later start', () => {
     await assertTally(coupon, at, 1);
   });
 
-  it('gives it back when the first charge is declined, and once only', async () => {
+  it('releases its redemption once when the first charge is declined', async () => {
     const [at, coupon, id] = await waiting({}, cards.declined);
     await advance(service, { by: { days: 6 } }, at);
     assert.equal((await readSubscription(service, id, at)).status, 'failed');
@@ -321,7 +321,7 @@ describe('a later start', () => {
     await assertTally(coupon, at, 0);
   });
 
-  it('gives it back when its first charge is in doubt, it is canceled, and the charge turns out declined', async () => {
+  it('releases its redemption when it is canceled with its first charge in doubt, and the charge was declined', async () => {
     const [at, coupon, id] = await waiting();
     faults.charge = unknownOutcome;
     faults.lookup = unknownOutcome;

@@ -101,7 +101,7 @@ describe('200 orders for 10 redemptions, over two processes', () => {
     await assertBooks(coupon, 10);
   });
 
-  it('with a third of the cards declining it is exactly 10 still: what is given back is used by others', async () => {
+  it('with a third of the cards declining it is still exactly 10: other orders use the released redemptions', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 10, codes: { count: 3 } });
     const replies = await race(
       numbers(200).map((index) =>

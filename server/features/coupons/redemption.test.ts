@@ -221,7 +221,7 @@ describe('the limits', () => {
 });
 
 describe('a declined charge', () => {
-  it('gives the redemption back', async () => {
+  it('releases the redemption', async () => {
     const coupon = await someCoupon(service, {
       max_redemptions: 1,
       max_redemptions_per_customer: 1,
@@ -245,7 +245,7 @@ describe('a declined charge', () => {
     await assertTally(coupon, 1);
   });
 
-  it('that is declined again gives it back again', async () => {
+  it('that is declined again releases the redemption again', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 1 });
     const { id } = await bought(coupon.code, broke, 'failed');
     for (const attempt of [2, 3]) {
@@ -260,7 +260,7 @@ describe('a declined charge', () => {
     assert.equal((await retry(service, id)).body.attempt_count, 4);
   });
 
-  it('that is retried is held against the limits of customer and code', async () => {
+  it('that is retried is checked against the limits of customer and code', async () => {
     const both = await openShop(service);
     const bad = await capture(service, both.customerId, cards.declined);
     for (const limit of ['max_redemptions_per_customer', 'max_redemptions_per_code']) {
@@ -285,7 +285,7 @@ describe('a declined charge', () => {
     await assertTally(coupon, 1);
   });
 
-  it('whose promo got another name meanwhile is retried all the same, with that promo', async () => {
+  it('whose promo was renamed meanwhile is retried with that promo', async () => {
     const fickle = await openShop(service, cards.declinesFirst);
     const coupon = await someCoupon(service, { kind: 'promo', name: 'Old name' });
     const { id } = await bought(coupon.code, fickle, 'failed');
@@ -377,7 +377,7 @@ describe('a charge in doubt', () => {
 });
 
 describe('what comes later', () => {
-  it('refund, void and chargeback do not give the redemption back', async () => {
+  it('refund, void and chargeback do not release the redemption', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 4 });
     const orders = await Promise.all(Array.from({ length: 4 }, () => bought(coupon.code)));
     const [whole, part, voided, disputed] = orders.map(({ id }) => id as string);

@@ -74,7 +74,7 @@ describe('a code that can be used', () => {
     assert.partialDeepStrictEqual(await valid({ code, amount: 0 }), { discount_amount: 0, total_after_discount: 0 });
   });
 
-  it('is held against items, at the prices of the catalog', async () => {
+  it('is checked against items, at the prices of the catalog', async () => {
     const { code } = await someCoupon(service, { percentage: 10 });
     const cheap = await createProduct(service, 105);
     const items = [
@@ -85,7 +85,7 @@ describe('a code that can be used', () => {
     assert.partialDeepStrictEqual(await valid({ code, items }), { discount_amount: 1022, total_after_discount: 9198 });
   });
 
-  it('is held against a plan, with its setup fee', async () => {
+  it('is checked against a plan, with its setup fee', async () => {
     const { code } = await someCoupon(service, { percentage: 10 });
     const plan = await somePlan(service, { amount: 1900, one_time_amount: 555 });
     const body = await valid({ code, plan_id: plan.id });
@@ -234,7 +234,7 @@ describe('the reason', () => {
 });
 
 describe('POST /v1/coupons/validate refuses with 400', () => {
-  it('a customer, plan or product that there is not, or that another merchant has', async () => {
+  it('a customer, plan or product that does not exist or belongs to another merchant', async () => {
     const { code } = await someCoupon(service);
     const other = await service.createMerchant();
     const theirs = await openShop(service, undefined, { key: other.key });
@@ -263,7 +263,7 @@ describe('POST /v1/coupons/validate refuses with 400', () => {
     }
   });
 
-  it('what has no sense, also of a code that there is not', async () => {
+  it('contradictory fields, also for a code that does not exist', async () => {
     const euros = someProduct({ pricing: { amount: 100, currency: 'eur' } });
     const made = await service.call('POST', '/v1/products', { body: euros, idempotencyKey: randomUUID() });
     const item = { product_id: shop.productId, quantity: 1 };

@@ -341,7 +341,7 @@ describe('metadata', () => {
     assert.deepEqual((await get(id)).body.metadata, { kept: 1 });
   });
 
-  test('a null that was stored at creation stays when PATCH speaks of other keys', async () => {
+  test('a null that was stored at creation stays when PATCH changes other keys', async () => {
     const { id } = await created({ metadata: { none: null } });
     assert.deepEqual((await changed(id, { metadata: { added: 1 } })).metadata, { none: null, added: 1 });
   });

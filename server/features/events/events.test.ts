@@ -39,7 +39,7 @@ async function newCustomer(overrides: Record<string, unknown> = {}): Promise<Rep
 }
 
 describe('an event', () => {
-  it('tells what happened to what, when, and by which request', async () => {
+  it('says what happened to which object, when, and by which request', async () => {
     const made = await newCustomer();
     const [event] = await eventsAbout(made.body.id);
     assert.ok(event);

@@ -236,7 +236,7 @@ describe('POST /v1/sandbox/orders/{id}/chargeback/resolve', () => {
   });
 });
 
-describe('a refund under way when the chargeback comes', () => {
+describe('a refund in progress when the chargeback arrives', () => {
   async function underWay(): Promise<string> {
     const { id } = await succeeded(service, shop);
     assert.equal((await refund(service, id, 1000)).status, 200);
@@ -322,7 +322,7 @@ describe('voiding a charge that has not settled', () => {
     assert.equal((await refund(service, paid.id)).body.status, 'refunded');
   });
 
-  it('in doubt holds up refunds until recovery knows, is no transaction of its own, and then stands', async () => {
+  it('in doubt blocks refunds until recovery knows the outcome, and is no transaction of its own', async () => {
     const { id } = await succeeded(service, shop);
     faults.void = unknownOutcome;
     await assert.rejects(voidOrder(service, id), { code: 'gateway_error' });

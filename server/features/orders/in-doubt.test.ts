@@ -253,7 +253,7 @@ describe('a charge', { concurrency: false }, () => {
     await booksAgree();
   });
 
-  it('whose card was deleted meanwhile is found all the same', async () => {
+  it('whose card was deleted meanwhile is still found', async () => {
     const other = await openShop(service, undefined, { key });
     await acquirer.control({ next: ['error_after'] });
     const body = { customer_id: other.customerId, items: [{ product_id: other.productId, quantity: 1 }] };

@@ -247,7 +247,7 @@ describe('POST /v1/orders', () => {
     assertInvalid(await order(service, shop, both), 'currency');
   });
 
-  it('answers 404 for a customer that never was, was another merchant’s or is gone for good', async () => {
+  it('is 404 for a customer that never existed, belongs to another merchant or was hard-deleted', async () => {
     const merchant = await service.createMerchant();
     const foreign = await openShop(service, approvedCard, { key: merchant.key });
     const gone = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body.id;
@@ -290,7 +290,7 @@ describe('POST /v1/orders', () => {
     assertRefused(await order(service, own), 400, 'customer_not_configured', 'customer_id');
   });
 
-  it('answers 404 for a product that never was, was another merchant’s or was deleted for good', async () => {
+  it('is 404 for a product that never existed, belongs to another merchant or was deleted', async () => {
     const merchant = await service.createMerchant();
     const foreign = await createProduct(service, 100, { key: merchant.key });
     const gone = await createProduct(service, 100);
@@ -409,7 +409,7 @@ describe('the idempotency key of an order', () => {
     assert.equal((await post(`${randomUUID()}${'x'.repeat(219)}`)).status, 201);
   });
 
-  it('answers a repetition byte for byte, whatever became of product, order, card and customer', async () => {
+  it('answers a repeated key byte for byte, even if product, order, card and customer have changed', async () => {
     const own = await openShop(service);
     const sent = {
       customer_id: own.customerId,
@@ -607,7 +607,7 @@ describe('the idempotency key of an order', () => {
 });
 
 describe('100 orders at once', () => {
-  it('each get their own right answer, whatever becomes of the others', async () => {
+  it('each get their own correct response, whatever happens to the others', async () => {
     const declining = await openShop(service, '4000000000000002');
     const cardless = (await service.call('POST', '/v1/customers', { body: someCustomer() })).body.id;
     const shared = randomUUID();
@@ -974,7 +974,7 @@ describe('the database', () => {
     await service.db.query('DELETE FROM open_transactions WHERE order_id = $1', [id]);
   });
 
-  it('refuses to give back more than was paid', async () => {
+  it('rejects refunds above the amount paid', async () => {
     const { id } = await succeeded(service, shop);
     const statement = 'UPDATE orders SET refunded_amount = total + 1 WHERE id = $1';
     await refusedBy('orders_refunded_at_most_total', statement, id);

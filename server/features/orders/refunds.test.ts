@@ -211,7 +211,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     assert.equal(refundsOf(await readOrder(service, id))[0]?.status, 'succeeded');
   });
 
-  it('of 30 at once never gives back more than was paid', async () => {
+  it('of 30 at once never refund more than was paid', async () => {
     const second = await startTestService({ database: service.database, vault: service.vault });
     try {
       const { id } = await succeeded(service, shop);
@@ -364,7 +364,7 @@ describe('a refund in doubt', () => {
     assert.deepEqual([anew.status, anew.body.refunded_amount], [200, 1000], anew.text);
   });
 
-  it('that never arrived still serves as a cursor: a walk that stands on it goes on', async () => {
+  it('that never arrived still works as a pagination cursor', async () => {
     const { id } = await succeeded(service, shop);
     faults.refund = unknownOutcome;
     faults.lookup = unknownOutcome;

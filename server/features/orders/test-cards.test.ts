@@ -275,7 +275,7 @@ describe('7070: the processor takes the charge but its answer is lost', () => {
     assert.equal(known.headers.get('svc-version'), '2025-11-04');
   });
 
-  it('its customer, card and product may be deleted meanwhile: it is recovered all the same', async () => {
+  it('is recovered even if its customer, card and product were deleted meanwhile', async () => {
     const { own, repeat, id } = await inDoubt('7070');
     await service.call('DELETE', `/v1/customers/${own.customerId}`);
     await service.call('DELETE', `/v1/products/${own.productId}`);

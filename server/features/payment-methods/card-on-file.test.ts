@@ -180,7 +180,7 @@ describe('a request', () => {
     assertRefused(other, 422, 'idempotency_key_conflict');
   });
 
-  it('stands in the audit log with its fields', async () => {
+  it('is in the audit log with its fields', async () => {
     const at = await openScene(service);
     const { default_payment_method_id: card } = await customerOf(at);
     await used(at, card, { update_subscriptions: true });
@@ -252,7 +252,7 @@ describe('update_subscriptions', () => {
     assert.deepEqual(await salesOf(due), ['failed']);
   });
 
-  it('to a card that is declined too goes on with the retries that are left', async () => {
+  it('to a card that is also declined continues with the remaining retries', async () => {
     const due = await pastDue(cards.noFunds);
     await used(due, due.good, { update_subscriptions: true });
     await service.subscriptions.billDue(100);

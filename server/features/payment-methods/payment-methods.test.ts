@@ -210,7 +210,7 @@ describe('attaching a token', () => {
     }
   });
 
-  it('refuses a token that does not exist and one of another merchant alike, and tells another environment', async () => {
+  it('rejects an unknown token and one of another merchant alike, and names another environment', async () => {
     const customer = await newCustomer();
     const merchant = await service.createMerchant();
     const foreign = await newToken({ card }, { key: merchant.key });

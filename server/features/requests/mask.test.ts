@@ -92,7 +92,7 @@ describe('at every offset around the cut the log hides', () => {
     }
   });
 
-  test('what stands behind escape sequences', () => {
+  test('digits behind escape sequences', () => {
     const escaped = (plain: string): string =>
       [...plain].map((character) => `\\u00${character.charCodeAt(0).toString(16)}`).join('');
     for (const offset of offsets) {
@@ -129,7 +129,7 @@ describe('a short text', () => {
     assertHidden(maskedAnswer(JSON.stringify(number.match(/../g)?.map((pair) => [...pair].map(Number)))), 'an answer');
   });
 
-  test('stays as it is when there is nothing to hide', () => {
+  test('is unchanged when there is nothing to hide', () => {
     const text = JSON.stringify({ id: '01234567-8901-7234-8901-234567890123', amount: 4900, number: null });
     assert.equal(maskedAnswer(text), text);
     assert.equal(loggedBody(text), text);

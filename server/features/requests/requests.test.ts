@@ -238,7 +238,7 @@ describe('the recorder', () => {
     assert.deepEqual(row, { count: 5_200, newest: 5_999 });
   });
 
-  test('loses a batch that the database refuses, and goes on', async () => {
+  test('loses a batch that the database rejects, and continues', async () => {
     let dropped = 0;
     const onDropped = (count: number): void => {
       dropped += count;

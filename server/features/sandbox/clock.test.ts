@@ -505,7 +505,7 @@ describe('the time of what is made on the way', () => {
 });
 
 describe('by the clock', () => {
-  it('card tokens expire after 15 minutes, and the advance tells', async () => {
+  it('card tokens expire after 15 minutes, and the advance lists them', async () => {
     const { pass, call, company } = await newScene();
     const key = await service.createKey(company, { kind: 'publishable' });
     const card = { number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc: '123' };
@@ -767,7 +767,7 @@ describe('a process that died while it moved the clock', () => {
     assert.ok((await heldFor(company.id)) <= 0, 'free when it is over');
   });
 
-  it('half-way leaves what the next advance goes on with: each cycle once, at its time', async () => {
+  it('that fails half-way is continued by the next advance: each cycle once, at its time', async () => {
     const { pass, read, company, subscribed, nowMs } = await newScene();
     const made = await subscribed();
     // It moved the clock beyond two due dates, and did nothing.

@@ -85,7 +85,7 @@ describe('a trigger', () => {
     assert.deepEqual([again.status, again.text], [200, first.text]);
   });
 
-  it('refuses what there is not', async () => {
+  it('rejects unknown events and objects', async () => {
     assertInvalid(await trigger({ type: 'order.paid' }), 'type');
     assertInvalid(await trigger({ type: 'order.created', overrides: 5 }), 'overrides');
   });

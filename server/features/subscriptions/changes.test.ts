@@ -53,7 +53,7 @@ const eventsOf = (id: string): Promise<EventRow[]> =>
   service.db.query<EventRow>('SELECT type, object, previous FROM events WHERE object_id = $1 ORDER BY sequence', [id]);
 
 describe('GET /v1/subscriptions/{id}', () => {
-  it('is 404 for an unknown id, another merchant’s and nonsense', async () => {
+  it('is 404 for an unknown id, one of another merchant and one that is no id', async () => {
     const [at, other] = await Promise.all([scene(), scene()]);
     const { id } = await created(service, other);
     for (const path of ['', '/upcoming']) {
@@ -158,7 +158,7 @@ describe('GET /v1/subscriptions', () => {
 });
 
 describe('PATCH /v1/subscriptions/{id}', () => {
-  it('changes card, description, shipping and metadata, and tells what they were', async () => {
+  it('changes card, description, shipping and metadata, and its event has the previous values', async () => {
     const at = await scene();
     const before = await created(service, at, { description: 'Old', metadata: { a: 1, b: 2 } });
     const payment_method_id = await capture(service, at.customer_id, cards.good, { key: at.key });

@@ -293,7 +293,7 @@ describe('another card for one that is past due', () => {
     assert.partialDeepStrictEqual(await read(due), { status: 'active', payment_method });
   });
 
-  it('that is declined too goes on with the retries that are left', async () => {
+  it('that is also declined continues with the remaining retries', async () => {
     const due = await pastDue();
     await movePast(due, 2);
     await addCard(service, due, cards.noFunds, { update_subscriptions: true });
@@ -426,7 +426,7 @@ describe('each cycle', () => {
     assert.partialDeepStrictEqual(await read(due), { status: 'failed', attempt_count: 5 });
   });
 
-  it('is paid once, also when it is tried by hand, by the schedule and with a new card at once', async () => {
+  it('is paid once, also when a manual retry, a scheduled retry and a new card coincide', async () => {
     const due = await pastDue();
     faults.charge = approvedOutcome;
     await addCard(service, due, cards.good, { update_subscriptions: true });

@@ -122,7 +122,7 @@ describe('dates that pass', () => {
     ]);
   });
 
-  it('while paused are not billed; it goes on at the next regular date', async () => {
+  it('while paused are not billed; billing continues at the next regular date', async () => {
     const at = await openScene(service, daily);
     const { id, next_billing_at } = await created(service, at);
     await pauseSubscription(await operator(service, at), id);

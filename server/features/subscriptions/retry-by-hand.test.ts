@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => stop());
 
-it('a retry by hand that is declined for good leaves the schedule of retries as it is', async () => {
+it('a manual retry with a hard decline leaves the schedule of retries as it is', async () => {
   const at = await openScene(service, { billing_cycle: everyDays(30) }, cards.declinesAfterFirst);
   const { id, next_billing_at } = await created(service, at);
   await moveTo(service, at.key, later(next_billing_at, 3_600_000));

@@ -304,7 +304,7 @@ describe('the transitions of the program', () => {
     assert.deepEqual([...reachable].toSorted(), [...subscriptionStatuses].toSorted());
   });
 
-  it('a charge in flight when it is canceled stands, and its event says that it was paid', async () => {
+  it('a charge in flight when it is canceled counts, and its event says that it was paid', async () => {
     const held = await canceledInFlight(await active(), 30, approvedOutcome);
     const order = await latestOrder(held);
     assert.deepEqual([order.status, order.subscription_cycle], ['succeeded', 2]);
@@ -314,7 +314,7 @@ describe('the transitions of the program', () => {
     assert.equal((await ordersOf(service, held)).length, 2);
   });
 
-  it('a first charge in flight when it is canceled stands: the order is cycle 1', async () => {
+  it('a first charge in flight when it is canceled counts: the order is cycle 1', async () => {
     const held = await canceledInFlight(await toStart(), 6, approvedOutcome);
     const order = await latestOrder(held);
     assert.deepEqual([order.status, order.subscription_cycle], ['succeeded', 1]);

@@ -161,7 +161,7 @@ describe('POST /v1/subscriptions', () => {
     assert.deepEqual((await readSubscription(service, body.id, at)).plan, body.plan);
   });
 
-  it('goes on after its plan was archived; the plan refuses new ones', async () => {
+  it('continues after its plan was archived; the plan rejects new ones', async () => {
     const { key, sandbox } = await service.createMerchant();
     const { id: plan_id } = await somePlan(service, {}, sandbox);
     const at = { key, company: sandbox, plan_id, customer_id: await someSubscriber(service, undefined, { key }) };
@@ -205,7 +205,7 @@ describe('POST /v1/subscriptions', () => {
     assert.equal((await readOrder(service, body.latest_order_id, at)).payment_method.id, other);
   });
 
-  it('refuses unknown fields, missing fields and nonsense, all at once', async () => {
+  it('reports unknown, missing and invalid fields at once', async () => {
     const at = await scene();
     assertInvalid(await create(service, at, { trial_days: 7 }), 'trial_days');
     assertInvalid(

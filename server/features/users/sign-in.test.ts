@@ -401,7 +401,7 @@ describe('codes of an authenticator app', () => {
 });
 
 describe('invitations', () => {
-  it('are accepted with a password of one’s own, once', async () => {
+  it('are accepted once, with a new password', async () => {
     const owner = await signUp(service);
     const member = newPerson(service);
     const token = await inviteAs(service, owner, member.email, 'Viewer');

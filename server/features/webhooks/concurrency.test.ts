@@ -225,7 +225,7 @@ describe('an endpoint', () => {
     assert.equal(new Set(receiver.received.map(({ event }) => event.id)).size, ids.length);
   });
 
-  it('may be deleted while a delivery to it is under way', async (t) => {
+  it('can be deleted while a delivery to it is in progress', async (t) => {
     let answer: (() => void) | undefined;
     const receiver = await receiving(t, (_, response) => {
       answer = () => response.writeHead(500).end();
@@ -246,7 +246,7 @@ describe('an endpoint', () => {
     assert.equal(receiver.received.length, 1);
   });
 
-  it('that is disabled while a delivery is under way still gets that one, and no retry of it', async (t) => {
+  it('that is disabled while a delivery is in progress still gets that one, and no retry of it', async (t) => {
     let answer: (() => void) | undefined;
     const receiver = await receiving(t, (_, response) => {
       answer = () => response.writeHead(500).end();
@@ -268,7 +268,7 @@ describe('an endpoint', () => {
 });
 
 describe('a worker', () => {
-  it('that stops gives back what it could not finish', async (t) => {
+  it('that stops releases the deliveries that it could not finish', async (t) => {
     const receiver = await receiving(t, hang);
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);
@@ -366,7 +366,7 @@ describe('a worker', () => {
     });
   });
 
-  it('lets go of a claim in its name that it does not know of, and of none that it works on', async (t) => {
+  it('releases a claim in its name that it does not know, and none that it works on', async (t) => {
     const receiver = await receiving(t, hang);
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);

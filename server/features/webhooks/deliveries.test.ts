@@ -102,7 +102,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     assert.equal(headers['webhook-id'], id);
   });
 
-  it('is signed: by hand, and for any library of Standard Webhooks', async (t) => {
+  it('has a signature that our own code and any Standard Webhooks library accept', async (t) => {
     const { receiver, subscriber, endpoint } = await scene(t);
     await subscriber.happen();
     await receiver.count(1);
@@ -189,7 +189,7 @@ describe('a delivery', { concurrency: 4 }, () => {
     assert.deepEqual(versions, ['/hook 2026-02-11', '/hook/old 2025-11-04']);
   });
 
-  it('goes to those endpoints that want the event, and to no other company', async (t) => {
+  it('goes to the endpoints that subscribe to the event, and to no other company', async (t) => {
     const { receiver, subscriber, endpoint } = await scene(t);
     const origin = new URL(receiver.url).origin;
     const wanted = { all: ['*'], group: ['customer.*'], exact: ['customer.created'], both: ['order.*', 'customer.*'] };
@@ -322,7 +322,7 @@ describe('a receiver', { concurrency: 4 }, () => {
     assert.equal(await lastError(one), 'the connection was refused');
   });
 
-  it('that redirects has failed, and where it points to hears nothing', async (t) => {
+  it('that redirects has failed, and the redirect is not followed', async (t) => {
     const elsewhere = await startReceiver();
     t.after(() => elsewhere.stop());
     for (const status of [301, 302, 303, 307, 308]) {
@@ -426,7 +426,7 @@ describe('the next attempt', { concurrency: 4 }, () => {
     next: Date.parse(delivery.next_attempt_at),
   });
 
-  it('is shown by the clock of the company also while an attempt is under way', async (t) => {
+  it('is shown by the clock of the company also while an attempt is in progress', async (t) => {
     const one = await scene(t, () => undefined);
     await one.subscriber.later(7 * dayMs);
     const id = await one.subscriber.happen();
@@ -440,7 +440,7 @@ describe('the next attempt', { concurrency: 4 }, () => {
     assert.equal(retried.next - retried.last, retryDelaysMs[0]);
   });
 
-  it('is after the present time of a clock that was moved while the attempt was under way', async (t) => {
+  it('is after the present time of a clock that was moved while the attempt was in progress', async (t) => {
     const one = await scene(t, () => undefined);
     const id = await one.subscriber.happen();
     await one.receiver.count(1);

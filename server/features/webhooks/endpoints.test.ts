@@ -359,7 +359,7 @@ describe('a test of an endpoint', () => {
     subscriber = await newSubscriber(service);
   });
 
-  it('sends an example of the event and tells what the receiver answered', async () => {
+  it('sends an example of the event and returns the response of the receiver', async () => {
     const endpoint = await subscriber.subscribe(receiver.url, { enabled_events: ['order.failed'] });
     const before = receiver.received.length;
     const reply = await subscriber.call('POST', at(endpoint.id, '/test'), {

@@ -40,7 +40,7 @@ describe('Retry-After', () => {
     assert.equal(retryAfterMs('Wed, 11 Feb 2026 09:31:30 GMT', nowMs), 90_000);
   });
 
-  it('asks for nothing when it is past, absent or nonsense', () => {
+  it('is ignored when it is past, absent or invalid', () => {
     for (const text of [undefined, '', 'soon', '-5', '1.5e9x', 'Wed, 11 Feb 2026 09:00:00 GMT', 'NaN', 'Infinity']) {
       assert.equal(retryAfterMs(text, nowMs), 0, String(text));
     }

@@ -166,7 +166,7 @@ test('waits for a server that is still shutting down', async (t) => {
   await second.stop();
 });
 
-test('tells of an unexpected end, of its own server and of an adopted one', async (t) => {
+test('reports an unexpected end of its own server and of an adopted one', async (t) => {
   const dataDirectory = await sharedDataDirectory(t);
   const ends: string[] = [];
   const own = await start(dataDirectory, (code) => ends.push(`own ${code}`));

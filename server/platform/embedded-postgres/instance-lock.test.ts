@@ -4,7 +4,7 @@ import { cloneDatabase } from '../../../tests/support/database.ts';
 import { query, waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './instance-lock.ts';
 
-test('tells the holder of a lock that it lost it, unless it let go', async (t) => {
+test('notifies the holder of a lock that it lost it, unless it released it', async (t) => {
   const database = await cloneDatabase();
   t.after(() => database.drop());
   const { connectionString } = database;

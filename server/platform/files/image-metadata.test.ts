@@ -306,7 +306,7 @@ describe('a GIF', () => {
 });
 
 describe('a profile', () => {
-  it('that is none, or is damaged, is left out', async () => {
+  it('that is invalid or damaged is left out', async () => {
     const profile = await profileWithWords();
     assert.equal(namelessProfile(Buffer.alloc(0)), undefined);
     assert.equal(namelessProfile(Buffer.from(secret.repeat(50))), undefined);

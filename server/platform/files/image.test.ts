@@ -80,7 +80,7 @@ function gifOf(side: number, blocks: Buffer[]): Buffer {
 
 const onePixelFrame = Buffer.from([0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x44, 1, 0]);
 
-test('accepts what it should, and tells its size', async () => {
+test('accepts supported images and returns their size', async () => {
   const jpeg = { format: 'jpeg', contentType: 'image/jpeg', extension: 'jpg', width: 160, height: 120 };
   const png = { ...jpeg, format: 'png', contentType: 'image/png', extension: 'png' };
   const gif = { ...jpeg, format: 'gif', contentType: 'image/gif', extension: 'gif' };

@@ -149,7 +149,7 @@ describe('a request to an address that a merchant chose', () => {
     assert.equal(receiver.received.length, before + 1);
   });
 
-  it('tells a name that does not resolve from an address that may not be used', async () => {
+  it('distinguishes a name that does not resolve from an address that is not allowed', async () => {
     const failing = createOutbound({
       isAllowed: addressCheck([]),
       resolve: () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' })),

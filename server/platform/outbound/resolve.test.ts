@@ -68,7 +68,7 @@ describe('a host name that a merchant chose', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('never comes to the system when its servers are silent, and is asked once however many want it', async () => {
+  it('does not block the system when its servers are silent, and is resolved once for many requests', async () => {
     const { system, asked } = slowSystem();
     const resolve = createResolve({ servers, system, timeoutMs: 250 });
     const silent = Array.from({ length: 40 }, (_, index) => resolve(`silent${index % 4}.example.com`));

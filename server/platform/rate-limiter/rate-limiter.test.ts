@@ -301,7 +301,7 @@ for (const store of stores) {
       assert.equal((await limiter.peek(check, startMs)).remaining, 500);
     });
 
-    it('tells keys apart byte by byte', async () => {
+    it('distinguishes keys byte by byte', async () => {
       const limit = { count: 1, windowSeconds: 10 };
       const prefix = newKey();
       for (const key of ['a', 'A', 'a ', "a'b", 'ä', 'a:b', '$1', '*']) {

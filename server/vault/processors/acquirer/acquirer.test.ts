@@ -210,7 +210,7 @@ describe('an acquirer that lies', () => {
     assert.equal((await processor.refund(refundOf(charge))).outcome, 'approved');
   });
 
-  it('reject_refund waits for a refund: a charge does not meet it', async () => {
+  it('reject_refund applies to the next refund and not to a charge', async () => {
     await acquirer.control({ next: ['reject_refund'], settle_after_ms: 0 });
     const request = refundOf(await charged());
     const first = await processor.refund(request);
@@ -398,7 +398,7 @@ describe('an acquirer that is killed', () => {
     assert.equal((await acquirer.journal()).length, before.length + 1);
   });
 
-  it('never takes what was still on its way', async () => {
+  it('never accepts a request that was still in transit', async () => {
     const request = newCharge();
     await acquirer.control({ next: ['late'] });
     assert.equal((await processor.charge(request)).outcome, 'unknown');
@@ -407,7 +407,7 @@ describe('an acquirer that is killed', () => {
   });
 });
 
-describe('an acquirer that stands still', () => {
+describe('an acquirer that is frozen', () => {
   it('does not take a request that lay in a buffer longer than it lives', async () => {
     const livesMs = hastyMs + 100;
     const request = newCharge({ validUntilMs: Date.now() + livesMs });
@@ -532,7 +532,7 @@ describe('the adapter', () => {
     assert.equal(requests, 2, 'it was sent once');
   });
 
-  it('an answer stands, whatever follows it on the connection', async (t) => {
+  it('an answer counts, whatever follows it on the connection', async (t) => {
     for (const rest of [replyOf(200, '{}'), '\0garbage', replyOf(500, '')]) {
       const asked = newCharge();
       const url = await listen(t, (socket) => socket.write(replyOf(200, approvalOf(asked)) + rest));
