@@ -109,7 +109,7 @@ describe('a code that can be used', () => {
     await assertReason({ code: least.code, items }, 'minimum_amount_not_met');
   });
 
-  it('is not used by being asked about, with or without an idempotency key', async () => {
+  it('is not redeemed by validation, with or without an idempotency key', async () => {
     const { id, code } = await someCoupon(service, { max_redemptions: 1 });
     const idempotencyKey = randomUUID();
     for (const amount of [100, 200]) {
@@ -137,7 +137,7 @@ describe('the reason', () => {
     await assertReason({ code, amount: 100 }, 'coupon_inactive');
   });
 
-  it('coupon_archived, and coupon_inactive once that is taken back', async () => {
+  it('coupon_archived, and coupon_inactive after it is restored', async () => {
     const { id, code } = await someCoupon(service);
     await service.call('DELETE', `/v1/coupons/${id}`);
     await assertReason({ code, amount: 100 }, 'coupon_archived');
@@ -290,8 +290,8 @@ describe('POST /v1/coupons/validate refuses with 400', () => {
   });
 });
 
-describe('asking often', () => {
-  it('is 429 too_many_requests, with Retry-After, and stops nothing else', async () => {
+describe('validating often', () => {
+  it('is 429 too_many_requests with Retry-After, and does not limit other calls', async () => {
     const limited = await startTestService({ settings: { SVC_RATE_LIMIT_COUPON_VALIDATION: '3/60' } });
     try {
       const { code } = await someCoupon(limited);
@@ -349,7 +349,7 @@ describe('for any cart', () => {
     );
   });
 
-  it('an order and a subscription get what the preview said', async () => {
+  it('an order and a subscription get the previewed discount', async () => {
     const prices = [1, 99, 4_999, 1_000_003, 99_999_999];
     const products = await Promise.all(prices.map((price) => createProduct(service, price)));
     const items = fc.uniqueArray(
@@ -399,7 +399,7 @@ describe('for any cart', () => {
     );
   });
 
-  it('a change of the terms afterwards leaves the order as it is', async () => {
+  it('a later change of the coupon does not change the order', async () => {
     const { id, code } = await someCoupon(service, { minimum_amount: 100 });
     const { body } = await order(service, shop, { coupon_code: code });
     await patchCoupon(service, id, { name: 'Other', minimum_amount: 0 });

@@ -85,7 +85,7 @@ describe('an event', () => {
     );
   });
 
-  it('is written for a card that comes and goes', async () => {
+  it('is written when a card is attached and detached', async () => {
     const { body: customer } = await newCustomer();
     const cardId = await capture(service, customer.id);
     const path = `/v1/customers/${customer.id}/payment_methods/${cardId}`;
@@ -131,7 +131,7 @@ describe('an event', () => {
     }
   });
 
-  it('is not written for reads, for refusals and for what does not come about', async () => {
+  it('is not written for reads, rejected requests and changes that fail', async () => {
     const { body: customer } = await newCustomer();
     const { body: other } = await newCustomer();
     const events = () => countOf(service, 'events', 'company_id = $1', [service.company.id]);
@@ -149,7 +149,7 @@ describe('an event', () => {
     assert.equal(await events(), before);
   });
 
-  it('and its change stand or fall together', async () => {
+  it('and its change are committed together', async () => {
     const { body: customer } = await newCustomer();
     const shop = await openShop(service);
     const charged = await succeeded(service, shop);
@@ -232,7 +232,7 @@ describe('the list of events', () => {
     assertRefused(await service.call('GET', '/v1/events?color=red'), 400, 'validation_error');
   });
 
-  it('does not know what never happened', async () => {
+  it('has no event that never happened', async () => {
     for (const id of [`evt_${'0'.repeat(32)}`, 'evt_', 'nonsense']) {
       assertRefused(await service.call('GET', `/v1/events/${id}`), 404, 'resource_not_found');
     }

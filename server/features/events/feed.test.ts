@@ -117,7 +117,7 @@ describe('the feed of events', () => {
     }
   });
 
-  test('knows nothing of other companies', async () => {
+  test('has no events of other companies', async () => {
     const { cursor } = await read();
     const other = await service.createMerchant();
     await happen(service.db);

@@ -66,13 +66,13 @@ async function oldPiece(weeksAgo: number): Promise<string> {
 }
 
 describe('growing tables', () => {
-  it('take rows before any piece was made, and as the service', async () => {
+  it('accept rows before any partition was created, also from the role of the service', async () => {
     for (const table of tables) assert.deepEqual(await piecesOf(table), [`${table}_default`]);
     await happen(api);
     assert.equal(await countIn('events_default'), 1);
   });
 
-  it('get a piece for this week and the next ones, by the service itself', async () => {
+  it('get a partition for this week and the next ones from the service itself', async () => {
     await maintainPartitions(api);
     for (const table of tables) {
       const pieces = await piecesOf(table);
@@ -88,7 +88,7 @@ describe('growing tables', () => {
     assert.deepEqual(await piecesOf('events'), before, 'once');
   });
 
-  it('move what came before its piece was made, and keep all of it', async () => {
+  it('move rows that came before their partition was created, and lose none', async () => {
     await happen(api, 50);
     const rows = await owner.query('SELECT * FROM events ORDER BY id');
     await maintainPartitions(api);
@@ -96,7 +96,7 @@ describe('growing tables', () => {
     assert.deepEqual(await owner.query('SELECT * FROM events ORDER BY id'), rows);
   });
 
-  it('forget what is older than 30 days, by the piece, and nothing younger', async () => {
+  it('drop partitions older than 30 days, and nothing younger', async () => {
     const [old, recent] = [await oldPiece(6), await oldPiece(3)];
     await owner.query(
       `INSERT INTO events_default (company_id, id, type, object_id, sequence, object, inserted_at)
@@ -113,12 +113,12 @@ describe('growing tables', () => {
     assert.equal(left[0]?.id.startsWith('00000000-0002'), true);
   });
 
-  it('are kept by two services at once', async () => {
+  it('are maintained by two services at once', async () => {
     await Promise.all([maintainPartitions(api), maintainPartitions(owner), maintainPartitions(api)]);
     assert.ok((await piecesOf('events')).length >= 4);
   });
 
-  it('take along what waits to be delivered once more, and has outlived its event', async () => {
+  it('drop deliveries that wait for a retry and have outlived their event', async () => {
     await maintainPartitions(api);
     await happen(api);
     const replayed = async (of: string): Promise<void> => {
@@ -144,7 +144,7 @@ describe('growing tables', () => {
     );
   });
 
-  it('do not disturb those who write and read meanwhile, once this week has its piece', async () => {
+  it('do not block reads and writes meanwhile, once this week has its partition', async () => {
     await maintainPartitions(api);
     let stopped = false;
     const failures: unknown[] = [];

@@ -169,7 +169,7 @@ describe('POST /v1/sandbox/orders/{id}/chargeback', () => {
     assertRefused(await dispute(randomUUID()), 404, 'resource_not_found', 'id');
   });
 
-  it('is for sandbox keys: a live key gets 403, whatever the id', async () => {
+  it('is for sandbox keys only: a live key gets 403, whatever the id', async () => {
     const { id } = await succeeded(service, shop);
     const { live } = await service.createMerchant();
     const key = await service.createKey(live);
@@ -254,7 +254,7 @@ describe('a refund in progress when the chargeback arrives', () => {
     assert.deepEqual([refundOf(order).status, saleOf(order).status], ['succeeded', 'chargeback']);
   });
 
-  it('that is rejected gives its amount back and leaves the status', async () => {
+  it('that is rejected restores the refundable amount and keeps the status', async () => {
     const id = await underWay();
     faults.lookup = declinedOutcome;
     await checkAllOpen(service);

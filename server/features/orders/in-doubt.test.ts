@@ -277,7 +277,7 @@ describe('a charge', { concurrency: false }, () => {
     assert.equal((await takenFor(reply.body.id)).length, 1);
   });
 
-  it('is settled once when many repeat its key while the worker looks', async () => {
+  it('is recorded once when many repeat its key while the worker reconciles', async () => {
     for (let round = 0; round < 5; round += 1) {
       await acquirer.control({ next: ['reset_after'] });
       const request = orderRequest();
@@ -528,7 +528,7 @@ describe('a void', { concurrency: false }, () => {
     await booksAgree();
   });
 
-  it('in doubt is looked at when the order is read', async () => {
+  it('in doubt is reconciled when the order is read', async () => {
     const orderId = await placeOrder();
     await acquirer.control({ next: ['reset_after'] });
     assert.equal(await voidOf(orderId), 'gateway_error');
@@ -609,7 +609,7 @@ describe('what is in doubt', { concurrency: false }, () => {
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   };
 
-  it('is shown with its age in /metrics, and asked about when its order is read', async () => {
+  it('is shown with its age in /metrics, and reconciled when its order is read', async () => {
     await drain();
     assert.equal(await metric('svc_transactions_in_doubt'), 0);
     await acquirer.control({ next: ['error_after'] });
@@ -630,7 +630,7 @@ describe('what is in doubt', { concurrency: false }, () => {
     await booksAgree();
   });
 
-  it('for a month, is still asked about, and holds up nothing else', async () => {
+  it('for a month is still reconciled, and blocks nothing else', async () => {
     await acquirer.control({ next: ['error_after', 'error_after'] });
     const [old, fresh] = [orderRequest(), orderRequest()];
     isGatewayError(await call(old));
@@ -645,7 +645,7 @@ describe('what is in doubt', { concurrency: false }, () => {
     await booksAgree();
   });
 
-  it('is not taken for failed while our own process holds the request back', async () => {
+  it('is not recorded as failed while our own process delays the request', async () => {
     interference = {
       charge: async (request) => {
         await sleep(requestLifeMs + 500);

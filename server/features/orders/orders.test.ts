@@ -268,7 +268,7 @@ describe('POST /v1/orders', () => {
     assertRefused(named, 400, 'invalid_request', 'customer_id');
   });
 
-  it('answers 404 on payment_method_id for the card of another customer, one that is gone and one that never was', async () => {
+  it('answers 404 on payment_method_id for the card of another customer, a deleted card and one that never existed', async () => {
     const other = await openShop(service);
     const replies = [
       await order(service, shop, { payment_method_id: other.paymentMethodId }),
@@ -659,7 +659,7 @@ describe('100 orders at once', () => {
 });
 
 describe('GET /v1/orders/{id}', () => {
-  it('answers 404 for an id that never was, is no id, or is another merchant’s', async () => {
+  it('answers 404 for an id that never existed, is no id, or belongs to another merchant', async () => {
     const merchant = await service.createMerchant();
     const { id } = await succeeded(service, shop);
     for (const path of [randomUUID(), 'nothing']) {
@@ -914,7 +914,7 @@ describe('deleting a customer or a product with orders', () => {
     assert.equal((await service.call('GET', `/v1/products/${refused}`)).status, 404);
   });
 
-  it('never lets an order and a deletion both think they were first', async () => {
+  it('never lets an order and a deletion both succeed', async () => {
     for (let round = 0; round < 5; round += 1) {
       const own = await openShop(service);
       const [ordered, , gone] = await Promise.all([
@@ -983,7 +983,7 @@ describe('the database', () => {
     });
   });
 
-  it('refuses an order that is paid without a sale, or has a sale and is not', async () => {
+  it('refuses an order that is paid without a sale, or has a sale and is unpaid', async () => {
     const { id } = await succeeded(service, shop);
     await refusedBy('orders_sale', 'UPDATE orders SET sale_id = NULL WHERE id = $1', id);
     await refusedBy('orders_sale', `UPDATE orders SET status = 'pending' WHERE id = $1`, id);

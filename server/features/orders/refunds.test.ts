@@ -177,7 +177,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     assert.equal(await countOf(service, 'open_transactions', 'order_id = $1', [id]), 0);
   });
 
-  it('answers 404 for an order that never was and for another merchant’s', async () => {
+  it('answers 404 for an order that never existed and for one of another merchant', async () => {
     const { id } = await succeeded(service, shop);
     const { key } = await service.createMerchant();
     assertRefused(await refund(service, randomUUID()), 404, 'resource_not_found', 'id');
@@ -202,7 +202,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     assertRefused(await refund(service, paid.id), 422, 'invalid_state_transition');
   });
 
-  it('gives money back to a deleted customer and a deleted card', async () => {
+  it('refunds a deleted customer and a deleted card', async () => {
     const own = await openShop(service);
     const { id } = await succeeded(service, own);
     await service.call('DELETE', `/v1/customers/${own.customerId}`);
@@ -311,7 +311,7 @@ describe('a refund that the processor rejects', () => {
 });
 
 describe('a refund in doubt', () => {
-  it('is 502; the order stays as it was, nothing else may begin, and the repeated key settles it', async () => {
+  it('is 502; the order stays as it was, no other operation can start, and the repeated key records the outcome', async () => {
     const { id } = await succeeded(service, shop);
     faults.refund = unknownOutcome;
     faults.lookup = unknownOutcome;
@@ -337,7 +337,7 @@ describe('a refund in doubt', () => {
     assert.equal(replayed.headers.get('svc-idempotent-replayed'), 'true');
   });
 
-  it('that the job decides is answered to the repeated key', async () => {
+  it('that the job reconciles is the response to the repeated key', async () => {
     const { id } = await succeeded(service, shop);
     faults.refund = unknownOutcome;
     const idempotencyKey = randomUUID();
@@ -416,7 +416,7 @@ describe('a refund in doubt', () => {
     await until('refunded', async () => (await readOrder(service, id)).status === 'refunded');
   });
 
-  it('that is old, 30 days, holds up neither itself nor the others', async () => {
+  it('that is 30 days old blocks neither its own reconciliation nor others', async () => {
     const [old, young] = [await succeeded(service, shop), await succeeded(service, shop)];
     for (const { id } of [old, young]) await refund(service, id);
     await service.db.query(`UPDATE open_transactions SET opened_at = now() - interval '30 days' WHERE order_id = $1`, [

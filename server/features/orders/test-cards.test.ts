@@ -213,7 +213,7 @@ describe('7070: the processor takes the charge but its answer is lost', () => {
     assertRefused(await retry(service, id), 400, 'invalid_state_transition');
   });
 
-  it('the repeated key settles it and answers 201 with the same order, then replays', async () => {
+  it('the repeated key records the outcome and answers 201 with the same order, then replays', async () => {
     const { repeat, id } = await inDoubt('7070');
     const known = await repeat();
     assert.deepEqual([known.status, known.body.id, known.body.status], [201, id, 'succeeded'], known.text);
@@ -223,7 +223,7 @@ describe('7070: the processor takes the charge but its answer is lost', () => {
     assert.equal((await readOrder(service, id)).transactions.length, 1);
   });
 
-  it('the key repeated 20 times at once settles it once, with one event', async () => {
+  it('the key repeated 20 times at once records the outcome once, with one event', async () => {
     const { repeat, id } = await inDoubt('7070');
     const replies = await Promise.all(Array.from({ length: 20 }, () => repeat()));
     for (const reply of replies) assert.equal(reply.status, 201, reply.text);
@@ -245,14 +245,14 @@ describe('7070: the processor takes the charge but its answer is lost', () => {
     assert.equal((await repeat()).text, known.text);
   });
 
-  it('a read is answered at once and has it looked at: the next one knows', async () => {
+  it('a read responds at once and starts reconciliation: the next read has the outcome', async () => {
     const { id } = await inDoubt('7070');
     assert.equal((await readOrder(service, id)).status, 'pending');
     await until('succeeded', async () => (await readOrder(service, id)).status === 'succeeded');
     assert.deepEqual(await eventTypes(service, id), ['order.created', 'order.succeeded']);
   });
 
-  it('20 reads at once settle it once, with one event', async () => {
+  it('20 reads at once record the outcome once, with one event', async () => {
     const { id } = await inDoubt('7070');
     await Promise.all(Array.from({ length: 20 }, () => readOrder(service, id)));
     await until('succeeded', async () => (await readOrder(service, id)).status === 'succeeded');
