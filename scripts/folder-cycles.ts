@@ -14,7 +14,7 @@ const patterns = ['{server,cli,sdk,dashboard,bench,scripts,examples}/**/*.{ts,ts
 const folderOf = (file: string): string => (dirname(file) === 'server' ? file : dirname(file));
 
 /** Which folder imports which, and one import that shows it. */
-export function folderImports(): Map<string, Map<string, string>> {
+function folderImports(): Map<string, Map<string, string>> {
   const graph = new Map<string, Map<string, string>>();
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist)$/.test(path);
   for (const file of globSync(patterns, { cwd: root, exclude })) {
@@ -33,7 +33,7 @@ export function folderImports(): Map<string, Map<string, string>> {
 }
 
 /** Groups of folders in which each reaches every other one (Tarjan's strongly connected components). */
-export function cycles(graph: ReadonlyMap<string, ReadonlyMap<string, string>>): string[][] {
+function cycles(graph: ReadonlyMap<string, ReadonlyMap<string, string>>): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();
   const stack: string[] = [];

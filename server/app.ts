@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
@@ -31,7 +32,6 @@ import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
 import { requestRoutes } from './features/requests/routes.ts';
 import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
-import { documentedEvents } from './features/events/schemas.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
 import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
@@ -265,9 +265,9 @@ export function apiRoutes(
       clock,
       forgetAccess,
     }),
-    ...eventRoutes(),
+    ...eventRoutes(event),
     ...requestRoutes(),
-    ...webhookRoutes(webhooks),
+    ...webhookRoutes(webhooks, exampleObjectOf),
     ...teamRoutes(team),
   ];
 }

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import { apiRoutes, usualReferences } from '../../server/app.ts';
 import { dashboardErrors } from '../../server/errors.ts';
-import { documentedEvents } from '../../server/features/events/schemas.ts';
+import { documentedEvents } from '../../server/event-schemas.ts';
 import { openApiDocument } from '../../server/http/openapi/document.ts';
 import { refusalsOf } from '../../server/http/openapi/errors.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError, invalidField } from '../../errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
-import type { CouponSnapshot } from '../orders/schemas.ts';
+import type { CouponSnapshot } from './schemas.ts';
 import { codeKeyOf } from './codes.ts';
 import { type DiscountTerms, discountOf, type Duration } from './discount.ts';
 import { cartTotalOf, isOnlyReserved, type Purchase, type Reason, reasons, whyFull, whyNot } from './eligibility.ts';

@@ -6,8 +6,8 @@ import { reasonNames } from './eligibility.ts';
 
 const cents = (options: object = {}) => Type.Integer({ minimum: 1, maximum: limits.amountCentsMax, ...options });
 const times = (description: string) => Type.Integer({ minimum: 1, maximum: limits.redemptionsMax, description });
-export const couponKind = choice(['generated', 'promo'], { title: 'CouponKind' });
-export const couponDuration = choice(['once', 'repeating', 'forever'], { title: 'CouponDuration' });
+const couponKind = choice(['generated', 'promo'], { title: 'CouponKind' });
+const couponDuration = choice(['once', 'repeating', 'forever'], { title: 'CouponDuration' });
 const scope = choice(['none', 'all', 'specific'], { title: 'CouponScope' });
 const ids = uniqueStrings(uuid(), { maxItems: limits.couponScopeIds });
 const prefix = freeText(limits.couponPrefixLength, {
@@ -249,3 +249,22 @@ export const couponVerdict = Type.Union(
   },
 );
 export type CouponVerdict = Static<typeof couponVerdict>;
+
+/** The coupon of an order or a subscription, as it was then. */
+export const couponSnapshot = Type.Object(
+  {
+    id: uuid(),
+    code: Type.String(),
+    name: nullable(Type.String()),
+    kind: couponKind,
+    percentage: nullable(Type.Number()),
+    amount: nullable(Type.Integer()),
+    currency: nullable(Type.String()),
+    duration: couponDuration,
+    duration_in_cycles: nullable(Type.Integer()),
+    max_discount_amount: nullable(Type.Integer()),
+    discount_amount: Type.Integer(),
+  },
+  { title: 'CouponSnapshot' },
+);
+export type CouponSnapshot = Static<typeof couponSnapshot>;

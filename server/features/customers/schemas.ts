@@ -15,7 +15,6 @@ import {
   uuid,
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { paymentMethod } from '../payment-methods/schemas.ts';
 
 const shown = nullable(Type.String({ maxLength: limits.textLength }));
 const part = Type.Optional(clearable(freeText(limits.textLength)));
@@ -99,6 +98,16 @@ export const customerUpdate = Type.Object(
 );
 export type CustomerUpdate = Static<typeof customerUpdate>;
 
+/** Refers to the schema by name, because these features build on customers. */
+const expanded = (schema: string, field: string) =>
+  Type.Optional(
+    Type.Unsafe<object[]>({
+      type: 'array',
+      items: { $ref: `#/components/schemas/${schema}` },
+      description: `With \`expand=${field}\`.`,
+    }),
+  );
+
 export const customer = Type.Object(
   {
     id: uuid(),
@@ -109,15 +118,8 @@ export const customer = Type.Object(
     company: nullable(Type.String()),
     shipping_address: nullable(shippingAddress),
     default_payment_method_id: nullable(uuid()),
-    payment_methods: Type.Optional(Type.Array(paymentMethod, { description: 'With `expand=payment_methods`.' })),
-    // Refers to the schema by name, because the subscription schema contains the customer.
-    subscriptions: Type.Optional(
-      Type.Unsafe<object[]>({
-        type: 'array',
-        items: { $ref: '#/components/schemas/Subscription' },
-        description: 'With `expand=subscriptions`.',
-      }),
-    ),
+    payment_methods: expanded('PaymentMethod', 'payment_methods'),
+    subscriptions: expanded('Subscription', 'subscriptions'),
     tags,
     metadata,
     deleted: Type.Boolean({ description: 'True for a deleted customer with orders.' }),

@@ -23,7 +23,6 @@ import {
   wasDeleted,
 } from './queries.ts';
 import { emitEvents, newEvent, previousOf } from '../events/service.ts';
-import type { PaymentMethod } from '../payment-methods/schemas.ts';
 import type { Customer, CustomerCreate, CustomerUpdate, ShippingAddress, ShippingAddressInput } from './schemas.ts';
 import { searchEntries } from './search.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -44,11 +43,7 @@ export interface CustomerHistory {
 interface CustomerCards {
   /** Removes the customer's cards from the vault; their rows stay if orders may refer to them. */
   releaseCards(db: Database, companyId: string, customerId: string, now: Date, keepRows: boolean): Promise<void>;
-  paymentMethodsOf(
-    db: Queryable,
-    companyId: string,
-    customerIds: readonly string[],
-  ): Promise<Map<string, PaymentMethod[]>>;
+  paymentMethodsOf(db: Queryable, companyId: string, customerIds: readonly string[]): Promise<Map<string, object[]>>;
 }
 
 export type CustomerReferences = CustomerHistory & CustomerCards;

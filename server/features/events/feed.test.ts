@@ -5,7 +5,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { eventIdOf } from '../../platform/ids.ts';
 import { insertEvents } from './queries.ts';
-import { exampleObjectOf } from './schemas.ts';
+import { exampleObjectOf } from '../../event-schemas.ts';
 import { newEvent } from './service.ts';
 import type { Company } from '../../company.ts';
 

@@ -1,15 +1,16 @@
+import type { TUnsafe } from 'typebox';
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter, integerParameter, textParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, defineRoute, type Route } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import { eventType } from './catalogue.ts';
 import { cursorForm } from './feed.ts';
-import { event, eventFeed } from './schemas.ts';
+import { type Event, eventFeedOf } from './schemas.ts';
 import { getEvent, getEvents, getFeed } from './service.ts';
 
 const common = { tag: 'Events', resource: 'event', permission: 'events:read' } as const;
 
-export function eventRoutes(): Route[] {
+export function eventRoutes(event: TUnsafe<Event>): Route[] {
   return [
     defineList({
       ...common,
@@ -42,7 +43,7 @@ export function eventRoutes(): Route[] {
         cursor: textParameter(limits.textLength, 'The cursor of the last response.', cursorForm.source),
         limit: integerParameter(1, limits.pageSizeMax, 'Maximum number of events in the response.', limits.pageSizeMax),
       },
-      success: { status: 200, schema: eventFeed, shape: 'other' },
+      success: { status: 200, schema: eventFeedOf(event), shape: 'other' },
       errors: [],
       handle: ({ context, query }) => getFeed(context, query.cursor, query.limit ?? limits.pageSizeMax),
     }),

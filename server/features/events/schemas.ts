@@ -1,12 +1,6 @@
-import Type, { type Static, type TSchema } from 'typebox';
-import { nullable, timestamp } from '../../http/schemas.ts';
-import { customer } from '../customers/schemas.ts';
-import { order } from '../orders/schemas.ts';
-import { paymentMethod } from '../payment-methods/schemas.ts';
-import { subscription } from '../subscriptions/schemas.ts';
-import { teamMember } from '../team/schemas.ts';
-import { endpoint } from '../webhooks/schemas.ts';
-import { eventCatalogue, type EventType, eventTypes } from './catalogue.ts';
+import Type, { type Static, type TUnsafe } from 'typebox';
+import { timestamp } from '../../http/schemas.ts';
+import type { EventType } from './catalogue.ts';
 
 export interface Event {
   readonly id: string;
@@ -19,100 +13,18 @@ export interface Event {
   readonly data: { readonly object: object; readonly previous?: object };
 }
 
-type Documented = TSchema & { readonly title?: string; readonly examples?: unknown };
-
-/** The object of an event, by the first part of the event type. */
-const objects: Readonly<Record<string, Documented>> = {
-  customer,
-  payment_method: paymentMethod,
-  order,
-  subscription,
-  team_member: teamMember,
-  webhook_endpoint: endpoint,
-};
-
-function objectOf(type: EventType): Documented {
-  const schema = objects[type.split('.', 1)[0] ?? ''];
-  if (!schema) throw new Error(`what is ${type} about?`);
-  return schema;
-}
-
-/** Returns the object that the API reference shows as an example. */
-export function exampleObjectOf(type: EventType): object {
-  const { examples } = objectOf(type);
-  const [first] = Array.isArray(examples) ? (examples as readonly object[]) : [];
-  return first ?? {};
-}
-
-const envelope = {
-  id: Type.String({ pattern: '^evt_[0-9a-f]{32}$', description: 'The same in every delivery attempt.' }),
-  created_at: timestamp(),
-  api_version: Type.String({ examples: ['2026-02-11'] }),
-  livemode: Type.Boolean(),
-  sequence: Type.Integer({
-    description: 'Number of this event among the events of its object. Use it to put events in order.',
-  }),
-  request_id: nullable(Type.String({ description: 'ID of the API request that caused the event.' })),
-};
-
-const titleOf = (type: EventType): string =>
-  `${type.replace(/(^|[._])(\w)/g, (_, __, letter: string) => letter.toUpperCase())}Event`;
-
-const previous = Type.Unsafe<object>({
-  type: 'object',
-  additionalProperties: true,
-  description: 'For updates: the changed fields with their old values.',
-});
-
-function eventOf(type: EventType): TSchema {
-  const object = objectOf(type);
-  const data = Type.Object(
-    { object, previous: Type.Optional(previous) },
-    { title: `${object.title}EventData`, description: 'The object at the time of the event.' },
-  );
-  return Type.Object(
-    { ...envelope, type: Type.Literal(type), data },
-    { title: titleOf(type), description: eventCatalogue[type] },
-  );
-}
-
-/** Each event with its description and its content. */
-export const documentedEvents = eventTypes.map((type) => ({
-  type,
-  meaning: eventCatalogue[type],
-  schema: eventOf(type),
-}));
-
-export const event = Type.Unsafe<Event>({
-  title: 'Event',
-  description: 'Any event. `type` determines the type of `data.object`.',
-  oneOf: documentedEvents.map(({ schema }) => schema),
-  discriminator: {
-    propertyName: 'type',
-    mapping: Object.fromEntries(eventTypes.map((type) => [type, `#/components/schemas/${titleOf(type)}`])),
-  },
-  examples: [
+export const eventFeedOf = (event: TUnsafe<Event>) =>
+  Type.Object(
     {
-      id: 'evt_019c4c214a207e138d4e8f706b5c4d3e',
-      type: 'customer.created',
-      created_at: '2026-02-11T09:30:00.000Z',
-      api_version: '2026-02-11',
-      livemode: false,
-      sequence: 1,
-      request_id: 'req_3k7q2m5x9w4t6y8p2r5v7n3b',
-      data: { object: exampleObjectOf('customer.created') },
+      data: Type.Array(event),
+      cursor: Type.String({
+        description: 'Send this cursor with the next request.',
+        examples: ['81204-1770802200000'],
+      }),
+      has_more: Type.Boolean({ description: 'Whether more events are available now.' }),
     },
-  ],
-});
-
-export const eventFeed = Type.Object(
-  {
-    data: Type.Array(event),
-    cursor: Type.String({ description: 'Send this cursor with the next request.', examples: ['81204-1770802200000'] }),
-    has_more: Type.Boolean({ description: 'Whether more events are available now.' }),
-  },
-  { title: 'EventFeed' },
-);
+    { title: 'EventFeed' },
+  );
 export interface EventFeed {
   data: Event[];
   cursor: string;

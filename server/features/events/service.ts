@@ -10,7 +10,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { Event } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-export { eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
+export { eventCatalogue, eventPattern, eventType, type EventType, eventTypes } from './catalogue.ts';
 export { getFeed } from './feed.ts';
 export { envelopeOf, type EventFacts } from './envelope.ts';
 export type { EventRow } from './queries.ts';

@@ -11,7 +11,7 @@ import {
   uuid,
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { couponDuration, couponKind } from '../coupons/schemas.ts';
+import { couponSnapshot } from '../coupons/schemas.ts';
 import { customer } from '../customers/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
 import { orderStatuses, transactionStatuses } from './transitions.ts';
@@ -128,24 +128,6 @@ const orderTransaction = Type.Object(
   { title: 'OrderTransaction' },
 );
 export type OrderTransaction = Static<typeof orderTransaction>;
-
-export const couponSnapshot = Type.Object(
-  {
-    id: uuid(),
-    code: Type.String(),
-    name: nullable(Type.String()),
-    kind: couponKind,
-    percentage: nullable(Type.Number()),
-    amount: nullable(Type.Integer()),
-    currency: nullable(Type.String()),
-    duration: couponDuration,
-    duration_in_cycles: nullable(Type.Integer()),
-    max_discount_amount: nullable(Type.Integer()),
-    discount_amount: Type.Integer(),
-  },
-  { title: 'CouponSnapshot' },
-);
-export type CouponSnapshot = Static<typeof couponSnapshot>;
 
 export const order = Type.Object(
   {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { ApiError } from '../../errors.ts';
 import { defineEffect, defineRoute, type Route } from '../../http/route.ts';
 import { order } from '../orders/schemas.ts';
-import { event } from '../events/schemas.ts';
+import { event } from '../../event-schemas.ts';
 import { eventType } from '../events/service.ts';
 import { advanceClock, clockAdvance, clockAdvanced, type ClockDependencies, clockReading, readClock } from './clock.ts';
 import { permissionsToTrigger, triggerable, type TriggerDependencies, triggerEvent } from './trigger.ts';

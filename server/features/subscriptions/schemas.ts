@@ -12,7 +12,8 @@ import {
 } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { customer } from '../customers/schemas.ts';
-import { couponSnapshot, shipping, shippingInput } from '../orders/schemas.ts';
+import { couponSnapshot } from '../coupons/schemas.ts';
+import { shipping, shippingInput } from '../orders/schemas.ts';
 import { paymentMethodSummary } from '../payment-methods/schemas.ts';
 import { anchorDay, billingCycle, billingInterval, plan, planCreate } from '../plans/schemas.ts';
 import { subscriptionStatuses } from './transitions.ts';

@@ -1,6 +1,7 @@
 import type { Metadata } from '../../http/schemas.ts';
 import { createdAt } from '../../platform/ids.ts';
-import type { CouponSnapshot, OrderItem, Shipping } from '../orders/schemas.ts';
+import type { CouponSnapshot } from '../coupons/schemas.ts';
+import type { OrderItem, Shipping } from '../orders/schemas.ts';
 import { cycleOf, nextCharge } from './schedule.ts';
 import type { Subscription } from './schemas.ts';
 import type { SubscriptionStatus } from './transitions.ts';

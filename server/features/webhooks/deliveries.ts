@@ -2,8 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
-import { exampleObjectOf } from '../events/schemas.ts';
-import { envelopeOf, type EventFacts, getLatestEvents } from '../events/service.ts';
+import { envelopeOf, type EventFacts, type EventType, getLatestEvents } from '../events/service.ts';
 import { replayDelivery } from './delivery-queries.ts';
 import { getEndpoint, previousSecrets, type WebhookDependencies } from './service.ts';
 import { type DeliveryRow, listDeliveries, listLogs, lockEndpoint, type LogRow, updateEndpoint } from './queries.ts';
@@ -70,12 +69,16 @@ export async function getDeliveryLogs(
   return { ...found, items: found.items.map(logToWire) };
 }
 
+/** An object that an event of this type could be about. */
+export type ExampleObjects = (type: EventType) => object;
+
 /** Uses the same timeout as a delivery, so that the result is valid for deliveries. */
 export async function testEndpoint(
   context: RequestContext,
   dependencies: WebhookDependencies,
   endpointId: string,
   input: EndpointTest,
+  exampleObjectOf: ExampleObjects,
 ): Promise<TestResult> {
   const { company, nowMs, requestId } = context;
   const row = await getEndpoint(context, endpointId);

@@ -416,7 +416,8 @@ describe('a test of an endpoint', () => {
     };
     const { outbound, clock, webhookSecretKey: secretKey } = service;
     const dependencies = { outbound: { ...outbound, post }, clock, secretKey, isAllowed: () => true };
-    const tested = await testEndpoint(contextOf(service, subscriber.company), dependencies, endpoint.id, {});
+    const context = contextOf(service, subscriber.company);
+    const tested = await testEndpoint(context, dependencies, endpoint.id, {}, () => ({}));
     assert.deepEqual([tested.status, tested.error, waitsMs], ['failed', 'no response in time', 30_000]);
   });
 

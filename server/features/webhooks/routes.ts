@@ -3,7 +3,14 @@ import { choiceParameter } from '../../http/query-parameters.ts';
 import { defineEffect, defineList, defineRoute, type Route } from '../../http/route.ts';
 import { deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
-import { getDeliveries, getDeliveryLogs, moveVersion, replayEvent, testEndpoint } from './deliveries.ts';
+import {
+  type ExampleObjects,
+  getDeliveries,
+  getDeliveryLogs,
+  moveVersion,
+  replayEvent,
+  testEndpoint,
+} from './deliveries.ts';
 import {
   changeEndpoint,
   createEndpoint,
@@ -42,7 +49,7 @@ const writes = {
 const fields = { name: 'webhook_endpoints', schema: endpoint };
 const path = '/v1/webhook_endpoints';
 
-export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
+export function webhookRoutes(dependencies: WebhookDependencies, examples: ExampleObjects): Route[] {
   const moves = (['upgrade', 'downgrade'] as const).map((direction) =>
     defineRoute({
       ...common,
@@ -155,7 +162,7 @@ export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
       bodyExample: { event_type: 'order.succeeded' },
       success: { status: 200, schema: testResult, shape: 'other' },
       errors: [],
-      effect: ({ context, params, body }) => testEndpoint(context, dependencies, params.id ?? '', body),
+      effect: ({ context, params, body }) => testEndpoint(context, dependencies, params.id ?? '', body, examples),
     }),
     defineList({
       ...common,
