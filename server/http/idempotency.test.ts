@@ -17,7 +17,8 @@ import {
   startTestService,
   type TestService,
 } from '../../tests/support/service.ts';
-import { hashFields, type KeyedRequest, reapIdempotencyKeys, runOnce } from './idempotency.ts';
+import { type KeyedRequest, reapIdempotencyKeys } from './key-queries.ts';
+import { hashFields, runOnce } from './idempotency.ts';
 
 const header = 'x-svc-idempotency-key';
 const hourMs = 3_600_000;

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { openBytes, sealBytes } from '../platform/sealing.ts';
 import type { Admission } from './admit.ts';
-import { hashFields, type KeyedRequest } from './idempotency.ts';
+import { type KeyedRequest } from './key-queries.ts';
+import { hashFields } from './idempotency.ts';
 import { pathOf } from './input.ts';
 import type { Route, RouteRequest } from './route.ts';
 

@@ -6,7 +6,7 @@ import { type Admission, admit, type AdmitDependencies } from './admit.ts';
 import type { Admitted } from './caller.ts';
 import { allowAnyOrigin, mountPreflight } from './cross-origin.ts';
 import { contextOf, execute, type ExecuteDependencies } from './execute.ts';
-import type { Answer } from './idempotency.ts';
+import type { Answer } from './key-queries.ts';
 import { inputReader, type ReadInput } from './input.ts';
 import { refusingCardTesters } from './refused-cards.ts';
 import type { Route, UploadedFile } from './route.ts';

@@ -1,18 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { Database } from '../platform/database.ts';
-import {
-  type Answer,
-  AnsweredElsewhere,
-  attempts,
-  checkSameRequest,
-  inProgress,
-  keyColumns,
-  keyExpiry,
-  type KeyedRequest,
-  type KeyRow,
-  store,
-  storedAnswer,
-} from './idempotency.ts';
+import { AnsweredElsewhere, attempts, checkSameRequest, inProgress, store, storedAnswer } from './idempotency.ts';
+import { type Answer, finishKey, forgetKey, type KeyedRequest, type KeyRow, readKey } from './key-queries.ts';
 import { latestVersion } from './versions/versions.ts';
 
 /**
@@ -72,7 +61,7 @@ async function attemptPhased<Facts>(
   { key, answer, refusal, inDoubt }: PhasedRequest,
   { find, begin, resume, keepAnswer }: Phases<Facts>,
 ): Promise<Answered | undefined> {
-  const found: FoundKey<Facts> | undefined = key && (await (find ? find(key) : readKey(db, key)));
+  const found: FoundKey<Facts> | undefined = key && (find ? await find(key) : { row: await readKey(db, key) });
   const { row, result: keptResult, facts } = found ?? {};
   if (key && row && row.method !== null) {
     // One that stands for an operation does not expire before that is over.
@@ -120,62 +109,6 @@ async function attemptPhased<Facts>(
   async function keep(finished: Answer): Promise<Answer> {
     // Of several that continue one operation at once, the first decides what the answer is, for good.
     const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
-    return { ...finished, ...(kept?.row && storedAnswer(kept.row)) };
+    return { ...finished, ...(kept && storedAnswer(kept)) };
   }
-}
-
-async function readKey(db: Database, request: KeyedRequest): Promise<{ row: KeyRow | undefined }> {
-  const [row] = await db.query<KeyRow>(
-    `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
-    [request.companyId, request.key, new Date(request.nowMs)],
-  );
-  return { row };
-}
-
-/**
- * In the transaction that records the intent, before what it depends on is checked: an equal request that was faster may have
- * changed just that. False when the key is taken.
- */
-export async function claimKey(
-  transaction: Database,
-  request: KeyedRequest | undefined,
-  operationId: string,
-): Promise<boolean> {
-  if (!request) return true;
-  const rows = await transaction.query(
-    `INSERT INTO idempotency_keys
-       (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING RETURNING 1`,
-    [
-      request.companyId,
-      request.key,
-      request.method,
-      request.path,
-      JSON.stringify(request.fieldHashes),
-      request.requestId,
-      request.apiVersion,
-      request.versionNamed,
-      operationId,
-      keyExpiry(request),
-    ],
-  );
-  return rows.length === 1;
-}
-
-async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
-  const rows = await db.query(
-    `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
-     WHERE company_id = $1 AND key = $2 AND status IS NULL RETURNING 1`,
-    [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
-  );
-  return rows.length === 1;
-}
-
-/** Only as it was found: by now another request may have claimed it anew. */
-async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
-  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
-    request.companyId,
-    request.key,
-    found.request_id,
-  ]);
 }

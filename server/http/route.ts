@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox';
 import type { ApiErrorCode } from '../errors.ts';
-import type { Answer } from './idempotency.ts';
+import type { Answer } from './key-queries.ts';
 import type { PhasedRequest } from './phases.ts';
 import type { MemberPermission, ReadPermission } from './permissions.ts';
 import type { QueryParameters, QueryValues } from './query-parameters.ts';

@@ -9,7 +9,7 @@ import { type Subscriptions, subscriptionsDueChannel } from '../features/subscri
 import { reapAttempts, reapResets, reapSessions } from '../features/users/service.ts';
 import { startDispatcher } from '../features/webhooks/jobs.ts';
 import { disableFailingEndpoints } from '../features/webhooks/service.ts';
-import { reapIdempotencyKeys } from '../http/idempotency.ts';
+import { reapIdempotencyKeys } from '../http/key-queries.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';

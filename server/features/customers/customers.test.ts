@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { usualReferences } from '../../app.ts';
-import { reapIdempotencyKeys } from '../../http/idempotency.ts';
+import { reapIdempotencyKeys } from '../../http/key-queries.ts';
 import { idTimeMs } from '../../platform/ids.ts';
 import {
   type CallOptions,

@@ -1,5 +1,5 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { type KeyedRequest, keyExpiry } from '../../http/idempotency.ts';
+import { type KeyedRequest, claimOf } from '../../http/key-queries.ts';
 import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import { violatedConstraint } from '../../platform/database.ts';
@@ -15,7 +15,7 @@ import type { Order, OrderCreate } from './schemas.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import type { Facts } from './facts-queries.ts';
-import { type Claim, type Intent, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
+import { type Intent, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
 import type { Opened } from './open-queries.ts';
 import { deriveReference, type Numbered, subjects } from './reference.ts';
 import { findFirstAnswer, resumeOrder } from './resume.ts';
@@ -186,16 +186,4 @@ function chosenCard(input: OrderCreate, facts: Facts): NonNullable<Facts['card']
   throw new ApiError('customer_not_configured', 'The customer has no card on file. Attach one first.', {
     param: 'customer_id',
   });
-}
-
-function claimOf(key: KeyedRequest): Claim {
-  return {
-    key: key.key,
-    method: key.method,
-    path: key.path,
-    field_hashes: key.fieldHashes,
-    api_version: key.apiVersion,
-    version_named: key.versionNamed,
-    expires_at: keyExpiry(key).toISOString(),
-  };
 }

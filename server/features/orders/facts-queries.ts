@@ -1,4 +1,4 @@
-import { keyColumns, type KeyRow } from '../../http/idempotency.ts';
+import { keyColumns, type KeyRow } from '../../http/key-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';

@@ -1,3 +1,4 @@
+import { type Claim, claimKeys, claimRecord } from '../../http/key-queries.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type Redemption, redeemingParts } from '../coupons/redemption-queries.ts';
 import { admitRedemptions } from '../coupons/service.ts';
@@ -9,17 +10,6 @@ import { orderColumns } from './queries.ts';
 /**
  * Records intents. Each statement takes any number of them, so that requests that arrive together share one commit.
  */
-
-/** The idempotency key of the request that creates the order. */
-export interface Claim {
-  readonly key: string;
-  readonly method: string;
-  readonly path: string;
-  readonly field_hashes: Readonly<Record<string, string>>;
-  readonly api_version: string;
-  readonly version_named: boolean;
-  readonly expires_at: string;
-}
 
 export interface Intent {
   readonly order: OrderRow;
@@ -43,15 +33,10 @@ const openColumns = `company_id, order_id, slot, id, customer_id, payment_method
 const intentStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
     SELECT *, ${validUntil('company_id')} AS valid_until
-    FROM json_to_recordset($1::json) AS i (${orderRecord}, key text, method text, path text, field_hashes jsonb,
-      api_version text, version_named boolean, expires_at timestamptz, answer_event_id uuid, transaction_id uuid,
+    FROM json_to_recordset($1::json) AS i (${orderRecord}, ${claimRecord}, answer_event_id uuid, transaction_id uuid,
       reference uuid, lock_ms integer)
   ), claimed AS (
-    INSERT INTO idempotency_keys
-      (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
-    SELECT company_id, key, method, path, field_hashes, request_id, api_version, version_named, id, expires_at
-    FROM intent ORDER BY company_id, key
-    ON CONFLICT DO NOTHING RETURNING operation_id
+    ${claimKeys('intent', 'id')}
   ), placed AS (
     INSERT INTO orders (${orderColumns}, answer_event_id)
     SELECT ${orderColumns}, answer_event_id FROM intent WHERE id IN (SELECT operation_id FROM claimed)

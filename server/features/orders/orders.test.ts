@@ -27,7 +27,7 @@ import {
   startTestService,
   type TestService,
 } from '../../../tests/support/service.ts';
-import { reapIdempotencyKeys } from '../../http/idempotency.ts';
+import { reapIdempotencyKeys } from '../../http/key-queries.ts';
 
 let service: TestService;
 let shop: Shop;

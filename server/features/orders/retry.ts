@@ -1,5 +1,6 @@
 import { ApiError, notFound } from '../../errors.ts';
-import { claimKey, type PhasedRequest, runPhased } from '../../http/phases.ts';
+import { claimKey } from '../../http/key-queries.ts';
+import { type PhasedRequest, runPhased } from '../../http/phases.ts';
 import type { PhasedAnswer } from '../../http/route.ts';
 import type { Database } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';

@@ -1,0 +1,218 @@
+import { limits } from '../limits.ts';
+import type { Database } from '../platform/database.ts';
+import { hourMs } from '../platform/durations.ts';
+
+/** All statements about idempotency keys. */
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly apiVersion: string;
+  /** What the handler returned; absent for refusals and for answers that were stored. */
+  readonly result?: unknown;
+}
+
+export interface KeyedRequest {
+  readonly companyId: string;
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly fieldHashes: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly apiVersion: string;
+  /** In a header, rather than taken from the company. */
+  readonly versionNamed: boolean;
+  readonly nowMs: number;
+  /** How the answer is kept, where it shows a secret. */
+  readonly seal?: { readonly close: (text: string) => string; readonly open: (text: string) => string };
+}
+
+/** A key as it is stored; without a method there is none. */
+export interface KeyRow {
+  method: string | null;
+  path: string;
+  field_hashes: Record<string, string>;
+  request_id: string;
+  /** Null while the answer is still to come: the key stands for an operation then. */
+  status: number | null;
+  api_version: string;
+  version_named: boolean;
+  body: string | null;
+  operation_id: string | null;
+  expired: boolean;
+}
+
+// A key whose operation is still open never expires.
+const notOpen = `NOT EXISTS (
+  SELECT 1 FROM open_transactions t
+  WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
+)`;
+
+/** For statements that read a key along with other things: `k` is the table, and the moment comes as SQL. */
+export const keyColumns = (now: string): string =>
+  `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.version_named, k.body,
+   k.operation_id,
+   CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END AS expired`;
+
+/** The claim on a key, as a statement takes it. */
+export interface Claim {
+  readonly key: string;
+  readonly method: string;
+  readonly path: string;
+  readonly field_hashes: Readonly<Record<string, string>>;
+  readonly api_version: string;
+  readonly version_named: boolean;
+  readonly expires_at: string;
+}
+
+export function claimOf(request: KeyedRequest): Claim {
+  return {
+    key: request.key,
+    method: request.method,
+    path: request.path,
+    field_hashes: request.fieldHashes,
+    api_version: request.apiVersion,
+    version_named: request.versionNamed,
+    expires_at: keyExpiry(request).toISOString(),
+  };
+}
+
+/** The columns of a claim, for json_to_recordset. */
+export const claimRecord = `key text, method text, path text, field_hashes jsonb, api_version text, version_named boolean,
+  expires_at timestamptz`;
+
+/**
+ * Claims the keys of the rows of `source`, which has the columns of a claim, `company_id`, `request_id` and `operation_id` as
+ * SQL. Returns the operations whose key was free.
+ */
+export const claimKeys = (source: string, operationId: string): string => `
+  INSERT INTO idempotency_keys
+    (company_id, key, method, path, field_hashes, request_id, api_version, version_named, operation_id, expires_at)
+  SELECT company_id, key, method, path, field_hashes, request_id, api_version, version_named, ${operationId}, expires_at
+  FROM ${source} ORDER BY company_id, key
+  ON CONFLICT DO NOTHING RETURNING operation_id`;
+
+const claimOneStatement = `
+  WITH claim AS (
+    SELECT $1::uuid AS company_id, $2::text AS request_id, $3::uuid AS operation_id, c.*
+    FROM json_to_record($4::json) AS c (${claimRecord})
+  ) ${claimKeys('claim', 'operation_id')}`;
+
+/**
+ * In the transaction that records the intent, before what it depends on is checked: an equal request that was faster may have
+ * changed just that. False when the key is taken.
+ */
+export async function claimKey(
+  transaction: Database,
+  request: KeyedRequest | undefined,
+  operationId: string,
+): Promise<boolean> {
+  if (!request) return true;
+  const claim = JSON.stringify(claimOf(request));
+  const rows = await transaction.query(claimOneStatement, [request.companyId, request.requestId, operationId, claim]);
+  return rows.length === 1;
+}
+
+export async function readKey(db: Database, request: KeyedRequest): Promise<KeyRow | undefined> {
+  const [row] = await db.query<KeyRow>(
+    `SELECT ${keyColumns('$3')} FROM idempotency_keys k WHERE company_id = $1 AND key = $2`,
+    [request.companyId, request.key, new Date(request.nowMs)],
+  );
+  return row;
+}
+
+const lockStatement = `
+  SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || $2, 0)) AS locked,
+    ${keyColumns('$3')}
+  FROM (SELECT $1::uuid AS company_id, $2::text AS key) wanted
+  LEFT JOIN idempotency_keys k USING (company_id, key)`;
+
+/** Takes the advisory lock of the key until the transaction ends, and reads the key. */
+export async function lockKey(
+  transaction: Database,
+  request: KeyedRequest,
+): Promise<{ row: KeyRow | undefined; isLocked: boolean }> {
+  const values = [request.companyId, request.key, new Date(request.nowMs)];
+  const [row] = await transaction.query<KeyRow & { locked: boolean }>(lockStatement, values);
+  return { row: row && row.method !== null ? row : undefined, isLocked: row?.locked === true };
+}
+
+// An expired row is replaced, and one that this very request claimed is answered; any other makes the statement touch
+// nothing, and the caller looks again.
+const storeStatement = `
+  INSERT INTO idempotency_keys AS k
+    (company_id, key, method, path, field_hashes, request_id, status, api_version, version_named, body, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $12, $9, $10)
+  ON CONFLICT (company_id, key) DO UPDATE SET
+    method = excluded.method, path = excluded.path, field_hashes = excluded.field_hashes,
+    request_id = excluded.request_id, status = excluded.status, api_version = excluded.api_version,
+    version_named = excluded.version_named, body = excluded.body, expires_at = excluded.expires_at, operation_id = NULL
+  WHERE (k.status IS NULL AND k.request_id = $6) OR (k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen}))
+  RETURNING 1`;
+
+/** False when another request has stored an answer under the key. */
+export async function storeAnswer(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
+  const rows = await db.query(storeStatement, [
+    request.companyId,
+    request.key,
+    request.method,
+    request.path,
+    JSON.stringify(request.fieldHashes),
+    request.requestId,
+    answer.status,
+    answer.apiVersion,
+    request.seal ? request.seal.close(answer.body) : answer.body,
+    keyExpiry(request),
+    new Date(request.nowMs),
+    request.versionNamed,
+  ]);
+  return rows.length === 1;
+}
+
+function keyExpiry(request: KeyedRequest): Date {
+  return new Date(request.nowMs + limits.idempotencyKeyHours * hourMs);
+}
+
+/** Stores the answer of a claimed key. False when it has one. */
+export async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
+     WHERE company_id = $1 AND key = $2 AND status IS NULL RETURNING 1`,
+    [request.companyId, request.key, answer.status, answer.body, answer.apiVersion],
+  );
+  return rows.length === 1;
+}
+
+/** Deletes the key as it was found. Another request may have claimed it again meanwhile. */
+export async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
+  await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
+    request.companyId,
+    request.key,
+    found.request_id,
+  ]);
+}
+
+/**
+ * Removes keys that expired by their company's clock; several workers may do so side by side. No clock is behind
+ * the real one, so for most companies that is one range of the index; the few with a clock ahead are asked one by one.
+ */
+export async function reapIdempotencyKeys(db: Database, batch: number): Promise<number> {
+  const byRealTime = await db.query(
+    `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
+       SELECT company_id, key FROM idempotency_keys k
+       WHERE expires_at <= now() AND (status IS NOT NULL OR ${notOpen})
+       ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+     ) RETURNING 1`,
+    [batch],
+  );
+  const byTheirClock = await db.query(
+    `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
+       SELECT k.company_id, k.key FROM companies c JOIN idempotency_keys k ON k.company_id = c.id
+       WHERE c.clock_offset_ms > 0 AND k.expires_at <= now() + c.clock_offset_ms * interval '1 millisecond'
+         AND (k.status IS NOT NULL OR ${notOpen})
+       LIMIT $1 FOR UPDATE OF k SKIP LOCKED
+     ) RETURNING 1`,
+    [batch],
+  );
+  return byRealTime.length + byTheirClock.length;
+}
