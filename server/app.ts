@@ -102,11 +102,11 @@ export interface AppDependencies {
   readonly webhooks: WebhookDependencies;
   readonly references: References;
   readonly readiness: readonly ReadinessCheck[];
-  /** Filled in once the demo company exists, which is after the service listens. */
+  /** Set once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
 }
 
-/** What features hold against the customers, products and cards of others. */
+/** The checks between features before a customer, product or card is deleted. */
 export type References = CustomerHistory & ProductReferences & PaymentMethodReferences;
 
 export const usualReferences: References = {
@@ -115,7 +115,7 @@ export const usualReferences: References = {
   inArchivedPlans: productInArchivedPlans,
 };
 
-/** The whole API on a Fastify instance that does not listen yet. */
+/** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, db, clock, log, background, masterSecret, limiter, tracing, references, vault } = dependencies;
   const signingKey = deriveKey(masterSecret, 'file-urls');
@@ -228,8 +228,8 @@ const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): num
 const mailboxSize = 100;
 
 /**
- * Where mails are not sent, and on a machine that is nobody's but the reader's: a proxy that names no client makes the
- * whole world look as if it sat at this machine, and mails hold links that open accounts.
+ * The mailbox is shown only if no mail server is set, and only on a local machine: behind a proxy that does not
+ * report client addresses, every client looks local, and mails contain links that grant access to accounts.
  */
 function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
   return !SMTP_URL && (!SVC_BASE_URL || isLocalName(new URL(SVC_BASE_URL).hostname));
@@ -280,7 +280,7 @@ interface DashboardDependencies {
   readonly keys: KeyDependencies;
 }
 
-/** What the API does not offer; for members of the team who are signed in. */
+/** The routes that only the dashboard has, for signed-in team members. */
 export function dashboardRoutes({ orders, team, clock, settings, keys }: DashboardDependencies): Route[] {
   return [
     ...overviewRoutes(clock),
@@ -297,7 +297,7 @@ export function dashboardRoutes({ orders, team, clock, settings, keys }: Dashboa
   ];
 }
 
-/** The S3 store when one is configured. */
+/** Returns the S3 store if one is configured. */
 export function fileStore(config: Config): FileStore | undefined {
   const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_PUBLIC_ENDPOINT } = config;
   if (!S3_ENDPOINT || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) return undefined;

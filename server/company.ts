@@ -1,4 +1,4 @@
-/** A merchant's company. Each is either a sandbox, where no money moves, or live. */
+/** A merchant's company. It is either a sandbox, where no money moves, or live. */
 export interface Company {
   readonly id: string;
   readonly accountId: string;
@@ -6,7 +6,7 @@ export interface Company {
   readonly mode: Mode;
   readonly apiVersion: string;
   readonly clockOffsetMs: number;
-  /** What charges its cards. A live company has none until it connects one. */
+  /** The processor of its cards. A live company has none until it connects one. */
   readonly processor: 'sandbox' | 'acquirer' | null;
 }
 

@@ -263,7 +263,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     }
   }
   const config = { ...(values as Environment), dataDir: resolve(String(values.SVC_DATA_DIR)) };
-  // Contradictions only make sense between values that could be read.
+  // Contradictions are checked only if all values are valid.
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   return config;

@@ -17,7 +17,7 @@ import { newRequestId, randomBase62 } from './platform/ids.ts';
 import { deriveKey, type Secret } from './platform/secret.ts';
 import type { Company } from './company.ts';
 
-/** What a newcomer needs to begin; also the content of `demo.json`. */
+/** What a new user needs to start; also the content of `demo.json`. */
 export interface Demo {
   readonly base_url: string;
   readonly capture_url: string;
@@ -54,7 +54,7 @@ const demoProducts = [
 
 const monthly = { interval: 'month', interval_count: 1, anchor_day: 'signup_date' } as const;
 
-/** Of `demoProducts`, by SKU. */
+/** Plans for `demoProducts`, by SKU. */
 const demoPlans: readonly { readonly sku: string; readonly plan: Omit<PlanCreate, 'currency' | 'products'> }[] = [
   { sku: 'tea-cup', plan: { name: 'Tea of the month', amount: 1900, billing_cycle: monthly } },
   {
@@ -77,7 +77,9 @@ const demoPlans: readonly { readonly sku: string; readonly plan: Omit<PlanCreate
   },
 ];
 
-/** Makes the demo company once; later starts find its keys in `demo.json`, the only place they are readable. */
+/**
+ * Creates the demo company once; later starts read its keys from `demo.json`, the only place where they are readable.
+ */
 export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> {
   const file = join(dependencies.dataDir, 'demo.json');
   const known = await readDemo(file);
@@ -92,7 +94,7 @@ export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> 
 
 const shopper = { email: 'shopper@example.com', first_name: 'Sam', last_name: 'Shopper', phone: '+15550100' };
 
-/** What the demo checkout page does on the server's side: attaches the card to a customer of the demo company. */
+/** The server side of the demo checkout page: attaches the card to a customer of the demo company. */
 export async function demoCheckout(
   { db, clock, masterSecret }: DemoDependencies,
   cards: CardDependencies,
@@ -122,7 +124,7 @@ async function readDemo(file: string): Promise<Demo | undefined> {
   }
 }
 
-/** The file may have survived its database. */
+/** The file may have outlived its database. */
 async function stillValid({ db, clock, masterSecret }: DemoDependencies, demo: Demo): Promise<boolean> {
   const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
   const keys = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
@@ -168,7 +170,7 @@ async function setLogin(
   });
 }
 
-/** A demo company from before there was a dashboard has a login that nobody can use yet. */
+/** A demo company from before the dashboard existed gets a login. */
 async function ensureLogin(dependencies: DemoDependencies, login: Login): Promise<void> {
   if (await hasAccount(dependencies.db, login.email)) return;
   await setLogin(dependencies, await demoCompanies(dependencies), login);

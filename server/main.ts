@@ -7,7 +7,7 @@ import { type Service, startService } from './service.ts';
 import { StartError } from './start/listen.ts';
 import { welcome } from './welcome.ts';
 
-/** `npm start`: the service in the roles SVC_ROLES names, until a signal ends it. */
+/** `npm start`: runs the service in the roles of SVC_ROLES until a signal ends it. */
 
 const startedAtMs = performance.now();
 
@@ -31,7 +31,10 @@ async function main(): Promise<void> {
   process.stdout.write(welcome(config, service, performance.now() - startedAtMs));
 }
 
-/** A signal to npm alone ends npm and not its child: under npm, losing the parent means the same as the signal. */
+/**
+ * A signal that reaches only npm ends npm and not its child: under npm, losing the parent process counts as the
+ * signal.
+ */
 function watchNpm(onGone: () => void): void {
   if (!process.env.npm_lifecycle_event) return;
   const parent = process.ppid;
@@ -46,8 +49,8 @@ function watchNpm(onGone: () => void): void {
 const sameSignalMs = 1_000;
 
 /**
- * The first signal finishes what runs (a start included), a second one or the deadline ends at once. Under npm, Ctrl-C
- * arrives twice, from the terminal and from npm: signals close together are one.
+ * The first signal finishes running work (including a start); a second signal or the deadline ends the process at
+ * once. Under npm, Ctrl-C arrives twice, from the terminal and from npm: signals close together count as one.
  */
 function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode: number) => void {
   let stoppingSinceMs: number | undefined;

@@ -13,13 +13,13 @@ export interface Caller {
   readonly steppedUpUntilMs: number;
 }
 
-/** What a handler knows of its request. */
+/** The data of a request that a handler uses. */
 export interface RequestContext {
   readonly requestId: string;
   readonly company: Company;
   /** The company's own clock: real time plus the offset of its sandbox. */
   readonly nowMs: number;
-  /** None when the service itself acts, for example a job. */
+  /** Undefined if the service itself acts, for example a job. */
   readonly caller?: Caller;
   /**
    * In an effect and in phased work: records the audit entry before an irreversible call to another system, whose answer

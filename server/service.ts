@@ -38,7 +38,7 @@ import type { Vault } from './vault/vault.ts';
 
 export interface Service {
   readonly baseUrl: string;
-  /** As host and port; undefined where there is no API. */
+  /** Host and port; undefined without an API. */
   readonly listensOn: string | undefined;
   readonly demo: Demo | undefined;
   stop(): Promise<void>;
@@ -70,7 +70,7 @@ async function start(
     demo: undefined,
     stop: resources.stop,
   };
-  // A process that is only the vault does not open the rest of the database.
+  // A process with only the vault role does not open the rest of the database.
   if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
     const url = config.SVC_VAULT_DATABASE_URL.reveal();
     await openVault(config, url, resources).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
@@ -96,7 +96,7 @@ interface Surroundings {
   readonly vault: Vault;
 }
 
-/** What API and worker have in common. */
+/** The parts that API and worker share. */
 interface Parts extends Surroundings, Payments {
   readonly db: DatabasePool;
   readonly tracing: Tracing;
@@ -109,7 +109,7 @@ interface Parts extends Surroundings, Payments {
   readonly port: number;
   readonly baseUrl: string;
   readonly readiness: () => ReadinessCheck[];
-  /** The demo checkout is known after the API has started. */
+  /** Set after the API has started. */
   readonly cardFields: { demo?: DemoCheckout };
 }
 
@@ -135,7 +135,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     ...(certificates && { certificates: [...rootCertificates, ...certificates] }),
   });
   resources.onStop(() => outbound.close());
-  // Links name the port, so it is chosen before anything that makes links.
+  // Links contain the port, so it is chosen before any link is created.
   const port = config.PORT || (await freePort(config.HOST));
   return {
     ...surroundings,
@@ -219,7 +219,10 @@ async function startHealthServer(parts: Parts): Promise<void> {
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }
 
-/** What the database must contain before the first request: partitions, roles and, where wanted, the demo company. */
+/**
+ * Creates what the database must contain before the first request: partitions, roles and, if enabled, the demo
+ * company.
+ */
 async function prepareData(parts: Parts): Promise<Demo | undefined> {
   const { config, db, clock, masterSecret, baseUrl, vault } = parts;
   await maintainPartitions(db);
@@ -233,7 +236,7 @@ async function prepareData(parts: Parts): Promise<Demo | undefined> {
   return demo;
 }
 
-/** Loaded only where mails are sent. */
+/** Loaded only if mails are sent. */
 async function openMailer(url: string, from: string): Promise<Mailer> {
   const { smtpMailer } = await import('./platform/mail/smtp.ts');
   return smtpMailer(url, from);

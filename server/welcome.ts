@@ -1,7 +1,7 @@
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
 
-/** What a newcomer sees after `npm start`; for a process that is not the API, what it is instead. */
+/** The text that a new user sees after `npm start`; for a process without the API, its role. */
 export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): string {
   const lines = [``, `  Ready in ${(startedInMs / 1000).toFixed(1)} s.`, ``];
   const roles = config.SVC_ROLES;
@@ -9,7 +9,7 @@ export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, s
   if (roles.includes('vault') && !roles.includes('api')) lines.push(`  Vault           port ${config.SVC_VAULT_PORT}`);
   if (!roles.includes('api')) return `${lines.join('\n')}\n\n`;
   lines.push(`  API             ${baseUrl}/v1`);
-  // Behind a proxy the public address does not say where to send it to.
+  // Behind a proxy the public URL does not show where to forward requests.
   if (config.SVC_BASE_URL) lines.push(`  Listens on      ${listensOn}`);
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);

@@ -5,11 +5,11 @@ import type { Route } from './route.ts';
 
 /** The audit log: who changed what, and from where. */
 export interface AuditLog {
-  /** In the transaction of the change. */
+  /** Records entries in the transaction of the change. */
   record(db: Queryable, entries: readonly NewAuditEntry[]): Promise<void>;
-  /** Soon, in one statement with others: requests of API keys do not wait for it. */
+  /** Records the entry soon, in one statement with others: requests of API keys do not wait for it. */
   write(entry: NewAuditEntry): void;
-  /** Resolves when everything that was written is stored. */
+  /** Resolves when all entries are stored. */
   flush(): Promise<void>;
 }
 

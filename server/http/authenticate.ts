@@ -50,7 +50,10 @@ export interface Identities {
   readonly cookie: SessionCookie;
 }
 
-/** A request with a key is the key's, whatever cookie comes along; the dashboard says which company it means. */
+/**
+ * A request with an API key belongs to the key, even if it also has a cookie. A request of the dashboard names its
+ * company in a header.
+ */
 export async function authenticate(identities: Identities, request: FastifyRequest): Promise<Admitted> {
   const { authorization, 'svc-company': companyId } = request.headers;
   if (companyId !== undefined && authorization === undefined) {

@@ -9,10 +9,10 @@ export interface Admitted {
   readonly caller: Caller;
 }
 
-/** Routes of the dashboard alone: what the API does not offer. */
+/** Whether the route belongs to the dashboard and not to the API. */
 export const isDashboardRoute = ({ path }: Pick<RouteBase, 'path'>): boolean => path.startsWith('/dashboard/');
 
-/** What of `needed` the caller may not do. The service itself, which has no caller, lacks nothing. */
+/** Returns the permissions of `needed` that the caller lacks. The service itself, which has no caller, lacks none. */
 export function lackingOf(caller: Caller | undefined, needed: readonly string[]): string[] {
   const missing = caller ? needed.filter((permission) => !caller.permissions.includes(permission)) : [];
   if (missing.length === 0 || caller?.kind !== 'key') return missing;
@@ -21,8 +21,8 @@ export function lackingOf(caller: Caller | undefined, needed: readonly string[])
 }
 
 /**
- * The one rule for acting on what has permissions (keys, roles, members, expansions): a caller has them too, or is refused.
- * `why` says what needs them, as in "which the role Admin has".
+ * The one rule for actions on objects that carry permissions (keys, roles, members, expansions): the caller must have
+ * those permissions too. `why` says what requires them, as in "which the role Admin has".
  */
 export function requirePermissions(
   caller: Caller | undefined,
@@ -38,13 +38,13 @@ export function requirePermissions(
   throw new ApiError('insufficient_permissions', message, { ...(param && { param }) });
 }
 
-/** What a member does to secrets and rights asks for the password again after a while. */
+/** Actions of a member on secrets and permissions require a recent confirmation of the password. */
 export function requireStepUp(caller: Caller | undefined, nowMs: number): void {
   if (caller?.kind !== 'member' || caller.steppedUpUntilMs > nowMs) return;
   throw new ApiError('step_up_required', 'Confirm your password to continue.');
 }
 
-/** An expansion shows what the permission of the route alone does not. */
+/** An expansion shows objects that the permission of the route does not cover. */
 export function checkExpansions(
   caller: Caller,
   { expand = {} }: Pick<RouteBase, 'expand'>,

@@ -2,16 +2,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.ts';
 
 /**
- * Reads what a refused request still sends before it is answered: many clients write their whole body first and report a
- * broken connection, not our answer, when they cannot. Bounded for each request in bytes, time and silence, and for all
- * together in speed, so that sending to be refused costs the others nothing.
+ * Reads the rest of a rejected request before the response is sent: many clients send their whole body first, and
+ * report a broken connection instead of our response if they cannot. Each request is limited in bytes, time and
+ * silence, and all together in speed, so that rejected uploads do not slow down other requests.
  */
 export type Discard = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined;
 
 const mebibyte = 1024 * 1024;
 const bounds = {
   caller: { bytes: 64 * mebibyte, ms: 30_000 },
-  // Enough for the largest body that the API takes, sent with a wrong key.
+  // Enough for the largest body that the API accepts, sent with a wrong key.
   stranger: { bytes: 12 * mebibyte, ms: 10_000 },
 };
 const silenceMs = 1_000;
@@ -21,7 +21,7 @@ const pauseMsMin = 10;
 export function createDiscard(): Discard {
   let freeAtMs = 0;
 
-  /** How long the one who brought these bytes waits, so that all together stay below the speed. */
+  /** Returns how long the sender of these bytes must pause, so that all together stay below the speed limit. */
   function pauseAfter(bytes: number): number {
     const nowMs = performance.now();
     freeAtMs = Math.max(freeAtMs, nowMs) + bytes / bytesPerMs;
@@ -60,12 +60,12 @@ export function createDiscard(): Discard {
   return (request, reply) => {
     const { raw, headers } = request;
     if (raw.complete || raw.destroyed) return undefined;
-    // Node reads the rest of a small body by itself, and the connection can be used again.
+    // Node reads the rest of a small body itself, and the connection can be used again.
     const isSmall = Number(headers['content-length'] ?? Infinity) <= limits.publicBodyBytes;
     const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     if (!hasBody || (isSmall && reply.statusCode !== 413)) return undefined;
     return readRest(request).then(() => {
-      // What comes after it could not be told from the next request.
+      // The rest of the body would be mistaken for the next request.
       if (!raw.complete) reply.header('Connection', 'close');
     });
   };

@@ -10,13 +10,14 @@ import { latestVersion, supportedVersion } from './versions/versions.ts';
 import { overloaded } from './work.ts';
 
 /**
- * Refuses a request for which there is no room before anything is done for it. In an overload most requests are such, and what they
- * cost is taken from those that could be served: this takes a fraction of the way through routing, authentication and hooks.
+ * Rejects a request for which there is no room before any work is done for it. During an overload most requests are
+ * rejected, and their cost reduces what is left for the others: this check costs a fraction of routing,
+ * authentication and hooks.
  */
 export interface EarlyRefusal {
-  /** Whether the request was answered. */
+  /** Returns whether the request was answered. */
   refuse(request: IncomingMessage, response: ServerResponse): boolean;
-  /** Remembers whose verified key this is, by its hash, while requests wait. */
+  /** Remembers the flow of a verified key, by the hash of the key, while requests wait. */
   remember(authorization: string, flow: string): void;
 }
 
@@ -24,7 +25,7 @@ const keysMax = 10_000;
 
 const logEveryMs = 10_000;
 
-/** Counts refusals; the log says now and then how many there were, instead of a line for each. */
+/** Counts rejected requests. The log reports the number from time to time, instead of one line each. */
 export function countRefusals(metrics: Pick<Metrics, 'countRefusedRequests'>, log: Logger): () => void {
   let count = 0;
   return () => {
@@ -70,7 +71,7 @@ export function createEarlyRefusal(admission: AdmissionControl, onRefused: () =>
   };
 }
 
-/** Node reads the rest of such a body by itself. */
+/** Node reads the rest of a small body itself. */
 function isSmall(headers: IncomingMessage['headers']): boolean {
   if (headers['transfer-encoding'] !== undefined) return false;
   return Number(headers['content-length'] ?? 0) <= limits.publicBodyBytes;

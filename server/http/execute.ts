@@ -15,7 +15,7 @@ import { render, renderList } from './render.ts';
 import type { PhasedAnswer, Route, RouteRequest } from './route.ts';
 import { renderError } from './versions/versions.ts';
 
-/** Executes a route in the way of its kind: one transaction, an effect outside of transactions, or phases. */
+/** Executes a route by its kind: one transaction, an effect outside of transactions, or phases. */
 
 export interface ExecuteDependencies {
   readonly db: DatabasePool;
@@ -48,7 +48,7 @@ export async function execute(
     db: dependencies.db,
   };
   const answer = await executeByKind(call);
-  // Refusals and replays have no result: they change nothing.
+  // Errors and replays have no result: they change nothing.
   if (answer.result !== undefined && !answer.replayed) auditing.afterwards(answer.result);
   if (answer.replayed) {
     reply.header('SVC-Idempotent-Replayed', 'true');
@@ -69,7 +69,7 @@ interface Call {
   readonly route: Route;
   readonly input: Input;
   readonly context: RequestContext;
-  /** The request outside of any transaction. */
+  /** The request without a transaction. */
   readonly outside: RouteRequest<unknown, unknown>;
   readonly auditing: Auditing;
   readonly key: KeyedRequest | undefined;
@@ -112,7 +112,7 @@ async function executeKeyed(call: Call, key: KeyedRequest, prepare: Prepare): Pr
   );
 }
 
-/** The part that runs in the transaction, if there is one. Of an effect, only its audit entry and its answer. */
+/** Runs inside the transaction, if there is one. For an effect, it only writes the audit entry and the response. */
 async function work(call: Call, db: Database, prepared: unknown): Promise<Answer> {
   const { route, input, context, auditing, answers } = call;
   const result = route.effect ? prepared : await route.handle?.({ ...input, context: { ...context, db }, prepared });

@@ -2,28 +2,28 @@ import Format from 'typebox/format';
 import { countries } from '../platform/countries.ts';
 import { currencies } from '../platform/currencies.ts';
 
-/** What a text must look like, and what a caller is answered whose text does not. */
+/** Text formats, with the error message for a value that does not match. */
 
 interface TextFormat {
   readonly message: string;
   /**
-   * For generators and validators, which know no formats but the usual ones. In the part of regular expressions that every
-   * language has: no lookaround, no Unicode classes.
+   * For code generators and validators, which support only the standard formats. It uses only regular expression
+   * syntax that every language supports: no lookaround, no Unicode classes.
    */
   readonly pattern: string;
-  /** Where the pattern lets too much pass, or takes long. */
+  /** An additional check, if the pattern accepts too much or is slow. */
   readonly accepts?: (value: string) => boolean;
 }
 
-/** Text that is more than blanks. */
+/** Matches text with at least one visible character. */
 export const visiblePattern = '\\S';
 
 const html = /<[a-z/!]/i;
-// The same without lookaround: no `<` stands before a letter, `/` or `!`.
+// The same without lookaround: no `<` before a letter, `/` or `!`.
 const plainCharacter = '(?:[^<]|<+[^<A-Za-z/!])';
 const plainText = `^${plainCharacter}*<*$`;
 
-// One line, more than blanks; and the same without HTML.
+// One line with at least one visible character; and the same without HTML.
 const control = '\\x00-\\x1F\\x7F';
 const visibleLine = `^[^${control}]*[^\\s${control}][^${control}]*$`;
 const plainOfLine = `(?:[^<${control}]|<+[^<A-Za-z/!${control}])`;
@@ -70,19 +70,19 @@ for (const [name, { pattern, accepts }] of Object.entries<TextFormat>(textFormat
   Format.Set(name, accepts ?? ((value) => expression.test(value)));
 }
 
-// Quotes would let line breaks and spaces through, which have no place in an address that mails go to. A domain without a dot
+// Quoted addresses would allow line breaks and spaces, which must not occur in a mail address. A domain without a dot
 // is a name in a private network.
 Format.Set('email', (value) => Format.IsEmail(value) && /^[!#-~]+@[!#-~]*\.[!#-~]+$/.test(value));
-// A leap second, or a moment before the year 1 or after 9999 by UTC, is none that the database could keep.
+// The database cannot store a leap second, or a time before the year 1 or after 9999 UTC.
 const [firstMoment, lastMoment] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 const momentLengthMax = 64;
 Format.Set('date-time', (value) => {
-  // Date.parse takes its time for a megabyte.
+  // Date.parse is slow for a megabyte of text.
   if (value.length > momentLengthMax) return false;
   const ms = Date.parse(value);
   return Format.IsDateTime(value) && ms >= firstMoment && ms <= lastMoment;
 });
-// Whoever takes a URL says what is wrong with it in an error of its own.
+// The code that uses a URL checks it and reports its own error.
 Format.Set('uri', () => true);
 
 const usualMessages: Readonly<Record<string, string>> = {
@@ -97,7 +97,9 @@ export const formatMessages: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(textFormats).map(([name, { message }]) => [name, message])),
 };
 
-/** The pattern that stands beside a format of ours in the document; `given` is the one the schema itself has. */
+/**
+ * Returns the pattern that the API reference shows for a custom format; `given` is the pattern of the schema itself.
+ */
 export function documentedPattern(format: string, given: string | undefined): string | undefined {
   if (format === 'plain-text' && given === visiblePattern) return visiblePlainLine;
   if (format === 'not-blank') return visibleLine;

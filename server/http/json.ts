@@ -5,22 +5,22 @@ const echoedLengthMax = 40;
 const pathLengthMax = 200;
 
 export interface JsonProblem {
-  /** Such as `items[0].quantity`; '' means the whole body. */
+  /** For example `items[0].quantity`; '' means the whole body. */
   path: string;
   message: string;
-  /** The body is not JSON at all, as opposed to JSON that is refused. */
+  /** True if the body is not JSON at all; false if it is JSON that is rejected. */
   syntax: boolean;
 }
 
 export type JsonResult = ({ ok: true; value: unknown } | { ok: false; problem: JsonProblem }) & {
-  /** How many values were looked at. */
+  /** The number of values that were checked. */
   valueCount: number;
 };
 
 type Segment = string | number;
 
-/** `segments` grows from the inside out while the walk returns. */
-interface LookupOutcome {
+/** `segments` grows from the innermost part outwards while the recursion returns. */
+interface Problem {
   segments: Segment[];
   message: string;
 }
@@ -28,7 +28,7 @@ interface LookupOutcome {
 interface Outline {
   isTooDeep: boolean;
   keyCount: number;
-  /** At most one too many for every empty object or array. */
+  /** Counts at most one too many for every empty object or array. */
   valueCount: number;
   hasUnicodeEscape: boolean;
 }
@@ -59,7 +59,7 @@ export function parseJsonBody(bytes: Buffer): JsonResult {
 
   const outline = outlineOf(bytes);
   if (outline.isTooDeep) return refuse(messages.depth);
-  // JSON.parse needs up to 80 ms for the 350,000 values that fit in 1 MiB, and no request has a use for so many.
+  // JSON.parse needs up to 80 ms for the 350,000 values that fit in 1 MiB, and no valid request has that many.
   if (outline.valueCount > limits.jsonValues) return refuse(messages.values);
 
   const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? 3 : 0);
@@ -71,25 +71,25 @@ export function parseJsonBody(bytes: Buffer): JsonResult {
   }
 
   const walk = { keyCount: 0, checkText: outline.hasUnicodeEscape };
-  const finding = findProblem(value, walk) ?? (walk.keyCount === outline.keyCount ? null : findDuplicate(text));
+  const problem = findProblem(value, walk) ?? (walk.keyCount === outline.keyCount ? null : findDuplicate(text));
   const { valueCount } = outline;
-  if (finding === null) return { ok: true, value, valueCount };
-  return { ...refuse(finding.message, finding.segments.toReversed()), valueCount };
+  if (problem === null) return { ok: true, value, valueCount };
+  return { ...refuse(problem.message, problem.segments.toReversed()), valueCount };
 }
 
 function refuse(message: string, segments: Segment[] = [], syntax: boolean = false): JsonResult {
   return { ok: false, problem: { path: pathOf(segments), message, syntax }, valueCount: 0 };
 }
 
-// Some programs on Windows cannot write UTF-8 without it, and RFC 8259 lets a reader skip it.
+// Some programs on Windows cannot write UTF-8 without it, and RFC 8259 allows a reader to skip it.
 function hasByteOrderMark(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }
 
 /**
- * What can be told without understanding the text: it may still not be JSON. Runs before JSON.parse because that needs
- * 160 ms for a million brackets, and counts colons because every key has one, while a parsed object has lost its
- * duplicates. Bytes will do: in UTF-8 those of ASCII characters stand for nothing else.
+ * Collects what is visible without parsing; the text may still not be JSON. It runs before JSON.parse, which needs
+ * 160 ms for a million brackets, and counts colons, because every key has one, while a parsed object has lost its
+ * duplicates. Scanning bytes is enough: in UTF-8 the bytes of ASCII characters occur nowhere else.
  */
 function outlineOf(bytes: Buffer): Outline {
   const outline: Outline = { isTooDeep: false, keyCount: 0, valueCount: 1, hasUnicodeEscape: false };
@@ -114,7 +114,7 @@ function outlineOf(bytes: Buffer): Outline {
   return outline;
 }
 
-/** Never the message of JSON.parse: it quotes the body, which may be a card number. */
+/** Never uses the message of JSON.parse: it quotes the body, which may contain a card number. */
 function syntaxMessage(error: unknown): string {
   const reason = error instanceof Error ? error.message : '';
   if (reason.startsWith('Unexpected end')) {
@@ -126,53 +126,53 @@ function syntaxMessage(error: unknown): string {
   return `The body is not valid JSON${where}. Use double quotes, no trailing commas and no comments.`;
 }
 
-/** Recursive: the outline has bounded the depth. */
-function findProblem(value: unknown, walk: Walk): LookupOutcome | null {
+/** Recursion is safe, because the outline limits the depth. */
+function findProblem(value: unknown, walk: Walk): Problem | null {
   if (typeof value === 'string') return walk.checkText ? findInText(value) : null;
   if (typeof value === 'number') return findInNumber(value);
   if (typeof value !== 'object' || value === null) return null;
   return Array.isArray(value) ? findInArray(value, walk) : findInObject(value as Record<string, unknown>, walk);
 }
 
-function findInArray(items: unknown[], walk: Walk): LookupOutcome | null {
+function findInArray(items: unknown[], walk: Walk): Problem | null {
   for (let index = 0; index < items.length; index++) {
-    const finding = findProblem(items[index], walk);
-    if (finding !== null) return within(index, finding);
+    const problem = findProblem(items[index], walk);
+    if (problem !== null) return within(index, problem);
   }
   return null;
 }
 
-// for…in, since Object.keys nearly doubles the time of parsing and walking.
-function findInObject(object: Record<string, unknown>, walk: Walk): LookupOutcome | null {
+// for…in, since Object.keys almost doubles the time of parsing and checking.
+function findInObject(object: Record<string, unknown>, walk: Walk): Problem | null {
   for (const key in object) {
     walk.keyCount++;
-    const finding = findInKey(key, walk);
-    if (finding !== null) return finding;
+    const problem = findInKey(key, walk);
+    if (problem !== null) return problem;
     const inside = findProblem(object[key], walk);
     if (inside !== null) return within(key, inside);
   }
   return null;
 }
 
-function within(segment: Segment, finding: LookupOutcome): LookupOutcome {
-  finding.segments.push(segment);
-  return finding;
+function within(segment: Segment, problem: Problem): Problem {
+  problem.segments.push(segment);
+  return problem;
 }
 
-// `constructor` and `prototype` are allowed: as own keys they do no harm.
-function findInKey(key: string, walk: Walk): LookupOutcome | null {
+// `constructor` and `prototype` are allowed: as own keys they are harmless.
+function findInKey(key: string, walk: Walk): Problem | null {
   if (key === '__proto__') return { segments: [key], message: messages.proto };
   if (!walk.checkText) return null;
   if (key.includes('\0')) return { segments: [], message: messages.nulKey };
   return key.isWellFormed() ? null : { segments: [], message: messages.surrogateKey };
 }
 
-function findInText(text: string): LookupOutcome | null {
+function findInText(text: string): Problem | null {
   if (text.includes('\0')) return { segments: [], message: messages.nul };
   return text.isWellFormed() ? null : { segments: [], message: messages.surrogate };
 }
 
-function findInNumber(value: number): LookupOutcome | null {
+function findInNumber(value: number): Problem | null {
   if (value > Number.MAX_SAFE_INTEGER || value < -Number.MAX_SAFE_INTEGER) {
     return { segments: [], message: messages.tooLarge };
   }
@@ -184,8 +184,8 @@ interface Frame {
   keys: Set<string>;
 }
 
-/** The slow pass, over text known to be JSON and to have a duplicate key somewhere. */
-function findDuplicate(text: string): LookupOutcome {
+/** The slow pass, over text that is JSON and has a duplicate key. */
+function findDuplicate(text: string): Problem {
   const frames: Frame[] = [];
   const structure = /["[\]{},]/g;
   for (let match = structure.exec(text); match !== null; match = structure.exec(text)) {

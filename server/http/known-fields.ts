@@ -1,10 +1,10 @@
 import type { TSchema } from 'typebox';
 import { limits } from '../limits.ts';
 
-// Of an object whose keys are free, such as metadata: more than any may have.
+// For an object with arbitrary keys, such as metadata: more than any object may have.
 const openKeysMax = 2 * limits.metadataKeys;
 
-/** The fields of a refused value that its schema does not know: the first few by name, all of them as a number. */
+/** The unknown fields of a rejected value: the first few by name, and their number. */
 export interface UnknownFields {
   readonly names: string[];
   count: number;
@@ -21,8 +21,9 @@ interface SchemaParts {
 }
 
 /**
- * A copy of a refused value that has every known field and shows every fault of them, but no more: no unknown fields, and of
- * a text or an array that is too long just enough to be too long. What comes after can then take its time for each field.
+ * Returns a copy of a rejected value with every known field and every error in them, but nothing more: without
+ * unknown fields, and with texts and arrays cut just above their maximum length. The detailed check of each field can
+ * then be slow.
  */
 export function knownPart(schema: TSchema, value: unknown, path: string, unknown: UnknownFields): unknown {
   const parts: SchemaParts = schema;
@@ -31,7 +32,7 @@ export function knownPart(schema: TSchema, value: unknown, path: string, unknown
     return branch && others.length === 0 ? knownPart(branch, value, path, unknown) : value;
   }
   if (typeof value === 'string') {
-    // A character takes two places at most.
+    // A character has at most two code units.
     return parts.maxLength === undefined ? value : value.slice(0, 2 * parts.maxLength + 2);
   }
   if (Array.isArray(value)) {

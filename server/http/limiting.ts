@@ -4,7 +4,10 @@ import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
 import type { RateCategory } from './route.ts';
 
-/** Takes requests from the rate limits of their company or address, and says in the headers of the answer how these stand. */
+/**
+ * Counts requests against the rate limits of their company or address, and reports the limits in the response
+ * headers.
+ */
 
 export interface LimitDependencies {
   readonly limiter: RateLimiter;
@@ -18,7 +21,8 @@ function apply(request: FastifyRequest, reply: FastifyReply, { headers, taken, r
   request.work.taken = taken;
 }
 
-// Strangers together get no more than a few companies do, and those of one address cannot crowd out all others.
+// All unauthenticated clients together get no more than a few companies, and those of one address cannot crowd out
+// all others.
 const strangerFlows = 4;
 
 function strangerFlow(bucket: string): string {
@@ -27,7 +31,7 @@ function strangerFlow(bucket: string): string {
   return `strangers ${sum % strangerFlows}`;
 }
 
-/** Requests whose company is unknown count against the address they came from. */
+/** Requests without a known company count against their IP address. */
 export async function takeFromAddress(
   request: FastifyRequest,
   reply: FastifyReply,

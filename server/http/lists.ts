@@ -17,7 +17,7 @@ import { nullable } from './schemas.ts';
 import { choice } from '../platform/choice.ts';
 
 export interface ListDeclaration {
-  /** Names `sort` may use, besides `created_at`. */
+  /** The names that `sort` accepts besides `created_at`. */
   readonly sorts: readonly string[];
   readonly filters: QueryParameters;
 }
@@ -42,7 +42,7 @@ export function createdAtConditions(filters: QueryValues<typeof createdAtFilters
   const add = (moment: number | undefined, build: (ms: number) => Sql): void => {
     if (moment !== undefined) conditions.push(build(moment));
   };
-  // A moment may lie between two milliseconds; ids know whole ones.
+  // A time may be between two milliseconds, but ids contain whole milliseconds.
   add(filters['created_at[gt]'], (ms) => sql`id >= ${firstIdOf(Math.floor(ms) + 1)}::uuid`);
   add(filters['created_at[gte]'], (ms) => sql`id >= ${firstIdOf(Math.ceil(ms))}::uuid`);
   add(filters['created_at[lt]'], (ms) => sql`id < ${firstIdOf(Math.ceil(ms))}::uuid`);
@@ -50,7 +50,7 @@ export function createdAtConditions(filters: QueryValues<typeof createdAtFilters
   return conditions;
 }
 
-// Of any object, or of an event.
+// Matches the id of any object, or of an event.
 const idPattern = '^([0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|evt_[0-9a-f]{32})$';
 
 function cursorParameter(description: string): QueryParameter<string> {
@@ -123,14 +123,14 @@ export function listSchema(title: string, item: TSchema, url: string): TSchema {
 
 export interface ListSource {
   readonly table: string;
-  /** As its tombstones call it. */
+  /** The type in its tombstones. */
   readonly objectType: string;
   readonly columns: string;
-  /** Column and type behind each name of `sort`; `created_at` is the id itself. Each has its index. */
+  /** The column and type for each name of `sort`; `created_at` is the id itself. Each has an index. */
   readonly sorts: Readonly<Record<string, { readonly column: string; readonly type: string }>>;
 }
 
-/** One page by position, never by offset: page 10,000 costs what page 1 costs. */
+/** Pages use positions, never offsets: page 10,000 costs as much as page 1. */
 export async function fetchPage<Row extends { id: string }>(
   db: Queryable,
   companyId: string,
@@ -150,7 +150,7 @@ export async function fetchPage<Row extends { id: string }>(
     raw(sort ? `${sort.column} ${direction}, id ${direction}` : `id ${direction}`);
   const [ahead, behind] = descending ? (['DESC', 'ASC'] as const) : (['ASC', 'DESC'] as const);
   const here = position ? sql` AND ${key} ${raw(descending ? '<' : '>')} ${position}` : raw('');
-  // Ordered, though one row is all it wants: without an order the planner may read the table from its start.
+  // Ordered although one row is enough: without an order the planner may scan the table from its start.
   const otherSide = position
     ? sql`(SELECT true FROM ${table} WHERE ${matches} AND ${key} ${raw(descending ? '>=' : '<=')} ${position}
            ORDER BY ${orderBy(behind)} LIMIT 1)`
@@ -181,7 +181,7 @@ function toPage<Row extends { id: string; on_other_side: boolean | null }>(
   };
 }
 
-/** Where a cursor stands in the order of the list, also when its object has been deleted meanwhile. */
+/** Returns the position of a cursor in the list, even if its object has been deleted meanwhile. */
 async function cursorPosition(
   db: Queryable,
   companyId: string,

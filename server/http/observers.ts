@@ -4,7 +4,7 @@ export interface RequestRecorder {
   record(request: AnsweredRequest): void;
   /** How many bytes of a longer request body the log needs. */
   readonly beginningLength: number;
-  /** Writes what is left, if the database takes it. */
+  /** Writes the remaining entries, if the database accepts them. */
   stop(): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ export interface AnsweredRequest {
   readonly companyId: string;
   readonly requestId: string;
   readonly method: string;
-  /** As it came, without the query. */
+  /** The path as it was sent, without the query. */
   readonly path: string;
   readonly query: object | undefined;
   readonly status: number;
@@ -22,9 +22,9 @@ export interface AnsweredRequest {
   readonly address: string;
   readonly apiVersion: string | null;
   readonly idempotencyKey: string | null;
-  /** Parsed; undefined where there was none, or a file. */
+  /** The parsed body; undefined if there was none, or a file. */
   readonly requestBody: unknown;
-  /** The first `beginningLength` bytes of its text, where it had more. */
+  /** The first `beginningLength` bytes of its text, if it is longer. */
   readonly requestBeginning: string | null;
   readonly responseBody: string | null;
 }

@@ -6,16 +6,16 @@ import { createMetrics, type Metrics, type OpenTransactions } from '../platform/
 import { isMigrated } from '../platform/migrations.ts';
 import type { Vault } from '../vault/vault.ts';
 
-/** Part of being ready: fails, with what is wrong, when requests would fail. */
+/** A part of readiness: throws with the problem if requests would fail. */
 export interface ReadinessCheck {
   readonly name: string;
   check(): Promise<void>;
 }
 
-/** Less than any balancer waits. */
+/** Shorter than the timeout of any load balancer. */
 const readinessMs = 2_000;
 
-/** Asks each pool, since each has connections of its own that may be dead. */
+/** Checks each pool, since each has its own connections, which may be dead. */
 export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => ({
   name,
   check: () => pool.ping(readinessMs),
@@ -24,14 +24,14 @@ export const poolCheck = (name: string, pool: DatabasePool): ReadinessCheck => (
 export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
   name: 'the schema of the database',
   async check() {
-    // First, so that questions do not pile up in a pool that gets no answer.
+    // The ping comes first, so that queries do not pile up in a pool that gets no answer.
     await db.ping(readinessMs);
     const applied = await db.query<{ name: string }>('SELECT name FROM schema_migrations');
     if (!(await isMigrated(applied))) throw new Error('the database is not migrated yet');
   },
 });
 
-/** Sessions, signatures and certificates go by the clock of the process. */
+/** Sessions, signatures and certificates use the clock of the process. */
 export const clockCheck = (clocks: Pick<ClockWatch, 'problem'>): ReadinessCheck => ({
   get name() {
     return clocks.problem() ?? 'the clock';
@@ -53,7 +53,7 @@ async function withinTime(work: Promise<void>): Promise<void> {
   await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
-/** What an operator asks: alive, ready, how is it doing. */
+/** Endpoints for operators: liveness, readiness and metrics. */
 export function mountOperations(
   app: FastifyInstance,
   checks: readonly ReadinessCheck[],
@@ -62,7 +62,7 @@ export function mountOperations(
   clocks: Pick<ClockWatch, 'expired'>,
   restores: { isRestored(): boolean },
 ): void {
-  // Balancers ask from one address, all of them.
+  // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
   const readiness = shared(() => Promise.all([problemsOf(checks), vault.isReady()]));
   const figures = shared(() => metrics.registry.metrics());
@@ -74,11 +74,12 @@ export function mountOperations(
       const message = `Not ready: ${problems.join(', ')}.`;
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
     }
-    // A vault that is away stops charges only, and is away for every process: reads go on, so this process stays ready.
+    // An unavailable vault stops only charges, and it is unavailable for every process: reads continue, so this
+    // process stays ready.
     return sendJson(reply, {
       status: 'ready',
       vault: isVaultReady ? 'ready' : 'unreachable',
-      // Sent again with the time of the processor they succeed, so this is a warning.
+      // Requests that are repeated with the processor's time succeed, so this is only a warning.
       ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
       ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),
     });
@@ -91,7 +92,10 @@ export function mountOperations(
 
 const sharedMs = 200;
 
-/** One answer for all who ask at the same time, or shortly after: these are open to anyone, and ask the database. */
+/**
+ * Shares one result between concurrent callers and for a moment after: these endpoints are public and query the
+ * database.
+ */
 function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let last: Promise<Result> | undefined;
   return () => {
@@ -104,7 +108,7 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
   };
 }
 
-/** The same three for a process that does not serve the API. */
+/** The same three endpoints for a process that does not serve the API. */
 export function healthServer(
   db: DatabasePool,
   checks: readonly ReadinessCheck[],

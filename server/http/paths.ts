@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 
-/** Tells a wrong method from a wrong path. */
+/** Distinguishes a wrong method from a wrong path. */
 
 interface Mounted {
   readonly method: string;
@@ -10,7 +10,7 @@ interface Mounted {
 }
 
 export interface Paths {
-  /** Why a request leads nowhere; undefined where there is something for it. */
+  /** Returns why a request matches no route; undefined if it matches one. */
   refusalOf(request: FastifyRequest, url: string | undefined): ApiError | undefined;
 }
 
@@ -28,7 +28,7 @@ export function rememberPaths(app: FastifyInstance): Paths {
       if (hasEmptyParameter(request)) return refusal(request.method, []);
       ambiguous ??= ambiguousUrls(mounted);
       if (!ambiguous.has(url)) return undefined;
-      // The router takes `coupons/validate` for a coupon where the method is one of coupons only.
+      // The router matches `coupons/validate` as a coupon id if only the coupon route has the method.
       const meant = meantBy(mounted, request);
       return meant.some((route) => route.url === url) ? undefined : refusal(request.method, meant);
     },
@@ -43,27 +43,27 @@ function patternOf(url: string): RegExp {
   return new RegExp(`^${source}$`);
 }
 
-/** What is mounted at a path. A word counts more than a parameter that it could stand for. */
+/** Returns the routes at a path. A literal segment takes precedence over a parameter. */
 function meantBy(mounted: readonly Mounted[], { url }: FastifyRequest): Mounted[] {
   const path = url.split('?', 1)[0] ?? '';
   const possible = mounted.filter(({ pattern }) => pattern.test(path));
   return possible.filter((route) => !possible.some((other) => isPreciser(other.url, route.url)));
 }
 
-/** The router lets `customers/` through as a customer whose id is empty. */
+/** The router accepts `customers/` as a customer with an empty id. */
 function hasEmptyParameter(request: FastifyRequest): boolean {
   const params = request.params as Record<string, string>;
   for (const name in params) if (params[name] === '' && name !== '*') return true;
   return false;
 }
 
-/** Those with a parameter where another one has a word. */
+/** Returns the URLs with a parameter where another URL has a literal segment. */
 function ambiguousUrls(mounted: readonly Mounted[]): Set<string> {
   const urls = [...new Set(mounted.map(({ url }) => url))];
   return new Set(urls.filter((url) => urls.some((other) => isPreciser(other, url))));
 }
 
-/** Whether one has words where the other has parameters, and is the same otherwise. */
+/** Whether one URL has literal segments where the other has parameters, and is the same otherwise. */
 function isPreciser(one: string, other: string): boolean {
   const [words, expected] = [one.split('/'), other.split('/')];
   return (

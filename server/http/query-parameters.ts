@@ -12,7 +12,7 @@ export type Parsed<Value> = { readonly value: Value } | { readonly problem: stri
 export interface QueryParameter<Value> {
   readonly schema: TSchema;
   readonly description: string;
-  /** Whether the name may stand several times (or once with commas). */
+  /** Whether the name may occur several times (or once with commas). */
   readonly repeatable?: boolean;
   readonly parse: (texts: readonly string[]) => Parsed<Value>;
 }
@@ -41,7 +41,7 @@ export function integerParameter(minimum: number, maximum: number, description: 
   } satisfies QueryParameter<number>;
 }
 
-/** Bounds of an amount: `<name>[gt]`, `[gte]`, `[lt]` and `[lte]`, in cents. */
+/** Filters for an amount: `<name>[gt]`, `[gte]`, `[lt]` and `[lte]`, in cents. */
 export function centsFilters<Name extends string>(name: Name) {
   const bound = (words: string): QueryParameter<number> =>
     integerParameter(0, Number.MAX_SAFE_INTEGER, `${words} this many cents.`);
@@ -129,7 +129,7 @@ export function choicesParameter(values: TEnum<string[]>, what: string) {
 const dateOrTime =
   /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 
-/** Milliseconds since 1970, with a fraction when more digits were given; a plain date means its first moment, UTC. */
+/** Returns milliseconds since 1970, with a fraction for more digits; a plain date means its start in UTC. */
 export function parseMoment(text: string): number | undefined {
   const match = dateOrTime.exec(text);
   if (!match || Number(text.slice(8, 10)) > daysInMonth(text)) return undefined;
@@ -138,7 +138,7 @@ export function parseMoment(text: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms + beyondMs;
 }
 
-/** Date.parse takes 30 February for 2 March; a day that does not exist is a mistake to report. */
+/** Date.parse reads 30 February as 2 March; a date that does not exist must be reported. */
 function daysInMonth(text: string): number {
   return new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
 }
@@ -156,7 +156,7 @@ export function momentParameter(description: string) {
   } satisfies QueryParameter<number>;
 }
 
-/** Reads all parameters; every problem is collected, and the first few unknown names. */
+/** Reads all parameters, and collects every problem and the first few unknown names. */
 export function readQuery(
   parameters: QueryParameters,
   query: Readonly<Record<string, unknown>>,

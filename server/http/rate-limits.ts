@@ -26,7 +26,7 @@ export function rateLimitsOf(config: Config): RateLimits {
   };
 }
 
-/** A network gives out IPv6 addresses by the /64, so all of them are one client. */
+/** Networks assign IPv6 addresses per /64, so all addresses of a /64 count as one client. */
 export function addressBucket(address: string): string {
   if (!ipaddr.isValid(address)) return 'address unknown';
   const parsed = ipaddr.process(address);
@@ -35,14 +35,14 @@ export function addressBucket(address: string): string {
 
 export interface RateOutcome {
   readonly headers: Readonly<Record<string, string>>;
-  /** The buckets that were asked. */
+  /** The buckets that were checked. */
   readonly taken: readonly RateCheck[];
   readonly refusal: ApiError | undefined;
 }
 
 /**
- * Takes one request from the buckets of its owner: a company, or an address for requests no company could be
- * told of. The headers speak of the bucket that is closest to empty.
+ * Takes one request from the buckets of a company, or of an IP address if the company is unknown. The headers
+ * describe the bucket that is closest to empty.
  */
 export async function takeRequest(
   limiter: RateLimiter,

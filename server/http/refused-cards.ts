@@ -6,23 +6,27 @@ import type { Admitted } from './caller.ts';
 import { addressBucket } from './rate-limits.ts';
 
 /**
- * Card testing: trying numbers, dates and codes until one is accepted. After too many refusals every card is refused,
- * good ones too, so that going on tells nothing. Each bucket belongs to one company, so none can block another.
+ * Card testing: trying numbers, dates and codes until one is accepted. After too many rejections every card is
+ * rejected, valid ones too, so that further tries reveal nothing. Each bucket belongs to one company, so that no
+ * company can block another.
  */
 
-/** The data of a card was looked at and refused. A body without a card, or with a malformed one, is no such refusal. */
+/** The data of a card was checked and rejected. A body without a card, or with a malformed one, does not count. */
 export class RefusedCard extends ApiError {
-  /** Not kept under an idempotency key: the same key can be used with the card typed right. */
+  /** Not stored under an idempotency key: the same key can be used with the corrected card. */
   constructor(problems: readonly FieldError[]) {
     const { message, fieldErrors } = validationError(problems);
     super('validation_error', message, { fieldErrors, stored: false });
   }
 }
 
-/** What a request tries a card for, and which. */
+/** The card of a request, and the customer it is for. */
 export interface TestedCard {
   readonly customerId?: string;
-  /** From the vault, so that no number gets into the store of the limits. Absent where the number cannot be one. */
+  /**
+   * From the vault, so that no card number reaches the rate limit store. Undefined if the input cannot be a card
+   * number.
+   */
   readonly fingerprint?: string | undefined;
 }
 
@@ -31,8 +35,8 @@ interface Bucket extends RateCheck {
 }
 
 /**
- * Pages that anyone opens are told apart by their address. A secret key is a server that captures for all its shoppers
- * from one address: there the mistakes of one shopper must not stop the others.
+ * Public pages are distinguished by the IP address of the shopper. A secret key belongs to a server that captures for
+ * all its shoppers from one address: there the mistakes of one shopper must not block the others.
  */
 function bucketsOf(
   { company, caller }: Admitted,
@@ -58,7 +62,7 @@ function bucketsOf(
 export interface CardTesting {
   readonly limiter: RateLimiter;
   readonly clock: Clock;
-  /** Null where refused cards are not limited. */
+  /** Null if rejected cards are not limited. */
   readonly refusedCards: RateLimit | null;
 }
 
@@ -80,7 +84,7 @@ export async function refusingCardTesters<Answer>(
   try {
     return await answer();
   } catch (error) {
-    // One by one, since a bucket that others have just filled must not keep the rest from counting.
+    // One by one, since a bucket that others have just filled must not prevent the others from counting.
     if (error instanceof RefusedCard) for (const bucket of buckets) await limiter.consume([bucket], clock.nowMs());
     throw error;
   }

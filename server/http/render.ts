@@ -3,14 +3,14 @@ import type { Page } from './lists.ts';
 import type { Route } from './route.ts';
 import { renderResponse } from './versions/versions.ts';
 
-/** Writes what a handler returned as the JSON that the caller gets: its fields, its version. */
+/** Renders the result of a handler as JSON for the caller, with the requested fields and version. */
 
 export interface Rendering {
   readonly route: Route;
   readonly apiVersion: string;
-  /** The path of this very call. */
+  /** The path of this call. */
   readonly path: string;
-  /** The only properties that are wanted. */
+  /** The requested properties. */
   readonly fields: ReadonlySet<string> | undefined;
 }
 
@@ -22,10 +22,10 @@ export function render({ route, apiVersion, fields }: Rendering, result: unknown
   return JSON.stringify(renderResponse(apiVersion, route, picked(result, fields)));
 }
 
-// About a millisecond's worth.
+// About a millisecond of work.
 const sliceLength = 128 * 1024;
 
-/** In slices, with room for other requests in between: a page can be 1.6 MB. */
+/** Renders in slices and lets other requests run in between: a page can have 1.6 MB. */
 export async function renderList({ route, apiVersion, path, fields }: Rendering, page: Page<unknown>): Promise<string> {
   const body = {
     data: page.items.map((item) => picked(item, fields)),

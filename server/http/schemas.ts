@@ -3,7 +3,7 @@ import { apiErrorCodes, errorTypes, fieldErrorCodes, invalidField } from '../err
 import { limits } from '../limits.ts';
 import { choice } from '../platform/choice.ts';
 
-/** Wire shapes that several features share; the formats they use are in formats.ts. */
+/** Wire schemas that several features share; their formats are in formats.ts. */
 
 interface Options {
   readonly description?: string;
@@ -12,18 +12,19 @@ interface Options {
 
 export { freeText, line, name, plainText } from './typed-text.ts';
 
-/** Names what the document shows, where the service understands more than it promises. */
+/** The schema that the API reference shows, if the service accepts more than it promises. */
 export const documentedAs = 'x-documented-as';
 
-/** Writes `uniqueItems` into the document. */
+/** Adds `uniqueItems` to the API reference. */
 export const documentedUnique = 'x-documented-unique';
 
-/** Of an answer: the field reads null when it is not set. */
+/** For responses: the field is null if it is not set. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()]);
 
 /**
- * Of a request: the field only describes, and null says that it is not set or, in a PATCH, clears it. Every other field refuses
- * null, since one that was left empty by mistake must not decide what is charged. tests/nulls.test.ts lists them all.
+ * For requests: the field is only descriptive, and null means that it is not set or, in a PATCH, clears it. Every
+ * other field rejects null, since a field that is empty by mistake must not decide what is charged.
+ * tests/nulls.test.ts lists them all.
  */
 export const clearable = <Schema extends TSchema>(schema: Schema) => {
   const { title, description } = schema as { title?: string; description?: string };
@@ -35,13 +36,13 @@ function withDefault<Schema extends TSchema>(schema: Schema, fallback: Static<Sc
   return Object.assign(copy, { default: fallback });
 }
 
-/** A field that may be left out, and what it is then. Not for a PATCH: there it stays what it was. */
+/** An optional field with its default. Not for a PATCH, where an omitted field stays unchanged. */
 export const defaulting = <Schema extends TSchema>(schema: Schema, fallback: Static<Schema>) =>
   Type.Optional(withDefault(schema, fallback));
 
 export const uuid = (options: Options = {}) => Type.String({ format: 'uuid', ...options });
 
-/** International, in any of the usual ways of writing. */
+/** International, in any of the usual notations. */
 export const phone = (options: Options = {}) =>
   Type.String({ format: 'phone', maxLength: limits.phoneLength, examples: ['+15551234567'], ...options });
 
@@ -84,7 +85,9 @@ const anyObject = (title: string, description: string) =>
 
 export const metadata = anyObject('Metadata', metadataText);
 
-/** Empty when it is left out. The document has no default for it: generators cannot make one of a named object. */
+/**
+ * Empty if omitted. The API reference has no default for it, because generators cannot create one for a named object.
+ */
 export const metadataInput = clearable(
   Type.Refine(
     anyObject('Metadata', metadataText),
@@ -100,7 +103,7 @@ export const metadataPatch = clearable(
   ),
 );
 
-/** The result of a PATCH; only the merged whole can be too large. */
+/** Merges a PATCH; only the merged result can be too large. */
 export function mergeMetadata(current: Metadata, patch: Metadata | null | undefined): Metadata {
   if (patch === undefined) return current;
   const merged = patch === null ? {} : { ...current, ...patch };
@@ -110,7 +113,7 @@ export function mergeMetadata(current: Metadata, patch: Metadata | null | undefi
   return kept;
 }
 
-/** Not the keyword `uniqueItems`, whose check takes seconds for thousands of entries. */
+/** Does not use the keyword `uniqueItems`, whose check takes seconds for thousands of entries. */
 export const uniqueStrings = (items: TString, options: TArrayOptions) =>
   Type.Refine(
     Type.Array(items, { ...options, [documentedUnique]: true }),

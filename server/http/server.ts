@@ -29,10 +29,10 @@ export interface ServerOptions {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly baseUrl: string;
-  /** Called for each request that is refused for want of room. */
+  /** Called for each request that is rejected because of overload. */
   readonly onRefused: () => void;
   readonly trustProxy: readonly string[];
-  /** Undefined where requests are not logged. */
+  /** Undefined if requests are not logged. */
   readonly recorder: RequestRecorder | undefined;
   readonly cardWatch: CardWatch;
 }
@@ -41,7 +41,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     span: RequestSpan | null;
     answer: string | null;
-    /** Of a body too long to be logged as a whole. */
+    /** The beginning of a body that is too long to be logged as a whole. */
     beginning: string | null;
   }
 }
@@ -49,7 +49,7 @@ declare module 'fastify' {
 const requestTimeoutMs = 60_000;
 const keepAliveTimeoutMs = 72_000;
 
-/** Fastify with our own rules for everything a client could meet: no answer has another shape than ours. */
+/** Fastify with our own rules for every case a client can cause, so that every response has our format. */
 export async function buildServer(
   routes: readonly Route[],
   dependencies: HttpDependencies,
@@ -58,18 +58,18 @@ export async function buildServer(
   const { admission, limiter, clock, earlyRefusal } = dependencies;
   const app = Fastify({
     serverFactory: (handle) => {
-      // Left to Node, the refusal of a request without a host would have no body.
+      // Node's own rejection of a request without a host would have no body.
       const server = createServer({ requireHostHeader: false }, (request, response) => {
         if (!earlyRefusal.refuse(request, response)) handle(request, response);
       });
       return Object.assign(server, { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs });
     },
-    // Routes that need a key declare more.
+    // Routes that need a key declare a higher limit.
     bodyLimit: limits.publicBodyBytes,
     trustProxy: options.trustProxy.length > 0 ? [...options.trustProxy] : false,
     requestIdHeader: false,
     genReqId: newRequestId,
-    // The refusal while closing is ours too, see the first hook.
+    // Our own hook rejects requests while closing, see the first hook.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
       const answer = (outcome: Error): void => sendError(outcome, request, reply, options.log);
@@ -81,7 +81,7 @@ export async function buildServer(
   });
   const paths = rememberPaths(app);
   const discard = createDiscard();
-  // A browser that has seen the header never again asks over plain HTTP.
+  // A browser that has received the header never uses plain HTTP again.
   const isSecure = options.baseUrl.startsWith('https:');
   let closing = false;
   app.addHook('preClose', async () => {
@@ -95,7 +95,7 @@ export async function buildServer(
   app.server.on('checkExpectation', refuseExpectation);
   app.setErrorHandler<Error>((error, request, reply) => sendError(error, request, reply, options.log));
 
-  // Callbacks, not promises: these run on every request, and each promise costs a turn of the queue.
+  // Callbacks instead of promises: these hooks run on every request, and each promise costs a turn of the queue.
   app.addHook('onRequest', (request, reply, done) => {
     const { url } = request.routeOptions;
     request.work = newWork();
@@ -103,7 +103,7 @@ export async function buildServer(
     reply.header('X-Content-Type-Options', 'nosniff');
     if (isSecure) reply.header('Strict-Transport-Security', 'max-age=31536000');
     request.span = options.tracing.startRequestSpan({ method: request.method, route: url, headers: request.headers });
-    // KnownOutcome here, before anything looks at the body.
+    // Decided here, before the body is read.
     const refusal = hostProblem(request.raw) ?? paths.refusalOf(request, url);
     const next = (): void => (refusal ? done(refusal) : done());
     if (!refusal && closing) return done(unavailable('The service is shutting down. Retry on a new connection.'));
@@ -115,7 +115,7 @@ export async function buildServer(
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) request.work.answerBytes = payload.length;
     leave(admission, request);
     if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
-    // A connection that its client would keep open must not hold up the end.
+    // A connection that its client keeps open must not delay the shutdown.
     if (closing) reply.header('Connection', 'close');
     const discarded = discard(request, reply);
     if (discarded) void discarded.then(() => done(null, payload));
@@ -135,7 +135,7 @@ export async function buildServer(
     if (admitted && request.method !== 'GET' && reply.statusCode < 300) {
       options.cardWatch.look(sent(request, admitted));
     }
-    // An answer whose headers were sent before the end began could not say that the connection closes.
+    // A response whose headers were sent before the shutdown began could not announce that the connection closes.
     if (closing) setImmediate(() => app.server.closeIdleConnections());
     done();
   });
@@ -143,7 +143,7 @@ export async function buildServer(
   await app.register(multipart, { throwFileSizeLimit: false });
   parseBodiesAsJson(app, admission, options.recorder?.beginningLength ?? Infinity);
   for (const route of routes) mountRoute(app, route, dependencies);
-  // Never reached, but it makes the hooks run for unknown paths.
+  // Never called, but it makes the hooks run for unknown paths.
   app.setNotFoundHandler(() => undefined);
   return app;
 }
@@ -168,7 +168,7 @@ function parseBodiesAsJson(app: FastifyInstance, admission: AdmissionControl, be
   });
 }
 
-/** A name or an address, and perhaps a port (RFC 3986). */
+/** A name or an address, with an optional port (RFC 3986). */
 const hostForm = /^(?:[\w.~!$&'()*+,;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
 function readJson(bytes: Buffer, work: Work): unknown {
@@ -181,7 +181,9 @@ function readJson(bytes: Buffer, work: Work): unknown {
   return new ApiError('validation_error', `${path}: ${message}`, { fieldErrors });
 }
 
-/** Proxies choose by the Host header: two of them, or none, may lead one to another place than the other. */
+/**
+ * Proxies route by the Host header: with two of them, or none, a proxy and this server may disagree about the host.
+ */
 function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
   let hosts = 0;
   let host = '';
@@ -242,18 +244,20 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
     .send(JSON.stringify(errorBody(known, request.id)));
 }
 
-/** Of a request that was refused before its version was decided. Such errors look the same in all of them. */
+/**
+ * The version of a request that was rejected before its version was known. These errors are the same in all versions.
+ */
 function versionOfRefusal({ headers, admitted }: FastifyRequest): string {
   const pinned = admitted?.caller.kind === 'key' ? admitted.company.apiVersion : undefined;
   return supportedVersion(headers['svc-version']) ?? supportedVersion(pinned) ?? latestVersion;
 }
 
-/** Requests that are not even HTTP: the parser gives us only the socket. */
+/** Answers requests that are not valid HTTP: the parser passes only the socket. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const running = '_httpMessage' in socket ? (socket._httpMessage as ServerResponse | null) : null;
   if (running?.req.complete) {
-    // Garbage behind a request that is still being served: it gets its answer, and nothing follows.
+    // Invalid bytes after a request that is still being served: it gets its response, and then the connection closes.
     running.shouldKeepAlive = false;
     running.once('close', () => socket.destroy());
     return;
@@ -278,7 +282,7 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
   const company = request.admission?.company.id;
   request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
   metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
-  // A terminal beside `svc listen` would show little else.
+  // Otherwise these requests would fill a terminal next to `svc listen`.
   const level = followed.includes(route) && reply.statusCode < 400 ? 'debug' : 'info';
   log[level](
     {
@@ -294,7 +298,7 @@ function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }:
   );
 }
 
-// Who looks on, again and again.
+// The routes that clients poll.
 const followed: readonly (string | undefined)[] = [
   '/v1/requests',
   '/v1/requests/:requestId',
@@ -302,7 +306,9 @@ const followed: readonly (string | undefined)[] = [
   '/dashboard/plans/preview',
 ];
 
-/** Who asks too much must not fill the log with it, and neither must who follows it, or looks around in the dashboard. */
+/**
+ * The request log leaves out requests beyond the rate limit, followers of the log itself, and reads of the dashboard.
+ */
 function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {
   const onlyLooks = caller.kind === 'member' && request.method === 'GET';
   return reply.statusCode !== 429 && !request.work.isShed && !onlyLooks && !followed.includes(request.routeOptions.url);

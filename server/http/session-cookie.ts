@@ -4,26 +4,27 @@ import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import { daySeconds } from '../platform/durations.ts';
 
-/** The cookie of the dashboard: out of reach of scripts, and sent by the dashboard's own pages only. */
+/** The cookie of the dashboard: not readable by scripts, and accepted only from the dashboard's own pages. */
 export interface SessionCookie {
   read(request: FastifyRequest): string | undefined;
   /**
-   * A cookie comes along with whatever any page sends here. Browsers say which page it was: what changes something must
-   * come from our own. Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme.
+   * Browsers send a cookie with requests from any page, and report the origin of the page: a change must come from
+   * our own pages. Hosts are compared, not schemes: behind a proxy that terminates TLS only the browser knows the
+   * scheme.
    */
   checkSameSite(request: FastifyRequest): void;
-  /** Refuses to begin what would end with a cookie that everybody on the way could read. */
+  /** Rejects a sign-in that would set a cookie over plain HTTP, where others could read it. */
   check(request: FastifyRequest): void;
   set(reply: FastifyReply, token: string): void;
   clear(reply: FastifyReply): void;
-  /** A cookie beside it that outlives the session: whose browser it is, for counting failed attempts. */
+  /** A second cookie that outlives the session: it identifies the browser, for counting failed attempts. */
   readBrowser(request: FastifyRequest): string | undefined;
   setBrowser(reply: FastifyReply, token: string): void;
 }
 
 const isLoopback = (text: string): boolean => ipaddr.isValid(text) && ipaddr.process(text).range() === 'loopback';
 
-/** Whether this is a name of the machine itself. */
+/** Whether this is a name of the local machine. */
 export function isLocalName(hostname: string): boolean {
   const host = hostname.replaceAll(/^\[|\]$/g, '');
   return host === 'localhost' || isLoopback(host);
@@ -32,8 +33,8 @@ export function isLocalName(hostname: string): boolean {
 const forwarding = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 
 /**
- * Whoever sits at the machine. A name that was pointed at it from outside does not count, nor what a proxy beside it
- * passes on for others.
+ * Whether the request comes from the local machine. A name that points to it from outside does not count, nor do
+ * requests that a local proxy forwards for others.
  */
 export function isLocal(request: FastifyRequest): boolean {
   const isForwarded = forwarding.some((name) => request.headers[name] !== undefined);
@@ -42,7 +43,7 @@ export function isLocal(request: FastifyRequest): boolean {
 
 export function sessionCookie(baseUrl: string): SessionCookie {
   const secure = baseUrl.startsWith('https:');
-  // A browser takes a name of this kind over TLS, for this very host and the whole of it, or not at all.
+  // A browser accepts a cookie with this prefix only over TLS and only for this exact host.
   const prefix = secure ? '__Host-' : '';
   const [name, browserName] = [`${prefix}svc_session`, `${prefix}svc_browser`];
   const attributes = `Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
@@ -62,7 +63,7 @@ export function sessionCookie(baseUrl: string): SessionCookie {
     checkSameSite(request) {
       if (request.method === 'GET' || request.method === 'HEAD') return;
       const { origin = '', 'sec-fetch-site': site } = request.headers;
-      // A proxy that does not pass on the name it was asked by still leads to the address we hand out.
+      // A proxy that does not forward the original host still serves the public base URL.
       const own = [request.host, new URL(baseUrl).host];
       const isOwn = URL.canParse(origin) && own.includes(new URL(origin).host);
       if (isOwn && (site === undefined || site === 'same-origin')) return;

@@ -4,9 +4,9 @@ import { looksLikeCardNumber } from '../platform/card-digits.ts';
 import { visiblePattern } from './formats.ts';
 
 /**
- * Text that people type: names, notes, addresses. A card number in it would be stored in plain and copied into events and
- * mails, so it is refused. What programs fill (metadata, urls, skus) is not made of these: there one in ten numbers of 16 digits
- * looks like a card, and the dashboard warns instead.
+ * Text that people type: names, notes, addresses. A card number in it would be stored in plain text and copied into
+ * events and mails, so it is rejected. Fields that programs fill (metadata, urls, skus) do not use these schemas:
+ * there one in ten numbers of 16 digits looks like a card, and the dashboard shows a warning instead.
  */
 
 interface Options {
@@ -27,7 +27,7 @@ function typed<Schema extends TSchema>(schema: Schema) {
 }
 
 const visible = /[^\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{M}\p{Default_Ignorable_Code_Point}\u2800]/v;
-// Line breaks among them.
+// Includes line breaks.
 const control = /[\p{Cc}\u2028\u2029]/u;
 
 function lineProblem(text: unknown): string | undefined {
@@ -44,7 +44,7 @@ function oneLine<Schema extends TSchema>(schema: Schema) {
   );
 }
 
-/** Several lines, or none. */
+/** Any number of lines, also empty. */
 export const freeText = (maxLength: number, options: Options = {}) => typed(Type.String({ maxLength, ...options }));
 
 /** One line; it may be empty. */
@@ -52,6 +52,6 @@ export const line = (options: Options = {}) => oneLine(freeText(limits.textLengt
 
 export const name = (options: Options = {}) => line({ minLength: 1, format: 'not-blank', ...options });
 
-/** HTML is looked for by the format; blank text by the pattern, since a schema has only one format. */
+/** The format rejects HTML and the pattern blank text, since a schema has only one format. */
 export const plainText = (maxLength: number, options: Options = {}) =>
   oneLine(freeText(maxLength, { minLength: 1, pattern: visiblePattern, format: 'plain-text', ...options }));

@@ -23,7 +23,10 @@ function tooLarge(upload: Upload): ApiError {
   return new ApiError('invalid_request', message, { status: 413, param: upload.field });
 }
 
-/** Streams the one file of a multipart request to disk, hashing on the way; never the whole file in memory. */
+/**
+ * Streams the one file of a multipart request to disk and hashes it on the way; the file is never in memory as a
+ * whole.
+ */
 export async function receiveUpload(
   request: FastifyRequest,
   upload: Upload,
@@ -37,7 +40,7 @@ export async function receiveUpload(
     const file = await storing(() => Promise.race([receiveFile(request, upload, path, watch), watch.promise]));
     return { file, discard };
   } catch (error) {
-    // What the client still sends must be read by somebody, or the connection is stuck.
+    // The rest of the request must be read, or the connection hangs.
     request.raw.unpipe();
     request.raw.resume();
     await discard().catch(() => undefined);
@@ -50,14 +53,14 @@ export async function receiveUpload(
 const parserGraceMs = 250;
 
 interface FormWatch {
-  /** Rejects when the form is too large or will never end. */
+  /** Rejects if the form is too large or never ends. */
   readonly promise: Promise<never>;
   readonly signal: AbortSignal;
   onPart(): void;
   stop(): void;
 }
 
-/** The parser bounds the file, but neither what stands around it nor its own patience. */
+/** The parser limits the file, but neither the data around it nor the time. */
 function watchForm(request: FastifyRequest, upload: Upload): FormWatch {
   const bytesMax = upload.maxBytes + limits.multipartOverheadBytes;
   if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(upload);
@@ -72,7 +75,7 @@ function watchForm(request: FastifyRequest, upload: Upload): FormWatch {
     reject(tooLarge(upload));
     aborter.abort();
   };
-  // The parser never ends when the form does before or within the headers of its first part.
+  // The parser never ends if the form ends before or within the headers of its first part.
   let partBegan = false;
   let timer: NodeJS.Timeout | undefined;
   const giveUp = (): void => {
@@ -106,7 +109,7 @@ async function receiveFile(
       done(null, chunk);
     },
   });
-  // Never a limit of parts: the parser would throw the error of a further part, when it is cut off, where none can catch it.
+  // No limit of parts: the parser would throw the error of a truncated extra part where it cannot be caught.
   for await (const part of request.parts({ limits: { fileSize: upload.maxBytes, files: 1, fields: 1 } })) {
     onPart();
     if (received > 0) throw onlyPart(upload);
@@ -118,7 +121,7 @@ async function receiveFile(
     if (part.type !== 'file') throw invalidField(name, `must be a file. With curl: -F ${name}=@picture.png`);
     received += 1;
     await pipeline(part.file, measure, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
-    // The parser ends a file at the limit without an error: only this flag tells.
+    // The parser ends a file at the limit without an error; only this flag shows it.
     if (part.file.truncated) throw tooLarge(upload);
   }
   if (received === 0) throw invalidField(upload.field, 'is required', 'required_field');
@@ -136,7 +139,7 @@ function asApiError(error: unknown, upload: Upload): unknown {
   const code = errorCode(error) ?? '';
   if (code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge(upload);
   if (partLimit.test(code)) return onlyPart(upload);
-  // Whatever the parser throws, the form is to blame.
+  // Any error of the parser means a malformed form.
   return malformed(upload);
 }
 
@@ -146,7 +149,7 @@ function malformed(upload: Upload): ApiError {
 
 const abandonedAfterMs = hourMs;
 
-/** Makes the folder for files on their way, and removes what a killed process left in it. */
+/** Creates the folder for uploads in progress, and removes files that a killed process left in it. */
 export async function prepareUploadDirectory(directory: string, nowMs: number): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   for (const name of await readdir(directory)) {

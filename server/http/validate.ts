@@ -7,7 +7,7 @@ import { type ApiError, type FieldError, type FieldErrorCode, validationError } 
 import { formatMessages, visiblePattern } from './formats.ts';
 import { fieldWithin, knownPart, type UnknownFields } from './known-fields.ts';
 
-// More than the known fields of any body can give: what is left out must be decided by us.
+// More than the known fields of any body can cause, so that our own limit decides what is omitted.
 System.Settings.Set({ maxErrors: 100 * limits.fieldErrors });
 
 const compiled = new WeakMap<TSchema, Validator>();
@@ -19,8 +19,8 @@ function compile(schema: TSchema): Validator {
 }
 
 /**
- * Semaphore a schema into a function that returns the typed value or throws with every bad field named. Compiled when it is first
- * needed: a start waits for none, and most processes need few.
+ * Compiles a schema into a function that returns the typed value, or throws with every invalid field. It compiles on
+ * first use, because most processes need only a few schemas.
  */
 export function validator<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> {
   let validation: Validator | undefined;
@@ -31,11 +31,14 @@ export function validator<Schema extends TSchema>(schema: Schema): (value: unkno
   };
 }
 
-/** Every known field that is wrong and some of the unknown ones: its cost does not grow with what a body has too much. */
+/**
+ * Lists every invalid known field and some of the unknown ones; the cost does not grow with the number of unknown
+ * fields.
+ */
 function refusal(validation: Validator, schema: TSchema, value: unknown): ApiError {
   const unknown: UnknownFields = { names: [], count: 0 };
   const known = knownPart(schema, value, '', unknown);
-  // A body of nothing but unknown fields is not an empty one.
+  // A body with only unknown fields is not empty.
   const errors = validation.Errors(known).filter(({ keyword }) => keyword !== 'minProperties' || unknown.count === 0);
   const problems = fieldErrors(errors);
   const unknownProblems = unknown.names.map((field) => ({ field, ...invalid('is not a field of this request') }));
@@ -44,10 +47,10 @@ function refusal(validation: Validator, schema: TSchema, value: unknown): ApiErr
   return validationError(described, unknown.count - unknown.names.length);
 }
 
-/** What is wrong with each field, the most telling first; noise of unions is left out. */
+/** Returns one error per field, the most specific first; the noise of unions is left out. */
 function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
-  // A value of the wrong type in place of a choice: the choices say more than the type.
+  // For a value of the wrong type, the list of allowed values is more helpful than the type.
   const placeOf = ({ schemaPath, instancePath }: TLocalizedValidationError): string => `${schemaPath} ${instancePath}`;
   const chosen = new Set(errors.filter(({ keyword }) => keyword === 'enum').map(placeOf));
   const telling = errors.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));

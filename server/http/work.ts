@@ -7,16 +7,16 @@ import type { Clock } from '../platform/clock.ts';
 import { ownTurn } from '../platform/own-turn.ts';
 import type { RateCheck, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 
-/** What a request makes the service do. Rate limits and admission go by it, not by the mere number of requests. */
+/** The cost of a request. Rate limits and admission use it, instead of the number of requests. */
 
 type Measure = keyof typeof limits.requestCosts;
 type Measured = Readonly<Record<Measure, number> & { isSearch: boolean }>;
 
 export interface Work extends Record<Measure, number> {
   isSearch: boolean;
-  /** The buckets that it has taken 1 from. */
+  /** The buckets from which the request has already taken 1. */
   taken: readonly RateCheck[];
-  /** Whose it is, for admission: a company, or strangers. */
+  /** The flow for admission: a company, or unauthenticated clients. */
   flow: string;
   ticket: Ticket | undefined;
   isShed: boolean;
@@ -24,7 +24,7 @@ export interface Work extends Record<Measure, number> {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent where requests count against the address they came from; `paced` slows down each connection instead. */
+    /** Undefined if requests count against their IP address; `paced` slows down each connection instead. */
     rateLimit?: 'own' | 'paced' | 'none';
   }
   interface FastifyRequest {
@@ -32,14 +32,14 @@ declare module 'fastify' {
   }
 }
 
-/** There is no room for the request: nothing was done for it, and it leaves no trace but a number in the metrics. */
+/** There is no room for the request: no work was done for it, and only a metric counts it. */
 class Overloaded extends ApiError {
   constructor() {
     super('service_unavailable', 'The service is busy. Retry shortly.', { headers: { 'Retry-After': '1' } });
   }
 }
 
-/** One for all: it says the same to everyone, and a thousand a second would take their toll. */
+/** One shared instance: the error is always the same, and creating a thousand per second would be expensive. */
 export const overloaded = new Overloaded();
 
 export const newWork = (): Work => ({
@@ -57,7 +57,7 @@ export const newWork = (): Work => ({
 
 const measures = Object.entries(limits.requestCosts) as [Measure, { free: number; each: number }][];
 
-/** 1 for a request of the usual size, see docs/limits.md. */
+/** Returns 1 for a request of the usual size, see docs/limits.md. */
 export function costOf(work: Measured): number {
   let cost = work.isSearch ? 1 + limits.searchCost : 1;
   for (const [measure, { free, each }] of measures) {
@@ -66,22 +66,22 @@ export function costOf(work: Measured): number {
   return cost;
 }
 
-/** What can be seen of the costs of a read before it is done. */
+/** Estimates the cost of a read before it runs. */
 export function noteQuery({ work, query }: FastifyRequest): void {
   const { q, limit } = query as { q?: unknown; limit?: unknown };
   work.isSearch = q !== undefined;
   if (limit !== undefined) work.rows = Math.min(Number(limit) || 0, limits.pageSizeMax);
 }
 
-/** Refuses a request for which there will be no room, before its body is read. */
+/** Rejects a request for which there will be no room, before its body is read. */
 export function checkRoom(admission: AdmissionControl, { work }: FastifyRequest): void {
   if (admission.isFull(work.flow)) throw overloaded;
 }
 
-// A larger body keeps the event loop busy for a millisecond or more, as everything does that costs more than 1.
+// A larger body blocks the event loop for a millisecond or more, like everything with a cost above 1.
 const smallBodyBytes = 8 * 1024;
 
-/** Waits until there is room for the request; called when all of it is here, and before anything is done with it. */
+/** Waits until there is room for the request. Called when the request has fully arrived, before any work. */
 export function enter(admission: AdmissionControl, { work }: FastifyRequest): Promise<void> | undefined {
   if (work.ticket) return undefined;
   const cost = costOf(work);
@@ -102,24 +102,24 @@ export function leave(admission: AdmissionControl, { work }: FastifyRequest): vo
   admission.leave(ticket, costOf(work));
 }
 
-/** Takes from the rate limits what the request came to beyond the 1 that it has paid. */
+/** Charges the rate limits for the cost of the request beyond the 1 that was already taken. */
 export function chargeRest(limiter: RateLimiter, clock: Clock, { work }: FastifyRequest): void {
   if (work.taken.length === 0) return;
   const rest = costOf(work) - 1;
-  // A limiter that fails falls back on its own.
+  // A limiter that fails uses its fallback.
   if (rest > 0) void limiter.charge(work.taken, rest, clock.nowMs());
 }
 
 const pauseMs = 100;
 
-/** The next request on this connection is read a little later: a client that does not wait by itself comes no faster than this. */
+/** Delays reading the next request on this connection, which limits a client that does not wait by itself. */
 export function readLater(socket: Socket): void {
-  // Not at once: Node starts to read again when it throws away a body that was not looked at.
+  // Not at once: Node starts to read again when it discards a body that was not read.
   setImmediate(() => socket.pause());
   setTimeout(() => socket.resume(), pauseMs).unref();
 }
 
-/** Rejections, and routes without a rate limit. */
+/** Whether the connection is slowed down: after rejections, and for routes without a rate limit. */
 export function isPaced({ work, routeOptions }: FastifyRequest, status: number): boolean {
   return status === 429 || work.isShed || routeOptions.config.rateLimit === 'paced';
 }

@@ -27,9 +27,9 @@ export interface WorkerDependencies {
   readonly vault: Vault;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
-  /** Undefined where mails are kept instead. */
+  /** Undefined if mails are only stored. */
   readonly mailer: Mailer | undefined;
-  /** Opens the links in mails. */
+  /** Decrypts the links in mails. */
   readonly mailKey: Buffer;
   readonly batchDb: Queryable;
   readonly outbound: Outbound;
@@ -40,15 +40,15 @@ export interface WorkerDependencies {
 interface Job {
   readonly name: string;
   readonly everyMs: number;
-  /** A channel of the database; a message there means that something is due. */
+  /** A channel of the database; a message means that work is due. */
   readonly wokenBy?: string;
-  /** Does one batch and says how much it did; a full batch is followed by the next at once. */
+  /** Runs one batch and returns how many rows it processed; after a full batch the next one runs at once. */
   readonly run: (dependencies: WorkerDependencies) => Promise<number>;
 }
 
 const batch = 500;
 
-/** What is done without being asked. Every job may run in any number of processes at once. */
+/** The background jobs. Every job may run in any number of processes at once. */
 const jobs: readonly Job[] = [
   {
     name: 'open transactions',
@@ -88,7 +88,7 @@ const jobs: readonly Job[] = [
   },
 ];
 
-/** Side by side: while the cards of some are charged, the next are written down. */
+/** Batches run in parallel: while the cards of one batch are charged, the intents of the next are recorded. */
 const billingWidth = 3;
 const billingCount = 64;
 
@@ -113,7 +113,7 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
   };
 }
 
-/** Rings for each message of a channel. Without it the job still runs at its own pace. */
+/** Emits an event for each message of a channel. Without it the job still runs at its own interval. */
 function listenFor(channel: string, { db, log }: WorkerDependencies): EventEmitter {
   const alarm = new EventEmitter();
   const ring = (): boolean => alarm.emit('ring');

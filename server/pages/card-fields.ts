@@ -22,7 +22,9 @@ interface Asset {
   readonly etag: string;
 }
 
-/** Made when somebody first asks for it, and kept: a start does not wait for what most processes never show. */
+/**
+ * Creates a value on first use and keeps it, so that a start does not wait for pages that most processes never serve.
+ */
 function once<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined;
   return () => {
@@ -53,7 +55,7 @@ function mountFields(app: FastifyInstance): void {
 
   const page = once(() => readSource('src/card-fields.html').replaceAll('{{version}}', versionOf(script, style)));
   app.get('/card-fields', (_request, reply) => {
-    // Any merchant may show the fields; pages that isolate themselves need the last two headers to be allowed to.
+    // Any merchant may embed the fields; pages with cross-origin isolation require the last two headers.
     reply.header('Cross-Origin-Resource-Policy', 'cross-origin').header('Cross-Origin-Embedder-Policy', 'require-corp');
     return sendPage(reply, page(), "frame-ancestors *; require-trusted-types-for 'script'; trusted-types 'none'");
   });
@@ -88,7 +90,7 @@ function demoOf({ demo }: CardFieldsOptions): DemoCheckout {
   return demo;
 }
 
-/** Hosts are compared, not schemes: behind a proxy that ends TLS only the browser knows the scheme. */
+/** Hosts are compared, not schemes: behind a proxy that terminates TLS only the browser knows the scheme. */
 function checkSameOrigin(request: FastifyRequest): void {
   const { origin = '' } = request.headers;
   if (URL.canParse(origin) && new URL(origin).host === request.host) return;
@@ -102,7 +104,7 @@ function asset(contentType: string, make: () => string): () => Asset {
   });
 }
 
-/** Makes a page load the script and style it was written for, whatever a cache still holds. */
+/** Makes a page load the matching script and style, whatever a cache still holds. */
 function versionOf(...assets: (() => Asset)[]): string {
   const joined = assets.map((of) => of().etag).join();
   return createHash('sha256').update(joined).digest('hex').slice(0, 12);
@@ -114,7 +116,7 @@ function mountAsset(app: FastifyInstance, path: string, assetOf: () => Asset): v
     reply
       .header('Cache-Control', assetCacheControl)
       .header('ETag', etag)
-      // Merchants' pages load the SDK from their own origin, some of them with integrity checks.
+      // Merchants' pages load the SDK from another origin, some of them with integrity checks.
       .header('Access-Control-Allow-Origin', '*')
       .header('Cross-Origin-Resource-Policy', 'cross-origin')
       .header('X-Content-Type-Options', 'nosniff');

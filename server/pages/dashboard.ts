@@ -5,11 +5,11 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 
-/** The dashboard's pages: one document for all of them, and the scripts and styles it names. */
+/** The dashboard: one document for all its pages, with its scripts and styles. */
 
 const built = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 
-/** First parts of the paths that the dashboard's own router knows. */
+/** The first path segments that the dashboard's router handles. */
 const dashboardPages = [
   'login',
   'sign-up',
@@ -49,7 +49,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 export function mountDashboard(app: FastifyInstance): void {
   const document = existsSync(join(built, 'index.html')) ? readFileSync(join(built, 'index.html')) : undefined;
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    // A program that mistook /orders for /v1/orders is told so; a page is for people.
+    // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
     if (!isPage) throw nothingHere();
     if (!document) {
@@ -77,7 +77,7 @@ export function mountDashboard(app: FastifyInstance): void {
   app.get<{ Params: { name: string } }>('/assets/:name', (request, reply) => {
     const send = assets.get(request.params.name);
     if (!send) throw nothingHere();
-    // Their names change with their content.
+    // The file names change with their content.
     return send(request, reply, 'public, max-age=31536000, immutable');
   });
 }
@@ -93,7 +93,7 @@ const compressions = {
 
 type SendFile = (request: FastifyRequest, reply: FastifyReply, cacheControl: string) => FastifyReply;
 
-/** Compressed when it is first asked for, and then kept. It may be gone by then, where the dashboard was built anew. */
+/** Compressed on first use, and then kept. The file may be gone by then, if the dashboard was rebuilt. */
 function compressedFile(file: string): SendFile {
   const variants = new Map<string, Buffer>();
   return (request, reply, cacheControl) => {

@@ -3,11 +3,11 @@ import { ApiError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type DiskStore, verifyFileUrl } from '../platform/files/disk-store.ts';
 
-/** Serves what the disk store signed a link for. A browser may show it as a picture and as nothing else. */
+/** Serves files with a signed link of the disk store. A browser may display them only as pictures. */
 export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: Buffer, clock: Clock): void {
   app.get<{ Params: { '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
     '/files/*',
-    // Each link is signed, and the shoppers of a shop may come from one address.
+    // Each link is signed, and many shoppers may share one address.
     { config: { rateLimit: 'none' } },
     async (request, reply) => {
       const key = request.params['*'];

@@ -7,8 +7,8 @@ import { ApiError } from '../errors.ts';
 import { escaped } from './html.ts';
 
 /**
- * The guides: `/docs` shows docs/README.md, `/docs/cards` docs/cards.md. The index is also the side navigation. Which
- * files there are is read once, and only those are ever opened: no path of a request becomes a path of the disk.
+ * The guides: `/docs` shows docs/README.md, `/docs/cards` docs/cards.md. The index is also the side navigation. The
+ * list of files is read once and only those are opened, so that no path of a request becomes a path on the disk.
  */
 
 const folder = new URL('../../docs/', import.meta.url);
@@ -44,11 +44,11 @@ interface Shown {
 }
 
 interface Guides {
-  /** By what follows `/docs/`. */
+  /** Finds a page by the path after `/docs/`. */
   find(path: string): Shown | undefined;
 }
 
-/** Loaded when somebody first asks for a guide. */
+/** Loads the guides on first use. */
 async function openGuides(): Promise<Guides> {
   const { Marked } = await import('marked');
   const markdown = new Marked();
@@ -90,7 +90,7 @@ interface Group {
   readonly entries: readonly { readonly path: string; readonly title: string }[];
 }
 
-/** The headings of the index, each with the guides it links to. */
+/** Returns the headings of the index, each with the guides it links to. */
 function navigationOf(index: readonly Token[], files: Files): Group[] {
   const groups: { title: string; entries: { path: string; title: string }[] }[] = [];
   for (const token of index) {
@@ -159,7 +159,7 @@ function rendererFor(markdown: Marked, file: string, files: Files): InstanceType
   const renderer = new markdown.Renderer();
   const usual = { table: renderer.table.bind(renderer) };
   const taken = new Map<string, number>();
-  // Our own texts have no HTML but comments: whatever else looks like it is meant to be read.
+  // Our own texts contain no HTML except comments: anything else that looks like HTML is text.
   renderer.html = ({ text }) => (text.startsWith('<!--') ? '' : escaped(text));
   renderer.heading = ({ tokens, depth }) => {
     const plain = plainText(tokens);
@@ -177,7 +177,7 @@ function rendererFor(markdown: Marked, file: string, files: Files): InstanceType
     const text = renderer.parser.parseInline(tokens);
     if (/^(https?:\/\/|#|\/)/.test(href)) return `<a href="${escaped(href)}">${text}</a>`;
     const target = targetOf(href, file, files);
-    // What lies outside of docs/ is not served: the reader is told where it is.
+    // Files outside of docs/ are not served: the page shows their path instead.
     return target
       ? `<a href="${escaped(target)}">${text}</a>`
       : `${text} (<code>${escaped(inRepository(href, file))}</code>)`;
@@ -189,7 +189,7 @@ function rendererFor(markdown: Marked, file: string, files: Files): InstanceType
   return renderer;
 }
 
-/** The address of a relative link from one guide to another, or to a picture. */
+/** Returns the URL of a relative link from one guide to another, or to a picture. */
 function targetOf(href: string, file: string, files: Files): string | undefined {
   const [name = '', anchor] = href.split('#');
   const path = pathOf(posix.normalize(posix.join(posix.dirname(file), name)).replace(/\/$/, ''));
@@ -200,7 +200,7 @@ function inRepository(href: string, file: string): string {
   return posix.normalize(posix.join('docs', posix.dirname(file), href));
 }
 
-/** As GitHub makes them, so that a link to a section works in both places. */
+/** The same ids as on GitHub, so that a link to a section works in both places. */
 function uniqueId(text: string, taken: Map<string, number>): string {
   const id = text
     .toLowerCase()

@@ -40,12 +40,12 @@ function nothingHere(): ApiError {
   return new ApiError('resource_not_found', 'This path does not exist. The API reference is at /docs/api.');
 }
 
-/** Addresses in a text become links; everything else stays text. */
+/** Turns URLs in a text into links; everything else stays text. */
 function withLinks(text: string): string {
   return escaped(text).replaceAll(/https?:\/\/[^\s<]+/g, (link) => `<a href="${link}" rel="noreferrer">${link}</a>`);
 }
 
-/** Undefined where mails are sent: then there is no mailbox. */
+/** Undefined if mails are sent: then there is no mailbox. */
 export function mountMailbox(
   app: FastifyInstance,
   latestMails: (() => Promise<readonly ShownMail[]>) | undefined,

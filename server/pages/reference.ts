@@ -3,12 +3,12 @@ import { escaped } from './html.ts';
 import { type Documented, openApiDocument } from '../http/openapi/document.ts';
 import { latestVersion, supportedVersions } from '../http/versions/versions.ts';
 
-// The page's script is served from here; it writes inline styles and reads its document by fetch.
+// The page's script is served from this origin; it writes inline styles and fetches its document.
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// Without what would send the reader, or the document, to its maker.
+// Without the features that would send the reader, or the document, to the vendor.
 const configuration = {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -19,7 +19,7 @@ const configuration = {
   mcp: { disabled: true },
 } as const;
 
-// Configured by an attribute: a page with a script in it would need a policy that lets injected ones run too.
+// Configured by an attribute: an inline script would need a policy that also allows injected scripts.
 const page = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Payments API</title></head>
@@ -48,7 +48,7 @@ export async function mountReference(app: FastifyInstance, documented: Documente
   });
 }
 
-/** Written when it is first asked for, as the page is. */
+/** The document is created on first use, like the page. */
 function mountDocument(app: FastifyInstance, path: string, documented: Documented, version: string): void {
   let document: Buffer | undefined;
   app.get(path, (_request, reply) => {
@@ -61,7 +61,7 @@ function mountDocument(app: FastifyInstance, path: string, documented: Documente
   });
 }
 
-/** It takes a fifth of a second and 25 MB, and most processes never show it. */
+/** It takes a fifth of a second and 25 MB, and most processes never serve it. */
 async function referenceScript(): Promise<Buffer> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');
   const holder = fastify();

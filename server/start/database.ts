@@ -9,7 +9,7 @@ import type { Secret } from '../platform/secret.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
 
-/** The addresses of the migrated database, for the API and worker and for the vault. */
+/** The URLs of the migrated database, for API and worker and for the vault. */
 export interface DatabaseUrls {
   readonly apiUrl: string;
   readonly vaultUrl: string;

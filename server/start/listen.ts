@@ -21,7 +21,7 @@ function explainListen(error: unknown, host: string, port: string): never {
   throw new StartError(`Cannot listen on HOST ${host}, ${port} (${code}). Choose another host or port.`);
 }
 
-/** Running requests may use most of the time a stop has; what is left belongs to the rest of the clean-up. */
+/** The share of the shutdown time for running requests; the rest is for the clean-up. */
 export const finishingShare = 0.7;
 
 export async function closeWithin(app: FastifyInstance, ms: number): Promise<void> {

@@ -6,7 +6,7 @@ import { createPostgresRateLimiter } from '../platform/rate-limiter/postgres.ts'
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { createResilientRateLimiter } from '../platform/rate-limiter/resilient.ts';
 
-/** Loaded only where it is used. */
+/** Loaded only if it is used. */
 async function redisRateLimiter(config: Config, onFailure: (error: unknown) => void): Promise<RateLimiter> {
   const { createRedisRateLimiter, openRedis } = await import('../platform/rate-limiter/redis.ts');
   return createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure));

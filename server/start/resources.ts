@@ -2,13 +2,13 @@ import type { Config } from '../config.ts';
 import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platform/database.ts';
 import type { Logger } from '../platform/log.ts';
 
-/** What a starting service has opened, and how it is closed again. */
+/** The resources that a starting service has opened, and their shutdown. */
 export interface Resources {
   readonly pools: readonly OpenPool[];
   openPool(connectionString: string, applicationName: string, more?: Partial<DatabaseOptions>): DatabasePool;
-  /** What serves ends before anything else, all of it together: one after the other would take longer than a stop may. */
+  /** Servers stop first, all in parallel: one after the other would exceed the shutdown time. */
   serves(end: () => Promise<unknown>): void;
-  /** Steps run in reverse when the service stops, or when a later step of the start fails. */
+  /** Steps run in reverse order when the service stops, or when a later step of the start fails. */
   onStop(step: () => Promise<unknown>): void;
   stop(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export function openResources(config: Config, log: Logger): Resources {
   };
 }
 
-/** A database that does not answer must not hold up a stop. */
+/** A database that does not answer must not delay the shutdown. */
 function abortDeadPools(pools: readonly OpenPool[]): { stop(): void } {
   const timer = setInterval(() => {
     for (const { pool } of pools) pool.ping(stoppingPingMs).catch(() => pool.abort());

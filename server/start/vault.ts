@@ -8,7 +8,10 @@ import { localVault, type Vault } from '../vault/vault.ts';
 import { listenOrExplain } from './listen.ts';
 import type { Resources } from './resources.ts';
 
-/** The vault in this process, also served to other processes when there is a token; or the one at SVC_VAULT_URL. */
+/**
+ * Opens the vault in this process, and serves it to other processes if there is a token; or connects to
+ * SVC_VAULT_URL.
+ */
 export async function openVault(config: Config, databaseUrl: string, resources: Resources): Promise<Vault> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
   if (!config.SVC_ROLES.includes('vault')) {

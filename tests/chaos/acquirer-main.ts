@@ -6,7 +6,7 @@ import { systemClock } from '../../server/platform/clock.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
 
-/** The acquirer simulator, with a note in a file for each fault that a request met. A kill loses none of them. */
+/** The acquirer simulator, which also writes each fault of a request to a file. A kill loses none of these notes. */
 
 const { values } = parseArgs({
   options: {
@@ -47,7 +47,7 @@ function watchSocket(socket: Socket): void {
   };
 }
 
-/** What happened on the wire says which fault it was, but for whether the operation was taken before it. */
+/** The traffic shows which fault a request got, except whether the operation was executed before it. */
 function watch(request: IncomingMessage, response: ServerResponse): void {
   const { socket, method = '', url = '' } = request;
   const isLookup = method === 'GET' && url.startsWith('/operations/');
@@ -66,7 +66,7 @@ function watch(request: IncomingMessage, response: ServerResponse): void {
     if (response.writableFinished) return;
     if (reset.has(socket)) note(`${what}: connection reset`);
     else if (!closedByCaller.has(socket)) note(`${what}: connection closed, taken later`);
-    // Sooner, it was the caller that died.
+    // An earlier end means that the caller died.
     else if (performance.now() - startedAtMs > timeoutMs * 0.9) note(`${what}: no answer`);
   });
 }

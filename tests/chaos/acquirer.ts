@@ -15,7 +15,7 @@ export interface ChaosAcquirer {
   isAlive(): boolean;
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** From now on, after each restart too. */
+  /** Applies from now on, also after each restart. */
   lie(faults: Readonly<Record<string, number>>): Promise<void>;
   journal(): Promise<Operation[]>;
   faultsMet(): Promise<Map<string, number>>;

@@ -16,19 +16,19 @@ import { type Totals, verify } from './verify.ts';
 
 /**
  * Clients order, refund and retry while the processes of the service, PostgreSQL and the acquirer are killed, and the
- * acquirer lies. Afterwards the database must agree with every response that a client got.
+ * acquirer produces faults. Afterwards the database must agree with every response that a client got.
  */
 
 export interface ChaosOptions {
   readonly seconds: number;
   readonly clients: number;
   readonly seed: number;
-  /** The share of calls that meet a fault. */
+  /** The share of calls with a fault. */
   readonly faultRate: number;
-  /** Between two requests of a client: at most this. */
+  /** The longest pause between two requests of a client. */
   readonly thinkMs: number;
   readonly killEveryMs: readonly [number, number];
-  /** API processes also stand still for seconds and go on, as on a machine that was suspended. */
+  /** API processes also stop for seconds and continue, as on a machine that was suspended. */
   readonly freeze?: boolean;
   readonly progress?: (line: string) => void;
 }
@@ -43,14 +43,17 @@ export interface ChaosReport {
   readonly doubtfulOrders: number;
   readonly longestDoubtMs: number;
   readonly drainMs: number;
-  /** Logs, journal and database; kept when a promise was broken. */
+  /** Logs, journal and database; kept if a guarantee was broken. */
   readonly folder: string;
 }
 
 export const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 500 };
 const drainMaxMs = 60_000;
 
-/** This share of operations in every way it knows, and of lookups; as many are declined, and of refunds come back. */
+/**
+ * Applies this share to operations, for every kind of fault, and to lookups; the same share of charges is declined,
+ * and of refunds rejected at settlement.
+ */
 function lies(rate: number): Record<string, number> {
   const ways = ['timeout', 'error', 'reset'].flatMap((way) => [`${way}_before`, `${way}_after`]);
   const operations = [...ways, 'late', 'duplicate'];
@@ -234,13 +237,13 @@ function victims({ services, postgres, acquirer }: Stage, random: Random, { free
   ];
 }
 
-/** Until nothing is open. A read of an order asks about what is open on it. */
+/** Waits until no operation is open. Reading an order reconciles its open operations. */
 export async function drain(
   db: DatabasePool,
   { urls, shops }: Pick<Stage, 'urls' | 'shops'>,
   untilMs: number,
 ): Promise<void> {
-  // What was lied about could still arrive.
+  // A request whose answer was lost could still arrive.
   await sleep(timing.requestLifeMs);
   for (;;) {
     const open = await db.query<{ order_id: string }>('SELECT DISTINCT order_id FROM open_transactions LIMIT 20');
@@ -264,7 +267,7 @@ function summary({ operations }: DoubtWatch): { doubtfulOrders: number; longestD
   };
 }
 
-/** Below the ports of outgoing connections, so that no other process takes one while its owner is down. */
+/** Below the ephemeral port range, so that no other process takes a port while its owner is down. */
 export async function freePorts(random: Random, count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {

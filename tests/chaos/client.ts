@@ -4,12 +4,12 @@ import type { Random } from '../support/seeded-random.ts';
 
 /**
  * A shop's server: it orders, refunds and retries, repeats each request with the same key at either API process until
- * it has an answer, and writes the answers down.
+ * it has an answer, and records the answers.
  */
 
 type RequestKind = 'create' | 'refund' | 'retry' | 'read' | 'repeat';
 
-/** An answer with which a client is content: what it says has to be true ever after. */
+/** A final answer for the client: its content must stay true. */
 export interface Answer {
   readonly kind: RequestKind;
   readonly orderId: string;
@@ -19,11 +19,11 @@ export interface Answer {
 
 export interface Diary {
   readonly answers: Answer[];
-  /** KnownOutcome refusals, by their code. */
+  /** Final errors, by their code. */
   readonly refusals: Map<string, number>;
-  /** Answers that only say "repeat it", by status or kind of failure. */
+  /** Answers after which the client repeats the request, by status or kind of failure. */
   readonly passing: Map<string, number>;
-  /** What no client may ever see. */
+  /** Answers that a client must never see. */
   readonly wrong: string[];
   unanswered: number;
 }
@@ -41,14 +41,14 @@ export interface ClientOptions {
   readonly urls: readonly string[];
   readonly apiKey: string;
   readonly customerId: string;
-  /** The first is what most order. */
+  /** The first one is ordered most. */
   readonly goods: readonly Goods[];
   readonly random: Random;
   readonly diary: Diary;
   readonly thinkMs: number;
-  /** No new work from then on. */
+  /** No new work starts after this signal. */
   readonly stopped: AbortSignal;
-  /** Given up from then on. */
+  /** Repeats stop after this signal. */
   readonly abandoned: AbortSignal;
 }
 
@@ -74,7 +74,7 @@ const count = (counts: Map<string, number>, name: string): void => {
 
 const passingCodes = new Set(['request_in_progress', 'resource_in_use', 'gateway_error', 'service_unavailable']);
 const expectedRefusals = new Set(['invalid_state_transition', 'validation_error']);
-/** After this the client goes on with other work, and repeats the request beside it. */
+/** After this time the client continues with other work, and repeats the request in parallel. */
 const patienceMs = 3_000;
 const besideMax = 4;
 const rememberedOrders = 30;
@@ -132,7 +132,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
 
   async function refund(order: KnownOrder): Promise<void> {
     order.busy = true;
-    // Two at once now and then: together they must not give back more than was taken.
+    // Sometimes two at once: together they must not refund more than was charged.
     const requests = random.chance(0.2) ? 2 : 1;
     await Promise.all(
       Array.from({ length: requests }, async () => {
@@ -160,7 +160,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     order.busy = false;
   }
 
-  /** The same key once more: the same order, as it was answered then. */
+  /** Repeats a key: the response must be the same order, as it was answered then. */
   async function repeat(order: KnownOrder): Promise<void> {
     const reply = await answered('repeat', '/v1/orders', order.key, order.body);
     if (!reply) return;
@@ -185,7 +185,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
       tell(kind, reply, key);
     } else if (kind !== 'read' && expectedRefusals.has(code)) {
       count(diary.refusals, `${kind} ${code}`);
-      // It is not what we thought; the next read tells.
+      // The order has another status than expected; the next read shows it.
       order.status = 'unknown';
     } else wrong(kind, reply, order.id);
   }
@@ -198,7 +198,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     diary.wrong.push(`${kind} ${orderId} was answered ${status} ${JSON.stringify(body)}`);
   }
 
-  /** Repeats the request until there is an answer; undefined when the run is over before. */
+  /** Repeats the request until there is an answer; returns undefined if the run ends first. */
   async function answered(kind: RequestKind, path: string, key: string, body?: object): Promise<Reply | undefined> {
     while (!options.abandoned.aborted) {
       const reply = await send(kind === 'read' ? 'GET' : 'POST', path, key, body);

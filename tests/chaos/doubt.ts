@@ -34,7 +34,7 @@ export function watchDoubt(connectionString: string): DoubtWatch {
         await client.connect();
         for (; !stopped; await sleep(everyMs)) await look(client);
       } catch {
-        // It was killed; it comes back.
+        // The database was killed and will be restarted.
         await sleep(everyMs);
       } finally {
         await client.end().catch(() => undefined);

@@ -3,16 +3,16 @@ import type { Random } from '../support/seeded-random.ts';
 
 export interface Victim {
   readonly name: string;
-  /** How often it is chosen, beside the others. */
+  /** How often it is chosen, relative to the others. */
   readonly weight: number;
   isAlive(): boolean;
-  /** Kills it and sees to it that it comes back; ends when that is under way or done. */
+  /** Kills it and arranges its restart; resolves when the restart is in progress or done. */
   strike(): Promise<void>;
 }
 
 export interface Kills {
   readonly counts: ReadonlyMap<string, number>;
-  /** Ends when the last one that was struck is back. */
+  /** Resolves when the last victim runs again. */
   readonly done: Promise<void>;
 }
 

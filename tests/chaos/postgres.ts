@@ -7,12 +7,12 @@ import { openCluster } from '../../server/platform/embedded-postgres/cluster.ts'
 import { connectionProblem, connectionStringOf } from '../../server/platform/embedded-postgres/connection.ts';
 import { spawnOnFolder } from '../../server/platform/embedded-postgres/programs.ts';
 
-/** A durable PostgreSQL that is killed and comes back with the same data on the same port. */
+/** A durable PostgreSQL that is killed and restarts with the same data on the same port. */
 
 export interface ChaosPostgres {
   readonly connectionString: string;
   isAlive(): boolean;
-  /** SIGKILL to the postmaster; its children notice and end. */
+  /** Sends SIGKILL to the postmaster; its children notice and exit. */
   kill(): Promise<void>;
   start(): Promise<void>;
   killNow(): void;
@@ -64,7 +64,7 @@ export async function openChaosPostgres(folder: string, port: number): Promise<C
     killNow: () => child?.kill('SIGKILL'),
     async start() {
       const deadlineMs = Date.now() + startTimeoutMs;
-      // Until the last child of a killed server has ended, the next one refuses to start.
+      // The next server refuses to start until the last child of the killed one has exited.
       for (;;) {
         if (!isAlive()) child = spawnServer();
         if ((await connectionProblem(connectionString)) === null && isAlive()) return;

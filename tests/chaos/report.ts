@@ -1,6 +1,6 @@
 import type { ChaosReport } from './chaos.ts';
 
-/** The run as a table, and what was broken. */
+/** Formats the run as a table, with the broken guarantees. */
 export function describeReport(report: ChaosReport): string {
   const { diary, totals } = report;
   const answered = (kind: string, status?: RegExp): number =>

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { runChaos } from './chaos.ts';
 import { describeReport } from './report.ts';
 
-/** `npm run chaos`: prints what happened, and ends with 1 when a promise was broken. */
+/** `npm run chaos`: prints what happened, and exits with 1 if a guarantee was broken. */
 
 const { values } = parseArgs({
   options: {

@@ -12,7 +12,7 @@ import { openKeyStore } from '../../server/vault/open-key-store.ts';
 import { connectProcessor } from '../../server/vault/processors/connections.ts';
 import type { Goods } from './client.ts';
 
-/** The live company whose clients these are: its key, its processor, its goods and customers with cards. */
+/** The live company of the clients: its key, its processor, its products and customers with cards. */
 
 export interface Shops {
   readonly apiKey: string;
@@ -56,7 +56,7 @@ export async function openShops(url: string, apiKey: string, customers: number):
       const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
       const text = await response.text();
       if (response.status === 201) return JSON.parse(text).id;
-      // A machine with much else to do.
+      // The machine may be overloaded.
       if (response.status !== 503) throw new Error(`${path}: ${response.status} ${text}`);
       await sleep(500);
     }

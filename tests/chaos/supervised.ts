@@ -4,20 +4,20 @@ import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** A process of the service under a supervisor that starts it again whenever it ends, as an operator's would. */
+/** A process of the service under a supervisor that restarts it whenever it exits. */
 
 export interface Supervised {
   readonly name: string;
   isAlive(): boolean;
   isReady(): boolean;
-  /** SIGKILL; it is started again after the pause. */
+  /** Sends SIGKILL; the process restarts after the pause. */
   kill(pauseMs: number): Promise<void>;
-  /** SIGSTOP and, after the pause, SIGCONT: as a machine that was suspended. */
+  /** Sends SIGSTOP and, after the pause, SIGCONT, like a machine that was suspended. */
   freeze(ms: number): Promise<void>;
   waitUntilReady(): Promise<void>;
-  /** How often it ended without being killed after it had been ready. That must not happen. */
+  /** The unexpected exits after the process was ready. There must be none. */
   readonly ownEnds: string[];
-  /** For good. */
+  /** Stops it permanently. */
   stop(): Promise<void>;
   killNow(): void;
 }

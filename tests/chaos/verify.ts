@@ -4,7 +4,7 @@ import type { Operation } from '../../server/vault/processors/acquirer/protocol.
 import { compareLedger } from '../support/ledger.ts';
 import type { Answer, Diary } from './client.ts';
 
-/** What must hold when everything has come to rest. Each sentence it gives is a promise that was broken. */
+/** Checks what must be true when nothing is in progress. Each sentence it returns is a broken guarantee. */
 
 export interface Totals {
   readonly ordersInLedger: number;
@@ -23,7 +23,7 @@ interface OrderRow {
   readonly good_sales: number;
   readonly refunds: number;
   readonly refunded_in_all: number;
-  /** Their types, by sequence. */
+  /** The event types, by sequence. */
   readonly events: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export async function verify(
   return { violations: [...violations, ...(await unequalSums(db, totals))], totals };
 }
 
-/** By the journal alone, for what our own constraints could not see. */
+/** Uses only the journal, for cases that our own constraints could not detect. */
 async function doubleCharges(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
   const rows = await db.query<{ reference: string; order_id: string }>(
     'SELECT reference, order_id FROM all_transactions',
@@ -137,7 +137,7 @@ function wrongEvents({ id, events, sales, refunds, good_sales }: OrderRow): stri
   return wrong.map((why) => `order ${id} has the events ${events.join(', ')}: ${why}`);
 }
 
-/** Each request that was answered with success is one operation, and there are no others. */
+/** Each successful response must belong to exactly one operation, and there must be no others. */
 function wrongCounts(order: OrderRow, answers: readonly Answer[] = []): string[] {
   const { id, sales, refunds, refunded_amount, refunded_in_all } = order;
   const wrong: string[] = [];

@@ -18,8 +18,8 @@ import { atMost, type Drill, exactly, shown } from './drill.ts';
 import { ordersAt, statusOf, until } from './support/probes.ts';
 
 /**
- * Two API processes and a worker under load, with the usual time-outs, between which and the database the network stops
- * carrying packets. Connections are neither closed nor refused. After the pause the name of the database leads to a
+ * Two API processes and a worker run under load, with the usual timeouts, until the network to the database stops
+ * carrying packets. Connections are neither closed nor refused. After the pause the name of the database points to a
  * server that answers, as after the failover of a managed database.
  */
 
@@ -149,7 +149,7 @@ export const drill: Drill = {
   },
 };
 
-/** How often a process says that it is ready, between these moments. */
+/** Counts how often a process reports that it is ready between these times. */
 async function countReady(urls: readonly string[], fromMs: number, untilMs: number): Promise<number> {
   let count = 0;
   await sleep(fromMs - performance.now());
@@ -174,7 +174,7 @@ async function stopWhileFrozen(
   child.stdout.on('data', (chunk) => (output += String(chunk)));
   await until(async () => output.includes('Ready in'));
   freeze();
-  // Some requests wait for the database when the signal comes.
+  // Some requests wait for the database when the signal arrives.
   const url = `http://127.0.0.1:${environment.PORT}/v1/customers`;
   const waiting = Array.from({ length: 5 }, () =>
     fetch(url, { headers: { authorization: `Bearer ${apiKey}` } }).catch(() => 0),

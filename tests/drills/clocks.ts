@@ -11,13 +11,13 @@ import { type Drill, exactly, shown } from './drill.ts';
 import { startBackends } from './support/backends.ts';
 
 /**
- * An API process, a worker and a vault of its own under load, while the acquirer loses, delays and repeats answers. The clocks of
- * API and worker, of the database and of the vault are set one after the other, and set right again. The acquirer's journal
- * is the truth.
+ * An API process, a worker and a separate vault run under load, while the acquirer loses, delays and repeats answers.
+ * The clocks of API and worker, of the database and of the vault are set wrong one after the other, and then
+ * corrected. The acquirer's journal is the truth.
  *
- * A request that was recorded while the database was ahead is valid for as long, so "not found" means "never executed" only
- * then. For the end of the drill the clocks go to the next day: the acquirer's first, since a client that repeats its key
- * after a day would make a new order.
+ * A request recorded while the database was ahead is valid for longer by that time, so "not found" means "never
+ * executed" only after it. At the end of the drill the clocks move to the next day: the acquirer's first, since a
+ * client that repeats its key after a day would create a new order.
  */
 
 const clients = 8;

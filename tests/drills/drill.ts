@@ -1,29 +1,29 @@
 import { findProgram } from './support/programs.ts';
 
-/** What a drill is: a failure played on running processes, with figures that are compared with what we promise. */
+/** A drill: a failure simulated on running processes, with measured figures that are compared with our guarantees. */
 
 export interface Drill {
   /** One line for the list of drills. */
   readonly summary: string;
-  /** Programs that must be on the PATH; the drill is skipped where one of them is absent. */
+  /** Programs that must be on the PATH; the drill is skipped if one of them is missing. */
   readonly programs: readonly string[];
   run(stage: DrillStage): Promise<readonly Figure[]>;
 }
 
 export interface DrillStage {
-  /** A folder of its own. It is removed after a drill that passed, and kept after one that failed. */
+  /** The folder of the drill. It is removed after a drill that passed, and kept after one that failed. */
   readonly folder: string;
-  /** Progress, for those who wait. */
+  /** Prints progress. */
   note(text: string): void;
-  /** Runs after the drill, the last one first, however the drill ended. */
+  /** Runs after the drill, in reverse order, even if the drill failed. */
   cleanUp(step: () => unknown): void;
 }
 
-/** A figure that was measured, and what it must be. */
+/** A measured figure and its target. */
 export interface Figure {
   readonly name: string;
   readonly value: string;
-  /** Undefined for a figure that is only shown. */
+  /** Undefined for a figure without a target. */
   readonly wanted?: string;
   readonly met?: boolean;
 }

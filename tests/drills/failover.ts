@@ -14,8 +14,9 @@ import { type PatroniCluster, patroniPrograms, startPatroniCluster } from './sup
 import { ordersAt, statusOf, until } from './support/probes.ts';
 
 /**
- * An API process and a worker under load, on two PostgreSQL servers under Patroni behind HAProxy. The primary is killed
- * together with its Patroni, a switchover follows, and in the end the standby is killed. The service is not restarted.
+ * An API process and a worker run under load, on two PostgreSQL servers under Patroni behind HAProxy. The primary is
+ * killed together with its Patroni, a switchover follows, and finally the standby is killed. The service is not
+ * restarted.
  */
 
 const clients = 4;
@@ -27,9 +28,9 @@ const electionMaxMs = 90_000;
 const standbyMaxMs = 120_000;
 const drainMaxMs = 120_000;
 
-/** What was seen of the service, by the time it was seen. */
+/** Observations of the service, with their times. */
 interface Sightings {
-  /** When an order was acknowledged. */
+  /** The times at which an order was acknowledged. */
   readonly writes: number[];
   readonly readiness: { readonly atMs: number; readonly ready: boolean }[];
 }
@@ -180,7 +181,7 @@ interface Outage {
   readonly readyBack: number;
 }
 
-/** All in seconds, except for the count. */
+/** All results are in seconds, except the count. */
 async function outage(
   cluster: PatroniCluster,
   primary: string,
@@ -192,7 +193,7 @@ async function outage(
   const deadline = AbortSignal.timeout(electionMaxMs);
   const reached = new AbortController();
   while (!reached.signal.aborted && !deadline.aborted) {
-    // One that is held up on the way must not delay the next.
+    // A slow check must not delay the next one.
     void cluster.reachablePrimary().then(
       (name) => name !== primary && reached.abort(),
       () => undefined,
@@ -210,10 +211,10 @@ async function outage(
   const firstAfter = (times: readonly number[], ms: number): number => times.find((atMs) => atMs > ms) ?? Infinity;
   const backMs = firstAfter(writes, reachableMs);
   const longest = longestGap(writes, startedMs, backMs);
-  // The service may see the new primary a moment before this drill does.
+  // The service may reach the new primary a moment before this drill does.
   const seenMs = Math.min(longest.endMs, reachableMs) - 1_000;
   const meanwhile = readiness.filter(({ atMs }) => atMs > longest.startMs && atMs < seenMs);
-  // A process that never said so was wrong all the time.
+  // A process that never reported it was wrong all the time.
   const unreadyMs = meanwhile.find(({ ready }) => !ready)?.atMs ?? longest.endMs;
   const readyTimes = readiness.filter(({ ready }) => ready).map(({ atMs }) => atMs);
   return {
@@ -233,7 +234,7 @@ interface Gap {
 
 const lengthOf = ({ startMs, endMs }: Gap): number => (endMs - startMs) / 1_000;
 
-/** Orders may still be acknowledged after a strike, so the outage is the longest time without one. */
+/** Orders may still be acknowledged after the kill, so the outage is the longest time without one. */
 function longestGap(writes: readonly number[], fromMs: number, untilMs: number): Gap {
   const times = [fromMs, ...writes.filter((atMs) => atMs > fromMs && atMs < untilMs), untilMs];
   const gaps = times.slice(1).map((endMs, index) => ({ startMs: times[index] ?? fromMs, endMs }));

@@ -13,14 +13,14 @@ import { startBackends } from './support/backends.ts';
 import { statusOf, until } from './support/probes.ts';
 
 /**
- * A database is restored from a backup while the processor has 20 renewals, 100 orders and a refund that it lost. The
- * steps of docs/self-hosting.md follow, but for `svc restored`: the service has to notice the restore itself.
+ * A database is restored from a backup that lacks 20 renewals, 100 orders and a refund of the processor. The drill
+ * follows the steps of docs/self-hosting.md, except `svc restored`: the service has to detect the restore itself.
  */
 
 const renewals = 20;
 const keys = 100;
 const patienceMs = 60_000;
-/** Longer than the worker waits between two looks for due subscriptions. */
+/** Longer than the worker waits between two checks for due subscriptions. */
 const pauseMs = 5_000;
 
 interface Request {
@@ -29,7 +29,7 @@ interface Request {
   readonly key: string;
 }
 
-/** Of an order, a plan or a subscription. */
+/** The response for an order, a plan or a subscription. */
 interface Reply {
   readonly id: string;
   readonly status?: string;
@@ -160,10 +160,10 @@ export const drill: Drill = {
   },
 };
 
-/** Operations that the acquirer executed since. */
+/** Counts the operations that the acquirer executed since. */
 const repeated = (before: readonly Operation[], now: readonly Operation[]): number => now.length - before.length;
 
-/** As if every subscription had begun a day earlier. */
+/** Moves every subscription one day into the past. */
 async function makeDue(db: Queryable): Promise<void> {
   await db.query(
     `UPDATE subscriptions SET start_at = start_at - interval '25 hours', base_at = base_at - interval '25 hours',
@@ -177,13 +177,13 @@ async function renewed(db: Queryable): Promise<number> {
   return rows.length;
 }
 
-/** Leaves it to the figures to say what did not happen in time. */
+/** On a timeout it does not throw: the figures show what did not happen in time. */
 async function within(ms: number, condition: () => Promise<boolean>): Promise<void> {
   const patience = AbortSignal.timeout(ms);
   await until(async () => patience.aborted || (await condition()));
 }
 
-/** Statements that need a database without connections, from another one on the same server. */
+/** Runs statements that need a database without connections, from another database on the same server. */
 async function onServer(connectionString: string, ...statements: readonly ((name: string) => string)[]): Promise<void> {
   const address = new URL(connectionString);
   const name = address.pathname.slice(1);

@@ -7,10 +7,10 @@ import { describeFigures, type Drill, type Figure, missingPrograms, passed } fro
 import { programPath } from './support/programs.ts';
 
 /**
- * `npm run drill`: lists the drills. `npm run drill NAME…` runs some of them, `npm run drill all` every one, one after
- * the other. Ends with 1 when a figure is not what it must be, and with 0 when a drill was skipped.
+ * `npm run drill`: lists the drills. `npm run drill NAME…` runs some of them, `npm run drill all` every one, one
+ * after the other. Exits with 1 if a figure misses its target; a skipped drill does not count as a failure.
  *
- * A drill is a file of this folder that exports `drill`.
+ * A drill is a file in this folder that exports `drill`.
  */
 
 const folder = fileURLToPath(new URL('.', import.meta.url));

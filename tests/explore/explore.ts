@@ -5,7 +5,7 @@ import type { Laboratory } from './laboratory.ts';
 import { type FaultKind, type Schedule } from './scheduler.ts';
 import { type Operation, type Without, World } from './world.ts';
 
-/** Makes schedules from seeds, runs them, compares the books, and shrinks a schedule that fails. */
+/** Creates schedules from seeds, runs them, compares the books, and shrinks a schedule that fails. */
 
 export const scenarios = ['orders', 'renewals', 'restore', 'webhooks'] as const;
 export type Scenario = (typeof scenarios)[number];
@@ -36,14 +36,14 @@ function scheduleOf(seed: number, scenario: Scenario): Schedule {
   const faults = new Map<number, FaultKind>();
   const count = random.between(1, 6);
   while (faults.size < count) faults.set(random.between(0, turnsWithFaults - 1), random.pick(faultsOf[scenario]));
-  // Most of what goes wrong goes wrong soon after a restore.
+  // Most faults occur soon after a restore.
   if (scenario === 'restore') faults.set(random.between(10, 70), 'restore');
   return { choices, faults };
 }
 
 export interface Explored {
   readonly trace: readonly string[];
-  /** Undefined when the books agree. */
+  /** Undefined if the books agree. */
   readonly failure: Failure | undefined;
 }
 
@@ -70,7 +70,7 @@ export async function explore(
   }
 }
 
-/** Takes faults and choices away as long as it still fails. */
+/** Removes faults and choices as long as the schedule still fails. */
 export async function shrink(laboratory: Laboratory, failure: Failure, without?: Without): Promise<Failure> {
   const { seed, scenario } = failure;
   let best = failure;
@@ -116,7 +116,7 @@ function refundOf(orderId: string, amount: number, keyText: string): Operation {
 }
 
 const play: Readonly<Record<Scenario, (world: World, laboratory: Laboratory, random: Random) => Promise<void>>> = {
-  /** One key sent twice at once, another that is declined, and a refund of what was paid. */
+  /** One key sent twice at once, another one that is declined, and a refund of a paid order. */
   async orders(world, _laboratory, random) {
     world.start('api', 'api', 'worker', 'worker');
     if (random.chance(0.3)) await world.merchant.decline(1);
@@ -130,7 +130,7 @@ const play: Readonly<Record<Scenario, (world: World, laboratory: Laboratory, ran
     await world.drain();
   },
 
-  /** A subscription that is billed for some months, with a decline on the way. */
+  /** A subscription that is billed for some months, with a decline in between. */
   async renewals(world, laboratory, random) {
     const { company, key: apiKey, shop } = world.merchant;
     const plan = await somePlan(laboratory.service, {}, company);
@@ -145,7 +145,7 @@ const play: Readonly<Record<Scenario, (world: World, laboratory: Laboratory, ran
     await world.drain();
   },
 
-  /** Keys that are repeated after the database was set back. */
+  /** Keys that are repeated after the database was restored. */
   async restore(world, _laboratory, random) {
     world.start('api', 'worker');
     const operations = Array.from({ length: 3 }, (_, index) => orderOf(world, key(random, `order${index}`)));

@@ -16,8 +16,8 @@ import { startTestService, type TestService } from '../support/service.ts';
 import type { Company } from '../../server/company.ts';
 
 /**
- * What all schedules of a run share: a database whose clock can be moved, and connections to it. Each schedule has a merchant
- * of its own and an acquirer of its own.
+ * The parts that all schedules of a run share: a database whose clock can be set, and connections to it. Each
+ * schedule has its own merchant and acquirer.
  */
 
 const requestLifeMs = 60_000;
@@ -43,7 +43,7 @@ export interface Laboratory {
   readonly byKeyDb: DatabasePool;
   readonly queueDb: DatabasePool;
   setDatabaseClock(offsetMs: number): Promise<void>;
-  /** How many statements wait for a lock. */
+  /** Returns how many statements wait for a lock. */
   blocked(): Promise<number>;
   openMerchant(acquirerNowMs: () => number): Promise<Merchant>;
   snapshot(companyId: string): Promise<Snapshot>;
@@ -51,7 +51,7 @@ export interface Laboratory {
   close(): Promise<void>;
 }
 
-// The functions of this schema come before those of PostgreSQL, so now() is the clock that a schedule moves.
+// The functions of this schema take precedence over those of PostgreSQL, so now() is the clock of the schedule.
 const clockStatements = `
   CREATE SCHEMA moved;
   CREATE TABLE moved.clock (offset_ms bigint NOT NULL);
@@ -96,7 +96,7 @@ export async function openLaboratory(): Promise<Laboratory> {
      GROUP BY 1`,
   );
 
-  /** Without foreign keys and triggers, as pg_restore does it. */
+  /** Without foreign keys and triggers, like pg_restore. */
   async function replaceRows(companyId: string, snapshot: Snapshot): Promise<void> {
     await service.db.transaction(async (transaction) => {
       await transaction.query(`SET LOCAL session_replication_role = replica`);
@@ -197,7 +197,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** At the semicolons that end a line, but not inside of a body between dollar signs. */
+/** Splits at semicolons at the end of a line, but not inside of a body between dollar signs. */
 function splitStatements(text: string): string[] {
   const parts: string[] = [];
   let inBody = false;

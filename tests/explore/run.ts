@@ -9,8 +9,9 @@ import { installVirtualTimers } from './timers.ts';
 import type { Without } from './world.ts';
 
 /**
- * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--without MEND]`: explores schedules from a
- * seed on, and ends with 1 when the books of one do not agree. `--seed N --count 1` repeats one schedule.
+ * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--without SAFEGUARD]`: explores
+ * schedules, starting with a seed, and exits with 1 if the books of one do not agree. `--seed N --count 1` repeats
+ * one schedule.
  */
 
 const { values } = parseArgs({
@@ -24,9 +25,9 @@ const { values } = parseArgs({
 });
 const only = scenarios.find((name) => name === values.scenario);
 if (values.scenario && !only) throw new Error(`--scenario is one of ${scenarios.join(', ')}`);
-const mends: readonly Without[] = ['references', 'validity', 'claims'];
-const without = mends.find((name) => name === values.without);
-if (values.without && !without) throw new Error(`--without is one of ${mends.join(', ')}`);
+const safeguards: readonly Without[] = ['references', 'validity', 'claims'];
+const without = safeguards.find((name) => name === values.without);
+if (values.without && !without) throw new Error(`--without is one of ${safeguards.join(', ')}`);
 
 function describe({ seed, scenario, schedule, problems, trace }: Failure): string {
   const faults = [...schedule.faults].map(([turn, fault]) => `${turn} ${fault}`).join(', ');

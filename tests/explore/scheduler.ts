@@ -1,17 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Runs the code under exploration one step at a time. Every call to the database, the vault, a receiver and every timer is a
- * step: it waits until the scheduler releases it. A schedule says which of the waiting steps comes next and which faults
- * happen when, so the same schedule gives the same run.
+ * Runs the code under test one step at a time. Every call to the database, the vault or a receiver, and every timer,
+ * is a step: it waits until the scheduler releases it. A schedule determines which of the waiting steps is next and
+ * which faults happen when, so the same schedule repeats the same run.
  */
 
-/** What happens to one call: it never arrives, its answer does not, or it arrives after its sender gave up. */
+/** The fault of one call: it never arrives, its answer is lost, or it arrives after its sender gave up. */
 export type Loss = 'lost_before' | 'lost_after' | 'late';
 
 /** The step of that turn is lost. */
 const stepFaults = ['lost_before', 'lost_after'] as const;
-/** The next call to the vault is. */
+/** The next call to the vault is lost. */
 const vaultFaults = { vault_lost_before: 'lost_before', vault_lost_after: 'lost_after', vault_late: 'late' } as const;
 
 export type FaultKind =
@@ -19,20 +19,23 @@ export type FaultKind =
   | keyof typeof vaultFaults
   /** The process of that step crashes. */
   | 'crash'
-  /** Of the database. */
+  /** The clock of the database moves. */
   | 'clock_forward'
   | 'clock_back'
-  /** A backup is taken; the last one comes back. */
+  /** A backup is taken; the last backup is restored. */
   | 'snapshot'
   | 'restore';
 
 export interface Schedule {
-  /** For each turn, which of the waiting steps is released, modulo their number. Semaphore beyond the end take the oldest. */
+  /**
+   * For each turn, which of the waiting steps is released, modulo their number. Turns beyond the end release the
+   * oldest.
+   */
   readonly choices: readonly number[];
   readonly faults: ReadonlyMap<number, FaultKind>;
 }
 
-/** A process of the service. When it crashes, whatever it waits for never happens. */
+/** A process of the service. After a crash, nothing that it waits for ever happens. */
 export class Machine {
   readonly name: string;
   readonly crashed: Promise<void>;
@@ -51,7 +54,7 @@ export class Machine {
   }
 }
 
-/** What a step does when it is released, given the fault that it meets. */
+/** Runs a released step with the fault it gets. */
 export type Release<Result> = (loss: Loss | undefined) => Promise<Result>;
 
 interface Step {
@@ -59,26 +62,26 @@ interface Step {
   readonly label: string;
   readonly losable: boolean;
   readonly toVault: boolean;
-  /** Of a timer: it fires when nothing else waits, the earliest first. */
+  /** For a timer: it fires when nothing else waits, the earliest first. */
   readonly dueMs: number | undefined;
-  /** Does it, and gives what lets its machine go on. */
+  /** Runs the step, and returns the function that lets its machine continue. */
   readonly release: (loss: Loss | undefined) => Promise<() => void>;
 }
 
 export interface StepOptions {
   readonly losable?: boolean;
   readonly toVault?: boolean;
-  /** Makes it a timer. */
+  /** Makes the step a timer. */
   readonly afterMs?: number;
 }
 
 export interface SchedulerHandlers {
   readonly crash: (machine: Machine) => Promise<void>;
-  /** Faults that concern the whole system. */
+  /** Applies faults of the whole system. */
   readonly elsewhere: (fault: FaultKind) => Promise<void>;
-  /** Called when timers have moved the time of all clocks forward. */
+  /** Called when timers have advanced the time of all clocks. */
   readonly passed: (virtualMs: number) => Promise<void>;
-  /** How many statements wait for a lock that another step holds. */
+  /** Returns how many statements wait for a lock that another step holds. */
   readonly blocked: () => Promise<number>;
 }
 
@@ -91,14 +94,14 @@ const realTimeout = setTimeout;
 
 export class Scheduler {
   readonly trace: string[] = [];
-  /** What timers are set by. */
+  /** The time that timers use. */
   virtualMs = 0;
   private turn = 0;
   private timers = 0;
-  /** What the next call to the vault meets. */
+  /** The fault of the next call to the vault. */
   private held: Loss | undefined;
   private waiting: Step[] = [];
-  /** What was released, by its turn, with what lets its machine go on when it has ended. */
+  /** The released steps, by turn, with the function that lets the machine continue after the step has ended. */
   private readonly unfinished = new Map<number, (() => void) | undefined>();
   private readonly schedule: Schedule;
   private readonly handlers: SchedulerHandlers;
@@ -112,7 +115,7 @@ export class Scheduler {
     return this.turn;
   }
 
-  /** The work of a machine. Undefined when the machine crashes before it ends. */
+  /** Runs the work of a machine. Resolves to undefined if the machine crashes before the work ends. */
   run<Result>(machine: Machine, work: () => Promise<Result>): Promise<Result | undefined> {
     const done = running.run({ machine, scheduler: this }, work);
     done.catch(() => undefined);
@@ -133,7 +136,7 @@ export class Scheduler {
       losable,
       toVault,
       dueMs: afterMs === undefined ? undefined : this.virtualMs + afterMs,
-      // Outside of the machine's context: what the real driver waits for by itself is no step.
+      // Runs outside of the machine's context: internal waits of the real driver are not steps.
       release: (loss) =>
         running.exit(() =>
           release(loss).then(
@@ -154,12 +157,12 @@ export class Scheduler {
     return this.waiting.some((step) => step.machine === machine);
   }
 
-  /** Takes a timer back. */
+  /** Removes a timer. */
   forget(isIt: (label: string) => boolean): void {
     this.waiting = this.waiting.filter(({ label }) => !isIt(label));
   }
 
-  /** Releases steps until all of the work has ended. */
+  /** Releases steps until all work has ended. */
   async drive(works: readonly Promise<unknown>[]): Promise<void> {
     let open = works.length;
     const close = (): void => {
@@ -230,8 +233,8 @@ export class Scheduler {
   }
 
   /**
-   * Waits until everything that was released has ended or waits for a lock that only another step can free. Machines go on in
-   * the order of the turns, whatever ended first.
+   * Waits until every released step has ended or waits for a lock that only another step can free. Machines continue
+   * in the order of the turns, whichever ended first.
    */
   private async settle(): Promise<void> {
     const isOpen = (): number => [...this.unfinished.values()].filter((goOn) => goOn === undefined).length;
@@ -252,7 +255,7 @@ function isVaultFault(fault: FaultKind | undefined): fault is keyof typeof vault
   return fault !== undefined && fault in vaultFaults;
 }
 
-/** Lets promises and immediates run until nothing moves any more. */
+/** Lets promises and immediates run until nothing changes any more. */
 async function quiet(): Promise<void> {
   for (let round = 0; round < 4; round += 1) await new Promise((resolve) => void realImmediate(resolve));
 }

@@ -3,7 +3,7 @@ import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Vault } from '../../server/vault/vault.ts';
 import { type Loss, type Machine, running, type Scheduler } from './scheduler.ts';
 
-/** The database, the vault and a receiver of webhooks, with every call to them a step that can be lost. */
+/** The database, the vault and a webhook receiver. Every call to them is a step that can be lost. */
 
 const connectionLost = (): Error => new Error('Connection terminated unexpectedly');
 
@@ -11,7 +11,7 @@ const connectionLost = (): Error => new Error('Connection terminated unexpectedl
 const nameOf = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 60);
 
 export interface SteppedPool extends DatabasePool {
-  /** Rolls back what is open, as PostgreSQL does when a client is gone. */
+  /** Rolls back open transactions, as PostgreSQL does when a client disconnects. */
   abandon(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
         throw error;
       }
     },
-    // Notifications only make things happen sooner; without them the timers find the work.
+    // Notifications only speed things up; without them the timers find the work.
     listen: async () => undefined,
     stats: () => real.stats(),
     ping: (withinMs) => real.ping(withinMs),
@@ -83,7 +83,7 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
 }
 
 type Call<Request, Answer> = (request: Request) => Promise<Answer>;
-/** Within the time in which the acquirer still takes a request. */
+/** Within the time in which the acquirer still accepts a request. */
 const lateMs = 45_000;
 const unknown = { outcome: 'unknown', reason: 'the answer was lost' } as const;
 
@@ -113,7 +113,7 @@ export function steppedVault(real: Vault, machine: Machine, network: Machine, sc
   };
 }
 
-/** A receiver that takes every event, as long as the request arrives. */
+/** A receiver that accepts every event, if the request arrives. */
 export function steppedOutbound(machine: Machine, scheduler: Scheduler, received: (body: string) => void): Outbound {
   return {
     post: (request) =>

@@ -2,7 +2,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { running } from './scheduler.ts';
 
-/** Makes every timer of a machine a step of its scheduler. Outside of a machine, timers stay what they are. */
+/** Makes every timer of a machine a step of its scheduler. Outside of a machine, timers are unchanged. */
 
 class VirtualTimer {
   readonly label: string;

@@ -15,9 +15,9 @@ import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.t
 import { type SteppedPool, steppedOutbound, steppedPool, steppedVault } from './stepped.ts';
 import type { RequestContext } from '../../server/request-context.ts';
 
-/** The service of one schedule: API processes, workers, a vault and an acquirer, with clocks of their own. */
+/** The service of one schedule: API processes, workers, a vault and an acquirer, each with its own clock. */
 
-/** A mend that is taken out, to show that the explorer finds what it mends. */
+/** A safeguard that is removed, to show that the explorer finds the fault it prevents. */
 export type Without = 'references' | 'validity' | 'claims';
 
 interface Node {
@@ -59,9 +59,9 @@ export class World {
   readonly scheduler: Scheduler;
   readonly merchant: Merchant;
   readonly received: string[] = [];
-  /** What a worker sleeps between two rounds. */
+  /** The pause of a worker between two rounds. */
   workerPauseMs = 5_000;
-  /** How often it is looked whether everything has ended. */
+  /** How often the end of all work is checked. */
   drainPauseMs = 60_000;
   readonly answers = new Map<string, Answer[]>();
   private readonly laboratory: Laboratory;
@@ -107,17 +107,17 @@ export class World {
     for (const role of roles) this.boot(role);
   }
 
-  /** From now on events are delivered too. */
+  /** Events are delivered from now on. */
   startDispatching(): void {
     this.dispatching = true;
   }
 
-  /** The rows as they are now are what a restore brings back. */
+  /** Takes the backup that a restore brings back. */
   async remember(): Promise<void> {
     this.snapshotOfRows = await this.laboratory.snapshot(this.merchant.company.id);
   }
 
-  /** A client that repeats its request, at any API process, until it has an answer that is final. */
+  /** A client that repeats its request, at any API process, until it has a final answer. */
   async request(operation: Operation): Promise<Answer> {
     const client = new Machine('client');
     for (let repeats = 0; repeats < repeatsMax; repeats += 1) {
@@ -142,7 +142,7 @@ export class World {
     return this.scheduler.step(machine, 'a client waits', async () => undefined, { losable: false, afterMs: ms });
   }
 
-  /** No more faults: what is open is closed. */
+  /** Stops all faults and waits until all operations are closed. */
   async drain(): Promise<void> {
     this.calm = true;
     this.workerPauseMs = Math.max(this.workerPauseMs, 20_000);
@@ -153,7 +153,7 @@ export class World {
            + (SELECT count(*) FROM webhook_deliveries WHERE company_id = $1 AND status = 'pending')::integer AS open`,
         [this.merchant.company.id],
       );
-      // What is late counts when it arrives.
+      // A delayed request counts when it arrives.
       if (row?.open === 0 && !this.scheduler.isWaiting(this.network)) return;
       await this.scheduler.drive([this.pause(watcher, this.drainPauseMs)]);
     }
@@ -235,14 +235,14 @@ export class World {
       this.scheduler,
     );
     if (this.without !== 'validity') return stepped;
-    // As if the age of an operation, by the clock of the database, said whether it can still arrive.
+    // Simulates the fault: the age of an operation by the database clock decides whether it can still arrive.
     return {
       ...stepped,
       lookup: (request) => stepped.lookup({ ...request, validUntilMs: request.validUntilMs - this.databaseOffsetMs }),
     };
   }
 
-  /** References that a restored database does not find again. */
+  /** Uses references that a restored database cannot derive again. */
   private randomReferences(vault: Vault): Vault {
     const mapped = (reference: string): string => `${reference}${restoreMark}${this.restores}`;
     return {
@@ -288,7 +288,7 @@ export class World {
       return { status: answer.status, body: JSON.parse(answer.body) as Answer['body'] };
     } catch (error) {
       if (error instanceof ApiError) return { status: error.status, body: {} };
-      // The API answers 500 or 503; a client repeats either way.
+      // The API answers 500 or 503; a client repeats the request in both cases.
       return { status: 503, body: {} };
     }
   }

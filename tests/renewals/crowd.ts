@@ -4,7 +4,7 @@ import type { TestService } from '../support/service.ts';
 import { somePlan, someSubscriber, subscribe } from '../support/subscriptions.ts';
 import type { Company } from '../../server/company.ts';
 
-/** Subscribers of every kind: cadences, ends, cards that always work, that never do, that answer late. */
+/** Subscribers of every kind: all cadences and ends, with cards that always succeed, always fail, or answer late. */
 
 const cadences: readonly (readonly [share: number, Partial<PlanCreate>])[] = [
   [40, {}],
@@ -19,9 +19,9 @@ const cadences: readonly (readonly [share: number, Partial<PlanCreate>])[] = [
 
 const cards: readonly (readonly [share: number, string])[] = [
   [78, '4242424242424242'],
-  // Good once, then without funds: tried again, given a new card, or given up.
+  // Succeeds once, then has insufficient funds: retried, replaced by another card, or failed for good.
   [12, '4000009999000341'],
-  // Declined once: the first order is retried by hand.
+  // Declined once: the first order is retried manually.
   [8, '4000009999003220'],
   // The answer is lost each time.
   [2, '4000009999007070'],
@@ -49,7 +49,7 @@ export async function openCrowd(service: TestService): Promise<Crowd> {
   return { company: sandbox, key, plans };
 }
 
-/** Lets some more people subscribe, on the day that it is for the company. */
+/** Creates more subscriptions, on the current day of the company. */
 export async function subscribeSome(service: TestService, crowd: Crowd, from: number, count: number): Promise<void> {
   const { key, plans } = crowd;
   const lanes = 8;
@@ -62,7 +62,7 @@ export async function subscribeSome(service: TestService, crowd: Crowd, from: nu
           n * 53,
         );
         const reply = await subscribe(service, { customer_id, plan_id: plans[place]?.id }, { key });
-        // A lost answer is not an error of the test: the subscription appears when it is known.
+        // A lost answer is not an error of the test: the subscription appears when its outcome is known.
         assert.ok([201, 502].includes(reply.status), reply.text);
       }
     }),

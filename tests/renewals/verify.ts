@@ -2,7 +2,7 @@ import type { BillingCycle } from '../../server/features/subscriptions/calendar.
 import type { Queryable } from '../../server/platform/database.ts';
 import { slowDates } from '../support/wall-calendar.ts';
 
-/** What must have been billed, worked out from a wall calendar, beside what was. */
+/** Computes what must have been billed from a wall calendar, and compares it with what was. */
 
 interface Subscription {
   id: string;
@@ -94,7 +94,7 @@ function problemsOf(subscription: Subscription, own: readonly BilledOrder[], now
   const unpaid = own.filter((order) => order.status !== 'succeeded');
   if (unpaid.length > 1 || (unpaid.length === 1 && unpaid[0] !== own.at(-1))) problems.push('it went on unpaid');
 
-  // From each cycle to the next: the regular date after it, or the first after the day on which it was paid late.
+  // From each cycle to the next: the next regular date, or the first one after the day of a late payment.
   let place = 0;
   for (const [index, order] of own.entries()) {
     const date = dates[place] ?? Number.NaN;

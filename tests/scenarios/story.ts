@@ -7,40 +7,40 @@ import { type Reply, startTestService, type TestService } from '../support/servi
 import { advance, readSubscription, somePlan, someSubscriber, subscribe } from '../support/subscriptions.ts';
 
 /**
- * Tells what a merchant sees of one subscription: it plays over the real API by the clock of the sandbox, prints what
- * happened as a timeline, and compares that as a whole.
+ * Shows what a merchant sees of one subscription: it runs over the real API by the sandbox clock, prints what
+ * happened as a timeline, and compares the whole timeline.
  */
 
 export interface Beginning {
-  /** What the clock of the merchant shows at first. */
+  /** The initial time of the merchant's clock. */
   readonly from: string;
   readonly plan?: Partial<PlanCreate>;
-  /** The number of the card that the customer has at first. */
+  /** The number of the customer's first card. */
   readonly card?: string;
 }
 
 type Json = Reply['body'];
 
 export interface Merchant {
-  /** Any other call of the API; gives whatever it answers. */
+  /** Makes any other API call and returns its response. */
   call(method: string, path: string, body?: unknown): Promise<Reply>;
-  /** The customer subscribes to the plan. */
+  /** Subscribes the customer to the plan. */
   subscribe(more?: Record<string, unknown>): Promise<Json>;
-  /** Time passes, and whatever falls due happens on the way. */
+  /** Advances the clock, and runs everything that is due on the way. */
   waitUntil(to: string): Promise<void>;
-  /** The customer gives another card for all that is still to be paid. */
+  /** Adds another card of the customer for all later payments. */
   newCard(number: string): Promise<void>;
   change(body: Record<string, unknown>): Promise<Json>;
   cancel(): Promise<void>;
   retryLatestOrder(): Promise<Reply>;
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Time passes without requests. */
+  /** Advances the time without requests. */
   goDownUntil(to: string): Promise<void>;
-  /** What the workers do; gives the size of each batch that they found. */
+  /** Runs the workers; returns the size of each batch. */
   work(): Promise<number[]>;
   subscription(): Promise<Json>;
-  /** Something that no event tells. */
+  /** Adds a line that no event reports. */
   note(text: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const money = (cents: number, currency: string): string => `${(cents / 100).toFi
 interface Opened {
   readonly merchant: Merchant;
   lines(): Promise<string[]>;
-  /** Whatever the story: no cycle was paid twice, and the books say what the timeline says. */
+  /** Checks that no cycle was paid twice, and that the books match the timeline. */
   check(): Promise<void>;
 }
 
@@ -185,7 +185,7 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
 interface Line {
   readonly text: string;
   readonly order?: Json;
-  /** As it was then, if there is an event. */
+  /** The subscription at that time, if there is an event. */
   subscription?: Json;
 }
 
@@ -197,7 +197,7 @@ const changes: Readonly<Record<string, string>> = {
   'subscription.paused': 'paused',
   'subscription.resumed': 'resumed',
 };
-/** What becomes of a subscription because of an order: they follow the event of the order. */
+/** Subscription events that an order causes: they follow the event of the order. */
 const consequences = ['created', 'charged', 'recovered', 'past_due', 'failed'].map((name) => `subscription.${name}`);
 
 interface Teller {
@@ -207,7 +207,7 @@ interface Teller {
   lastEvent(): string | undefined;
 }
 
-/** Makes a line of an order and of what it did to its subscription. */
+/** Combines the events of an order and of its subscription into one line. */
 function teller(): Teller {
   const lines: Line[] = [];
   let last: string | undefined;
@@ -245,7 +245,7 @@ function orderLine({ text, subscription }: Line, order: Json): string {
     return `${text}  ${number} ${declined}  -> ${subscription?.status ?? 'as before'}, ${again}`;
   }
   const charged = `charged ${money(order.total, order.currency)}`;
-  // A first charge that waited for its day has events of the order only.
+  // A first charge on a later start date has only events of the order.
   if (!subscription) return `${text}  ${number} ${charged}`;
   const count = subscription.billing_cycles ? ` of ${subscription.billing_cycles}` : '';
   const start = day(subscription.current_period_start);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 
-/** The acquirer simulator as a process of its own, to be lied to by and to be killed. */
+/** The acquirer simulator in its own process, which can produce faults and can be killed. */
 
 const program = fileURLToPath(new URL('../../server/vault/processors/acquirer/simulator-main.ts', import.meta.url));
 
@@ -22,16 +22,16 @@ export interface TestAcquirer {
   readonly url: string;
   readonly secret: string;
   readonly journalFile: string;
-  /** Replaces what it names and keeps the rest. A restart forgets all of it. */
+  /** Replaces the given settings and keeps the others. A restart resets all of them. */
   control(body: Control): Promise<void>;
   journal(): Promise<Operation[]>;
   health(): Promise<{ operations: number; fsyncs: number }>;
-  /** All that the program has printed, and its journal as it is on the disk. */
+  /** Returns everything that the program has printed, and its journal on the disk. */
   traces(): Promise<string>;
-  /** SIGSTOP: it stands still with its connections open. */
+  /** Sends SIGSTOP: the process stops with its connections open. */
   freeze(): void;
   thaw(): void;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   /** Kills it and removes its journal. */

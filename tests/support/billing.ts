@@ -7,7 +7,7 @@ import { advance, allEventsOf, somePlan, someSubscriber, subscribe } from './sub
 import type { Company } from '../../server/company.ts';
 import type { RequestContext } from '../../server/request-context.ts';
 
-/** A merchant with a clock of its own, a plan and a customer who may subscribe to it. */
+/** A merchant with its own clock, a plan and a customer. */
 export interface Scene {
   readonly key: string;
   readonly company: Company;
@@ -22,7 +22,7 @@ export const everyDays = (interval_count: number): PlanCreate['billing_cycle'] =
   anchor_day: 'signup_date',
 });
 
-/** As the numbers of the contract and of the decisions behave. */
+/** Card numbers with the behaviour that the contract and the decisions define. */
 export const cards = {
   declined: '4000000000000002',
   noFunds: '4000000000009995',
@@ -58,13 +58,13 @@ export async function created(
   return reply.body;
 }
 
-/** Oldest first. */
+/** Returns the orders, oldest first. */
 export async function ordersOf(service: TestService, { key, customer_id }: Scene): Promise<Reply['body'][]> {
   const path = `/v1/orders?customer_id=${customer_id}&sort=created_at&limit=100`;
   return (await service.call('GET', path, { key })).body.data;
 }
 
-/** Another card of the customer. */
+/** Adds another card of the customer. */
 export async function addCard(
   service: TestService,
   { key, customer_id }: Scene,
@@ -90,7 +90,7 @@ export async function moveTo(service: TestService, key: string, to: string): Pro
   return reply.body;
 }
 
-/** By the clock of the company, as the dashboard will ask. */
+/** A request context with the company's clock, like a request of the dashboard. */
 export async function operator(service: TestService, { company, key }: Scene): Promise<RequestContext> {
   return { ...contextOf(service, company), nowMs: Date.parse(await clockOf(service, key)) };
 }
@@ -99,7 +99,7 @@ export async function typesOf(service: TestService, subscriptionId: string): Pro
   return (await allEventsOf(service, subscriptionId)).map(({ type }) => type);
 }
 
-/** One subscription in each status. */
+/** Creates one subscription in each status. */
 export async function inEachStatus(service: TestService): Promise<Record<string, [Scene, string]>> {
   const day1 = { billing_cycle: everyDays(1) };
   const made = async (number?: string, more = {}, status = 'active'): Promise<[Scene, string]> => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import packedChromium from '@sparticuz/chromium';
 import { type Browser, chromium } from 'playwright-core';
 
-/** A real Chromium from the npm registry, unpacked once and shared by everything that needs a browser. */
+/** A real Chromium from the npm registry, unpacked once and shared by all tests that need a browser. */
 
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 
@@ -13,13 +13,16 @@ export async function launchBrowser(): Promise<Browser> {
   const folder = await unpackedChromium();
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
-    // The package's own arguments would switch web security off, and with it most of what is tested.
+    // The package's own arguments would disable web security, and with it most of what is tested.
     args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'],
     env: { ...process.env, FONTCONFIG_FILE: join(folder, 'fonts.conf') },
   });
 }
 
-/** Unpacked beside its final place and moved there whole: test files that start together cannot meet a half of it. */
+/**
+ * Unpacked next to its final place and moved there as a whole, so that test files that start together never see a
+ * partial copy.
+ */
 async function unpackedChromium(): Promise<string> {
   const manifest = join(modules, '@sparticuz', 'chromium', 'package.json');
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string };
@@ -46,7 +49,7 @@ async function unpackInto(folder: string): Promise<void> {
   }
 }
 
-/** The packed font alone, so that pages look and measure the same on every machine. */
+/** Uses only the bundled font, so that pages look and measure the same on every machine. */
 function fontSettings(folder: string): string {
   return `<?xml version="1.0"?><fontconfig><dir>${folder}</dir><cachedir>${folder}/cache</cachedir></fontconfig>\n`;
 }

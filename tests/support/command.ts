@@ -34,7 +34,7 @@ export async function svc(settings: Record<string, string>, ...parameters: strin
 export interface RunningCommand {
   readonly child: ChildProcess;
   output(): string;
-  /** Ends it as Ctrl-C does; gives its exit code. */
+  /** Ends the command as Ctrl-C does; returns its exit code. */
   end(): Promise<number | null>;
 }
 
@@ -63,7 +63,7 @@ export interface PlainReceiver {
   stop(): Promise<void>;
 }
 
-/** Answers with a status, or with nothing where there is none. */
+/** Answers with the status, or does not answer if it is undefined. */
 export async function startPlainReceiver(
   answer: (headers: IncomingMessage['headers'], body: string) => number | undefined | Promise<number>,
 ): Promise<PlainReceiver> {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { assertRefused } from './orders.ts';
 import type { CallOptions, Reply, TestService } from './service.ts';
 
-/** Coupons to use, and what is written down about their use. */
+/** Creates coupons, and reads the records of their use. */
 
 export const postCoupon = (
   service: TestService,
@@ -18,7 +18,7 @@ export interface SomeCoupon {
   readonly body: Reply['body'];
 }
 
-/** Ten percent off with one code, unless it is said otherwise. */
+/** Creates a coupon with 10% off and one code, unless the overrides differ. */
 export async function someCoupon(
   service: TestService,
   more: Record<string, unknown> = {},
@@ -50,7 +50,7 @@ export const validate = (
   options: CallOptions = {},
 ): Promise<Reply> => service.call('POST', '/v1/coupons/validate', { body, ...options });
 
-/** Counted redemptions and those that are reserved, once every tally of them was found to agree. */
+/** Returns counted and reserved redemptions, after checking that all counters agree. */
 export async function tally(service: TestService, couponId: string): Promise<[counted: number, reserved: number]> {
   const [row] = await service.db.query<Record<string, number>>(
     `SELECT c.used, c.total_redemptions,
@@ -68,7 +68,7 @@ export async function tally(service: TestService, couponId: string): Promise<[co
   return [total_redemptions, used - total_redemptions];
 }
 
-/** As an order or a subscription answers when its code cannot be used. */
+/** Asserts the error of an order or a subscription whose code cannot be used. */
 export function assertNotUsable(reply: Reply, reason: string): void {
   assertRefused(reply, 400, 'validation_error', 'coupon_code');
   const [problem, ...more] = reply.body.error.field_errors;

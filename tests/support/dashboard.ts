@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { latestMails } from '../../server/features/mails/service.ts';
 import type { Reply, TestService } from './service.ts';
 
-/** A person in front of the dashboard: keeps its cookie as a browser does, and says which page asks. */
+/** A user of the dashboard: keeps cookies as a browser does, and sends the origin of the page. */
 
 export interface Person {
   readonly email: string;
   readonly password: string;
-  /** Of the session, and of the browser. */
+  /** The cookies of the session and of the browser. */
   cookie: string;
   browser: string;
   companies: { id: string; name: string; mode: 'sandbox' | 'live'; permissions: string[]; role: { name: string } }[];
   call(method: string, path: string, options?: PersonOptions): Promise<Reply>;
-  /** In the sandbox, or in the company named. */
+  /** Calls a route in the sandbox, or in the given company. */
   in(method: string, path: string, body?: unknown, options?: PersonOptions): Promise<Reply>;
 }
 
@@ -81,7 +81,7 @@ export async function signUp(service: TestService, email?: string): Promise<Pers
 export const companyOf = (person: Person, mode: 'sandbox' | 'live'): string =>
   person.companies.find((company) => company.mode === mode)?.id ?? '';
 
-/** The token of an invitation into the sandbox of the owner, in a role by its name. */
+/** Returns the token of an invitation into the owner's sandbox, with a role by its name. */
 export async function inviteAs(service: TestService, owner: Person, email: string, roleName: string): Promise<string> {
   const roles = await owner.in('GET', '/v1/roles');
   const role = roles.body.data.find(({ name }: { name: string }) => name === roleName);
@@ -96,7 +96,7 @@ export async function inviteAs(service: TestService, owner: Person, email: strin
   return invitationOf(service, email);
 }
 
-/** A member with another role in the sandbox of the owner, who came by an invitation. */
+/** Creates a member with another role in the owner's sandbox, by an invitation. */
 export async function colleague(service: TestService, owner: Person, roleName: string): Promise<Person> {
   const member = newPerson(service);
   const token = await inviteAs(service, owner, member.email, roleName);

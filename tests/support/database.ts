@@ -18,14 +18,14 @@ async function asAdmin(statement: string): Promise<void> {
 }
 
 export interface TestDatabase {
-  /** The owner's. */
+  /** The connection of the owner. */
   readonly connectionString: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
   drop(): Promise<void>;
 }
 
-/** The roles have this password in the server of the tests. */
+/** The password of the roles on the test server. */
 export const rolePassword = 'of-the-tests';
 
 function as(url: URL, role: string): string {
@@ -35,13 +35,13 @@ function as(url: URL, role: string): string {
   return other.href;
 }
 
-/** A migrated database of one's own, cloned from the template in some 30 ms. */
+/** Creates a migrated database, cloned from the template in about 30 ms. */
 export const cloneDatabase = (): Promise<TestDatabase> => createDatabase('TEMPLATE svc_template STRATEGY FILE_COPY');
 
-/** A database as an operator makes it: nothing is in it yet. */
+/** Creates an empty database, as an operator does. */
 export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('');
 
-/** A copy of a database that no process is connected to: what a backup of this moment restores. */
+/** Copies a database without connections, which equals restoring a backup of this moment. */
 export const copyDatabase = ({ connectionString }: TestDatabase): Promise<TestDatabase> =>
   createDatabase(`TEMPLATE ${new URL(connectionString).pathname.slice(1)} STRATEGY FILE_COPY`);
 

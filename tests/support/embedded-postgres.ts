@@ -24,7 +24,7 @@ export interface Program {
   ready: Promise<{ pid: number; connectionString: string; adopted: boolean; locked: boolean }>;
 }
 
-/** Empty, with nothing running in it once the test has ended. */
+/** Creates an empty folder; when the test ends, no server runs in it. */
 export async function makeDataDirectory(t: TestContext): Promise<string> {
   const folder = await fs.mkdtemp(join(tmpdir(), 'svc-embedded-postgres-test-'));
   const dataDirectory = join(folder, 'postgres');
@@ -37,7 +37,7 @@ export async function makeDataDirectory(t: TestContext): Promise<string> {
 
 let sharedFolder: string | undefined;
 
-/** A cluster that was made before, with nothing running in it: for tests that are not about making one. */
+/** Returns an existing cluster without a running server, for tests that do not test its creation. */
 export async function sharedDataDirectory(t: TestContext): Promise<string> {
   sharedFolder ??= await fs.mkdtemp(join(tmpdir(), 'svc-embedded-postgres-test-'));
   const dataDirectory = join(sharedFolder, 'postgres');
@@ -58,7 +58,7 @@ async function endServer(dataDirectory: string): Promise<void> {
   await waitUntil(() => !isRunning(pid));
 }
 
-/** The files and folders beside the data folder, and itself. */
+/** Returns the names of the data folder and the files and folders next to it. */
 export async function siblings(dataDirectory: string): Promise<string[]> {
   return (await fs.readdir(dirname(dataDirectory))).toSorted();
 }
@@ -70,7 +70,7 @@ export function start(
   return startEmbeddedPostgres({ dataDirectory, settings: testSettings, onUnexpectedExit });
 }
 
-/** Runs the supervisor in a program of its own, leading its own process group, so that a test can kill it. */
+/** Runs the supervisor in a separate program with its own process group, so that a test can kill it. */
 export function startProgram(
   t: TestContext,
   dataDirectory: string,

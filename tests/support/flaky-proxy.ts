@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Something between a client and the service that loses, delays and replaces answers. */
+/** A proxy between a client and the service that loses, delays and replaces answers. */
 
 /**
- * `drop_request`: the service never hears of it. `drop_answer`: the service has done it, and its answer is lost.
- * `cut_answer`: half of the answer arrives. An answer of its own: the service never hears of it.
+ * `drop_request`: the request never reaches the service. `drop_answer`: the service executes the request, and its
+ * answer is lost. `cut_answer`: half of the answer arrives. A custom answer: the request never reaches the service.
  */
 export type Mishap =
   | 'none'
@@ -17,7 +17,7 @@ export type Mishap =
 
 export interface FlakyProxy {
   readonly url: string;
-  /** Of the requests to come, in order; after the last one all goes well. */
+  /** The faults of the next requests, in order; after the last one no faults occur. */
   readonly mishaps: Mishap[];
   readonly seen: { readonly atMs: number; readonly key: string | undefined }[];
   stop(): Promise<void>;

@@ -2,28 +2,31 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A network between the service and its database that stops carrying packets, as a firewall or the
- * failover of a managed database does: no connection is closed, nothing arrives.
+ * A network between the service and its database that stops carrying packets, as a firewall or the failover of a
+ * managed database does: no connection is closed, and nothing arrives.
  */
 
 export interface FreezingProxy {
   readonly port: number;
-  /** The address of the database as it is reached through here. */
+  /** Returns the URL of the database through this proxy. */
   through(connectionString: string): string;
-  /** The connections that exist now stay open, and nothing passes on them ever again. */
+  /** Current connections stay open, but carry nothing any more. */
   freeze(): void;
-  /** What is sent on them arrives, and no answer comes back: statements run, and their results are lost. */
+  /** Requests on current connections arrive, but no answer returns: statements run, and their results are lost. */
   loseAnswers(): void;
-  /** Loses the next answer with this text in it, after its commit, and with it the connection. Fulfilled when it has. */
+  /**
+   * Loses the next answer that contains this text, after its commit, and closes its connection. Resolves when it has
+   * happened.
+   */
   cutAnswer(text: string): Promise<void>;
-  /** Whether new connections get through; until then they are accepted and nothing comes back. */
+  /** Whether new connections work; otherwise they are accepted, but nothing is answered. */
   accept(newOnes: boolean): void;
-  /** How many connections work. */
+  /** The number of connections that work. */
   working(): number;
   stop(): Promise<void>;
 }
 
-/** What PostgreSQL sends last, when it is outside of a transaction. */
+/** The last message that PostgreSQL sends outside of a transaction. */
 const readyForQuery = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
 interface Flow {
@@ -50,7 +53,7 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
         awaited = undefined;
       }
       if (!cut) return flow.answering && inner.write(chunk);
-      // Only now the statement is committed.
+      // The statement is committed only now.
       if (!chunk.subarray(-readyForQuery.length).equals(readyForQuery)) return false;
       cut();
       return inner.destroy();
@@ -61,7 +64,7 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
     ] as const) {
       one.on('error', () => undefined);
       one.on('close', () => {
-        // The end of one side is a packet too: it does not get through either.
+        // Closing one side is a packet too, so it does not get through either.
         if (flow.asking && flow.answering) other.destroy();
         if (other.destroyed) flows.delete(flow);
       });

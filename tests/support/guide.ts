@@ -1,13 +1,13 @@
 import { marked, type Tokens } from 'marked';
 
 /**
- * The samples of a guide, as docs/README.md says they are marked:
+ * Reads the samples of a guide. docs/README.md describes how they are marked:
  *
- * - `sh run`: pasted into one shell, block after block. `sh run background`: left running until the guide ends.
- * - `js run`: the blocks of a guide are one program, run where the first of them stands.
+ * - `sh run`: pasted into one shell, block after block. `sh run background`: runs until the guide ends.
+ * - `js run`: the blocks of a guide are one program, run at the place of the first block.
  * - `js file=NAME`, `html file=NAME`: saved under that name.
- * - `json expect`, `text expect`: what the block before printed. JSON has at least these fields; `…` is any text.
- * - `text later`: what something in the background prints before long.
+ * - `json expect`, `text expect`: the output of the previous block. JSON has at least these fields; `…` is any text.
+ * - `text later`: output of a background program that appears soon.
  */
 
 export interface Step {
@@ -15,7 +15,7 @@ export interface Step {
   readonly code: string;
   readonly file?: string;
   readonly expected: readonly Expected[];
-  /** From what runs in the background. */
+  /** The expected output of background programs. */
   readonly later: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export function stepsOf(markdown: string): Step[] {
   return steps;
 }
 
-/** Why what was printed is not what the guide shows; empty when it is. */
+/** Returns how the output differs from the guide; empty if it matches. */
 export function difference({ format, text }: Expected, printed: string): string {
   if (format === 'text') {
     return like(tidy(text), tidy(printed)) ? '' : `expected:\n${text}\nprinted:\n${printed}`;
@@ -72,7 +72,7 @@ function missing(expected: unknown, actual: unknown, path: string): string {
   return parts.map(([name, value]) => missing(value, found[name], `${path}.${name}`)).find(Boolean) ?? '';
 }
 
-/** Whether a program has printed these lines by now, among others. */
+/** Whether a program has printed these lines, among others. */
 export const includesLines = (printed: string, lines: string): boolean =>
   like(`…${tidy(lines)}…`, printed.replaceAll(/ +$/gm, ''));
 

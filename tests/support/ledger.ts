@@ -2,8 +2,8 @@ import type { Queryable } from '../../server/platform/database.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 
 /**
- * The books of the acquirer beside ours, when nothing moves. Whatever one has and the other has not, or has otherwise,
- * is named; an empty list means that they agree to the cent.
+ * Compares the acquirer's books with ours when no operation is in flight. It lists every operation that is missing on
+ * one side or differs; an empty list means that they agree to the cent.
  */
 
 interface LedgerRow {
@@ -66,7 +66,7 @@ export async function compareLedger(db: Queryable, journal: readonly Operation[]
 const name = ({ kind, reference, status, amount }: Operation): string => `${status} ${kind} ${reference} of ${amount}`;
 const nameOf = ({ type, id, status, amount }: LedgerRow): string => `${status} ${type} ${id} of ${amount}`;
 
-/** What of an operation at the acquirer our books do not have. */
+/** Reports an operation at the acquirer that our books miss. */
 function missing(operation: Operation, ours: ReadonlyMap<string, LedgerRow>): string[] {
   const what = `the acquirer has the ${name(operation)}`;
   if (operation.kind === 'void') {
@@ -103,7 +103,7 @@ function expected({ kind, status, settled, voided }: Operation): readonly Ledger
   return status === 'rejected' ? ['accepted', 'failed'] : ['failed'];
 }
 
-/** What in our books the acquirer does not know, or what is in doubt. */
+/** Reports a row of our books that the acquirer does not know, or that is in doubt. */
 function unfounded(row: LedgerRow, operation: Operation | undefined): string[] {
   if (row.status === 'undecided') return [`we have the ${nameOf(row)}`];
   const needsOne = row.status !== 'failed' || row.processor_transaction_id !== null;

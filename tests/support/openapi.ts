@@ -9,7 +9,7 @@ import { refusalsOf } from '../../server/http/openapi/errors.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
 
-/** Every answer a test gets is held against the OpenAPI document; a field or status it does not name fails. */
+/** Checks every response of a test against the OpenAPI document; an undocumented field or status fails. */
 
 type Json = Record<string, unknown>;
 
@@ -53,7 +53,7 @@ interface Document {
 export const documentOf = (version: string): Document => openApiDocument(documented, version) as unknown as Document;
 export const document = documentOf(latestVersion);
 
-/** What a reference leads to, where there is one. */
+/** Resolves a reference, if there is one. */
 export function resolve<Node>(node: Node, { components }: Pick<Document, 'components'> = document): Node {
   const { $ref } = node as { $ref?: string };
   if ($ref === undefined) return node;
@@ -61,7 +61,7 @@ export function resolve<Node>(node: Node, { components }: Pick<Document, 'compon
   return (components as Record<string, Json>)[kind]?.[name] as Node;
 }
 
-/** A customer shows subscriptions, which show a customer: what is inside of itself is not looked into again. */
+/** A customer contains subscriptions, which contain a customer: a schema inside itself is not expanded again. */
 function inline(node: unknown, components: Document['components'], inside: readonly string[] = []): unknown {
   if (Array.isArray(node)) return node.map((entry) => inline(entry, components, inside));
   if (typeof node !== 'object' || node === null) return node;
@@ -72,7 +72,7 @@ function inline(node: unknown, components: Document['components'], inside: reado
   const written: Json = Object.fromEntries(
     Object.entries(rest).map(([key, value]) => [key, inline(value, components, inside)]),
   );
-  // What the document does not name must not be there.
+  // Undocumented fields must not occur.
   return written.properties && written.additionalProperties === undefined
     ? { ...written, additionalProperties: false }
     : written;
@@ -80,11 +80,11 @@ function inline(node: unknown, components: Document['components'], inside: reado
 
 type Answer = { readonly status: number; readonly text: string };
 
-/** Compares answers with the document of one version. */
+/** Compares responses with the document of one version. */
 function checkerOf(version: string): (method: string, path: string, reply: Answer) => void {
   const versioned = version === latestVersion ? document : documentOf(version);
   const validators = new Map<string, Validator>();
-  // A fixed segment (images/reorder) wins over a parameter, as in the router.
+  // A fixed segment (images/reorder) takes precedence over a parameter, as in the router.
   const patterns = Object.keys(versioned.paths)
     .map((pattern) => ({ pattern, expression: new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`) }))
     .toSorted((left, right) => left.pattern.split('{').length - right.pattern.split('{').length);
@@ -116,12 +116,12 @@ function checkerOf(version: string): (method: string, path: string, reply: Answe
     const validator = validators.get(name) ?? compile(response);
     validators.set(name, validator);
     const body: unknown = JSON.parse(reply.text);
-    // The document is for keys; a member of the team is also refused for reasons of the dashboard.
+    // The document is for API keys; a team member can also get errors of the dashboard.
     if (((body as { error?: { code?: string } }).error?.code ?? '') in dashboardErrors) return;
     if (reply.status >= 400) checkCode(operation.operationId, name, reply.status, body);
     if (validator.Check(body)) return;
     const problems = validator.Errors(body).map((error) => `${error.instancePath} ${error.message}`);
-    // Sparse fields leave out what is required otherwise.
+    // Sparse fields omit otherwise required fields.
     const relevant =
       path.includes('fields[') || path.includes('fields%5B')
         ? problems.filter((problem) => !problem.includes('must have required properties'))

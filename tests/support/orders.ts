@@ -14,7 +14,7 @@ import {
 } from './service.ts';
 import type { RequestContext } from '../../server/request-context.ts';
 
-/** A shop to order from: a customer with a card, and products. */
+/** A shop: a customer with a card, and products. */
 
 export interface Shop {
   readonly customerId: string;
@@ -119,7 +119,7 @@ export async function eventTypes(service: TestService, orderId: string): Promise
   return events.map(({ type }) => type);
 }
 
-/** The job that asks the processor, as if every operation had been open for long. */
+/** Runs the reconciliation job as if every operation had been open for long. */
 export async function checkAllOpen(service: TestService): Promise<void> {
   await service.db.query(
     `UPDATE open_transactions SET next_check_at = now(), locked_until = now(), valid_until = now() - interval '1 minute'`,
@@ -127,12 +127,12 @@ export async function checkAllOpen(service: TestService): Promise<void> {
   await service.orders.reconcileDue(1000);
 }
 
-/** As the dashboard will ask for what has no API call. */
+/** A request context like that of the dashboard, for operations without an API call. */
 export function contextOf(service: TestService, company = service.company): RequestContext {
   return { requestId: 'req_test', company, nowMs: service.clock.nowMs(), db: service.db };
 }
 
-/** As the command line asks for it: without an idempotency key. */
+/** Voids an order without an idempotency key, like the command line. */
 export async function voidOrder(service: TestService, id: string, context = contextOf(service)): Promise<Order> {
   const { body } = await service.orders.void(context, id, withoutKey);
   return JSON.parse(body) as Order;
@@ -154,7 +154,7 @@ export async function until(what: string, condition: () => Promise<boolean>): Pr
   }
 }
 
-/** What a test makes of the processor; without it the sandbox answers. */
+/** The processor functions that a test replaces; the others are those of the sandbox. */
 export type Faults = { -readonly [Name in 'charge' | 'refund' | 'void' | 'lookup' | 'connect']?: Vault[Name] };
 
 export interface FaultyService {
@@ -163,7 +163,7 @@ export interface FaultyService {
   stop(): Promise<void>;
 }
 
-/** A service whose processor can be made to answer as a test likes. */
+/** A service whose processor answers as a test sets it. */
 export async function startFaultyService(options: TestOptions = {}): Promise<FaultyService> {
   const base = await startTestService(options);
   const faults: Faults = {};

@@ -21,7 +21,7 @@ export interface OwnAcquirer {
   offsetMs: number;
   control(body: Control): Promise<void>;
   journal(): Promise<Operation[]>;
-  /** Sends it a charge as another merchant would. */
+  /** Sends a charge to it as another merchant would. */
   charge(body: object): Promise<Operation>;
   stop(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export interface LiveMerchant {
   readonly key: string;
 }
 
-/** A live company that is connected to the acquirer. */
+/** Creates a live company that is connected to the acquirer. */
 export async function connectMerchant(
   service: TestService,
   { url, secret }: Pick<OwnAcquirer, 'url' | 'secret'>,

@@ -10,7 +10,7 @@ const script = `
   process.stdout.write(service.baseUrl + '\\n');
   process.stdin.on('end', () => process.exit()).resume();`;
 
-/** The service in a process of its own, on the database and with the secrets of a test's service. */
+/** The service in a separate process, on the database and with the secrets of a test's service. */
 export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A receiver of webhooks on a real TLS socket. */
+/** A webhook receiver on a real TLS socket. */
 
 const certificate = (name: string): string => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8');
 
@@ -21,11 +21,11 @@ export interface Receiver {
   readonly url: string;
   readonly received: Received[];
   readonly server: Server;
-  /** How many were opened so far. */
+  /** The number of connections opened so far. */
   connections(): number;
-  /** Waits until this many have arrived. */
+  /** Waits until this many requests have arrived. */
   count(wanted: number, withinMs?: number): Promise<void>;
-  /** What it does from now on; a status is answered at once. */
+  /** Sets its behaviour from now on; a status is answered at once. */
   behave(how: Behaviour): void;
   stop(): Promise<void>;
 }
@@ -34,7 +34,7 @@ type Behaviour = number | ((request: Received, response: ServerResponse, raw: In
 
 const tls = { key: certificate('receiver.key'), cert: certificate('receiver.pem') };
 
-/** The certificate is for `localhost` and 127.0.0.1; at another address of this machine it does not match. */
+/** The certificate is for `localhost` and 127.0.0.1; it does not match another address of this machine. */
 export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1'): Promise<Receiver> {
   const received: Received[] = [];
   let behaviour = how;
@@ -89,7 +89,7 @@ export async function startReceiver(how: Behaviour = 200, address = '127.0.0.1')
       behaviour = next;
     },
     async stop() {
-      // A connection that is only being made is not closed with the others.
+      // A connection that is still being established is not closed with the others.
       behaviour = (_, __, raw) => raw.socket.destroy();
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

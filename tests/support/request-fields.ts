@@ -6,15 +6,15 @@ import type { Person } from './dashboard.ts';
 import { document, routes as apiRoutes } from './openapi.ts';
 import type { Reply, TestService } from './service.ts';
 
-/** Every field of every body that the service takes, read from the schemas that check them. */
+/** Lists every field of every request body, read from the schemas that validate them. */
 
 export interface RequestField {
-  /** What takes it: the operation, or method and path of what has no name. */
+  /** The operation, or method and path of a route without an operation id. */
   readonly operation: string;
   readonly method: string;
   readonly path: string;
   readonly keyed: boolean;
-  /** As field errors write it, the first of an array for all of them: `items[0].quantity`. */
+  /** The field as errors name it, with the first entry of an array for all of them: `items[0].quantity`. */
   readonly field: string;
   readonly schemas: readonly Json[];
 }
@@ -42,7 +42,7 @@ function bodies(): Body[] {
   );
 }
 
-/** Where a value may be one of several things, each of them. */
+/** Returns each alternative of a value. */
 function alternatives(schema: Json): Json[] {
   return Array.isArray(schema['anyOf']) ? (schema['anyOf'] as Json[]).flatMap(alternatives) : [schema];
 }
@@ -70,7 +70,7 @@ export function* fieldsOf(schema: Json, at = ''): Generator<SchemaField> {
   }
 }
 
-/** A part of the API document without references. */
+/** Returns a part of the API document without references. */
 export function inlined(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(inlined);
   if (typeof node !== 'object' || node === null) return node;
@@ -86,7 +86,7 @@ export const requestFields: readonly RequestField[] = bodies().flatMap(({ schema
   [...fieldsOf(schema as unknown as Json)].map((found) => ({ ...body, ...found })),
 );
 
-/** A body in which nothing but this one field is given. */
+/** Returns a body with only this field. */
 export function bodyWith(field: string, value: unknown): unknown {
   const [, name, rest = ''] = /^(?:\.?(\w+)|\[0\])(.*)$/.exec(field) ?? [];
   const inner = rest === '' ? value : bodyWith(rest, value);
@@ -95,7 +95,7 @@ export function bodyWith(field: string, value: unknown): unknown {
 
 let calls = 0;
 
-/** To an object that does not exist: the fields are checked first. */
+/** Sends the body for an object that does not exist: the fields are checked first. */
 export function sendBody(
   service: TestService,
   owner: Person,
@@ -106,7 +106,7 @@ export function sendBody(
   calls += 1;
   const options = {
     ...(keyed && { idempotencyKey: randomUUID() }),
-    // Each from another address: refused cards and passwords are counted by it.
+    // Each request has another address, because rejected cards and passwords are counted by address.
     headers: { 'x-forwarded-for': `198.51.${calls >> 8}.${calls & 255}` },
   };
   if (path.startsWith('/dashboard/')) return owner.in(method, url, body, options);

@@ -7,18 +7,18 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Runs test files side by side, several to a process, and those that failed once more. */
+/** Runs test files in parallel, several per process, and repeats those that failed. */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const durationsFile = join(root, 'tests', 'durations.json');
 const seconds = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
 const secondsOfNewFile = 3;
-// A file that takes this long runs in a process of its own; shorter ones share a process until it takes this long.
+// A file that takes this long runs in its own process; shorter ones share a process up to this time.
 const processSecondsMax = 15;
 const filesPerProcessMax = 8;
-// One more than there are processors: many tests wait for a process to start or for a time to pass.
+// One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
-// More failures than this are no flakiness, and a second run would only delay the report.
+// More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
 // The tests in these folders start few processes, so they can share one.
 const sharing = /^(server|sdk|tests)\/(?!browser\/)/;
@@ -27,8 +27,8 @@ const secondsOf = (files: readonly string[]): number =>
   files.reduce((total, file) => total + (seconds[file] ?? secondsOfNewFile), 0);
 
 /**
- * Loading the service takes longer than many tests, so short files share a process with their neighbours. The longest
- * process starts first: the last one to end decides how long the run takes.
+ * Loading the service takes longer than many tests, so short files share a process. The longest process starts first,
+ * because the last one to end determines the duration of the run.
  */
 function grouped(files: readonly string[]): string[][] {
   const groups: string[][] = [];
@@ -48,7 +48,9 @@ function grouped(files: readonly string[]): string[][] {
   return groups.toSorted((left, right) => secondsOf(right) - secondsOf(left));
 }
 
-/** The program that runs the files of a group, each as a suite of its own so that its hooks begin and end with it. */
+/**
+ * Creates the program that runs the files of a group, each as its own suite, so that its hooks begin and end with it.
+ */
 async function programOf(files: readonly string[], path: string): Promise<string> {
   const [only = ''] = files;
   if (files.length === 1) return resolve(root, only);
@@ -63,7 +65,7 @@ async function programOf(files: readonly string[], path: string): Promise<string
 // A stopped run must not leave its PostgreSQL behind: the test files end first, then the server.
 const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort());
-// Some hundred processes load the same modules: what one has compiled serves the next.
+// About a hundred processes load the same modules, so they share the compile cache.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'compiled');
 
 interface Outcome {
@@ -116,7 +118,10 @@ export interface RunOptions {
   readonly saveDurations?: boolean | undefined;
 }
 
-/** Whether all of these files passed, paths from the root of the repository. `folder` holds what the run writes. */
+/**
+ * Returns whether all of these files passed; paths are relative to the root of the repository. `folder` holds the
+ * output of the run.
+ */
 export async function runTestFiles(files: readonly string[], folder: string, options: RunOptions): Promise<boolean> {
   const first = await runTests(grouped(files), folder, concurrency);
   if (options.saveDurations) saveDurations(first.seconds);

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 
 /**
- * The schema as the catalog tells it, for reading and for seeing in a diff what a migration did.
- * `npm test` compares it; `SVC_UPDATE_SCHEMA=1 npm test tests/schema.test.ts` writes it.
+ * The schema from the catalog, for reading and for the diff of a migration. `npm test` compares it;
+ * `SVC_UPDATE_SCHEMA=1 npm test tests/schema.test.ts` writes it.
  */
 
 export const schemaFile = new URL('../../server/schema.sql', import.meta.url);
@@ -24,7 +24,7 @@ const tablesQuery = `
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_migrations'
   GROUP BY c.relname ORDER BY c.relname`;
 
-// NOT NULL stands with its column already; PostgreSQL 18 also lists it as a constraint.
+// NOT NULL is already listed with its column; PostgreSQL 18 also lists it as a constraint.
 const constraintsQuery = `
   SELECT conrelid::regclass::text AS name,
     array_agg(format('  CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)) ORDER BY conname) AS lines
@@ -67,7 +67,7 @@ export async function recordedSchema(): Promise<string> {
   return readFile(schemaFile, 'utf8').catch(() => '');
 }
 
-/** Everything that a migration can make, in both schemas, one line each: for comparing two databases. */
+/** Everything that a migration can create, in both schemas, one line each, for comparing two databases. */
 const catalogQuery = `
   WITH ours AS (SELECT oid, nspname FROM pg_namespace WHERE nspname IN ('public', 'vault'))
   SELECT format('schema %s %s', nspname, nspacl) AS line FROM ours JOIN pg_namespace USING (oid, nspname)

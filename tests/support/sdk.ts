@@ -4,7 +4,7 @@ import type { CustomerCreate, ProductCreate } from '../../sdk/node/src/index.ts'
 import { checkAgainstDocument } from './openapi.ts';
 import type { TestService } from './service.ts';
 
-/** The SDK against the real service, with a record of what it sent. */
+/** The SDK against the real service, with a record of its requests. */
 
 interface Attempt {
   readonly operation: string;
@@ -42,7 +42,7 @@ export function recordedSdk(
   return { svc: new Svc(key, { baseUrl: service.baseUrl, fetch: recordingFetch, ...options }), attempts };
 }
 
-// A fixed segment (images/reorder) wins over an id, as in the router.
+// A fixed segment (images/reorder) takes precedence over an id, as in the router.
 const patterns = Object.entries(operations)
   .map(([id, { method, path }]) => ({
     id,
@@ -85,7 +85,7 @@ export function aProduct(overrides: Partial<ProductCreate> = {}): ProductCreate 
 
 export const aCard = (number = '4242424242424242') => ({ number, exp_month: '12', exp_year: '2031', cvc: '999' });
 
-/** A customer with a card, and something to buy. */
+/** Creates a customer with a card, and a product. */
 export async function aShop(
   svc: Svc,
   number?: string,

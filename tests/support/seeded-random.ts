@@ -1,4 +1,4 @@
-/** Choices that follow from a seed. What they meet depends on time, so a seed repeats the plan and not the run. */
+/** Random choices from a seed. Their effect depends on time, so a seed repeats the plan, but not the run. */
 
 export interface Random {
   /** At least 0 and less than 1. */

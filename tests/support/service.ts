@@ -32,12 +32,12 @@ import { cloneDatabase, type TestDatabase } from './database.ts';
 import { checkAgainstDocument } from './openapi.ts';
 import type { Company } from '../../server/company.ts';
 
-/** The real service on a real socket and a database of its own. */
+/** The real service on a real socket with its own database. */
 
 export interface CallOptions {
   readonly key?: string | null;
   readonly body?: unknown;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly raw?: string | Buffer;
   readonly headers?: Record<string, string>;
   readonly idempotencyKey?: string;
@@ -74,7 +74,7 @@ export interface TestService {
   readonly keys: KeyStore;
   readonly pepper: Buffer;
   readonly mailKey: Buffer;
-  /** A secret key of the service's own sandbox company, used when a call names no other. */
+  /** A secret key of the service's sandbox company, used if a call names no other. */
   readonly key: string;
   readonly company: Company;
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
@@ -85,18 +85,18 @@ export interface TestService {
 
 export interface TestOptions {
   readonly settings?: Record<string, string>;
-  /** Of the links it hands out. */
+  /** The base of its links. */
   readonly baseUrl?: string;
   readonly database?: TestDatabase;
   readonly dataDir?: string;
   readonly references?: Partial<References>;
   readonly vault?: Vault;
   readonly limiter?: RateLimiter;
-  /** Of receivers of webhooks. */
+  /** The certificates of webhook receivers. */
   readonly certificates?: readonly string[];
-  /** The clocks of its process: it then goes by the time of its database, as `npm start` does. */
+  /** The clocks of its process. With them the service uses the time of its database, as `npm start` does. */
   readonly local?: LocalClocks;
-  /** No name leads anywhere, and no address may be connected to. */
+  /** No name resolves, and no address may be connected to. */
   readonly offline?: boolean;
 }
 
@@ -122,7 +122,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       onError: () => undefined,
       statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
     });
-  // The service has the rights of its role; a test has those of the owner.
+  // The service has the privileges of its role; a test has those of the owner.
   const apiDb = openPool(database.apiUrl);
   const db = openPool(database.connectionString);
   let offsetMs = 0;
@@ -162,7 +162,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const background = createBackground();
   const app = await buildApp({
     config,
-    // The port is not known yet; links are resolved against the real address by the tests that follow them.
+    // The port is not known yet; tests that follow links resolve them against the real address.
     baseUrl: options.baseUrl ?? 'http://service.test',
     db: apiDb,
     clock,
@@ -235,7 +235,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   };
 }
 
-/** One request, its answer held against the OpenAPI document. */
+/** Sends one request and checks the response against the OpenAPI document. */
 export async function callAt(
   baseUrl: string,
   defaultKey: string,
@@ -259,7 +259,7 @@ export async function callAt(
 
 const agent = new Agent({ keepAlive: true });
 
-/** As fetch, for half the time it takes. */
+/** Like fetch, in half the time. */
 function exchange(
   url: string,
   method: string,
@@ -271,7 +271,7 @@ function exchange(
     const request = httpRequest(url, { method, headers: { ...length, ...headers }, agent });
     let answered = false;
     request.on('error', (error: NodeJS.ErrnoException) => {
-      // A connection kept from before may have been closed in the meantime; a new one is not.
+      // A reused connection may have been closed in the meantime; a new one has not.
       const again = request.reusedSocket && !answered && error.code === 'ECONNRESET';
       if (again) exchange(url, method, payload, headers).then(resolve, reject);
       else reject(error);
@@ -309,7 +309,7 @@ function parse(text: string): Record<string, never> {
 
 let counter = 0;
 
-/** Fields of a customer that no other test has used. */
+/** Returns customer fields that no other test uses. */
 export function someCustomer(overrides: Record<string, unknown> = {}): Record<string, unknown> {
   counter += 1;
   const number = String(counter).padStart(7, '0');

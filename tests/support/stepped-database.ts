@@ -2,11 +2,12 @@ import pg from 'pg';
 import type { TestDatabase } from './database.ts';
 
 /**
- * A database whose clock can be set, without touching the machine's: `now()` and `clock_timestamp()` are found in a schema
- * of their own before those of PostgreSQL. Defaults of columns are made anew, since they are bound when they are made.
+ * A database whose clock can be set, without changing the clock of the machine: `now()` and `clock_timestamp()` come
+ * from a schema that precedes those of PostgreSQL. Column defaults are created again, since they are bound at
+ * creation.
  */
 export interface SteppedDatabase {
-  /** How far its clock is ahead. */
+  /** Sets how far its clock is ahead. */
   setOffset(ms: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,19 +2,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * A process whose wall clock can be set, without touching the machine's: this file is loaded before the program, and `Date`
- * follows the offset in the file that STEPPED_CLOCK names. Monotonic clocks and timers go on, as on a machine that is set.
+ * A process whose wall clock can be set, without changing the clock of the machine: this file is loaded before the
+ * program, and `Date` follows the offset in the file of STEPPED_CLOCK. Monotonic clocks and timers continue, as on a
+ * machine whose clock is set.
  */
 
 const pollMs = 50;
 
-/** Part of the environment of the process. */
+/** Returns environment variables for the process. */
 export function steppedBy(file: string): { NODE_OPTIONS: string; STEPPED_CLOCK: string } {
   writeFileSync(file, '0');
   return { NODE_OPTIONS: `--import=${fileURLToPath(import.meta.url)}`, STEPPED_CLOCK: file };
 }
 
-/** How far the clock is ahead. The process follows within a moment. */
+/** Sets how far the clock is ahead. The process follows within a moment. */
 export const setClock = (file: string, offsetMs: number): void => writeFileSync(file, String(offsetMs));
 
 const file = process.env.STEPPED_CLOCK;

@@ -5,7 +5,7 @@ import { capture, contextOf, type OrderEvent } from './orders.ts';
 import { type CallOptions, type Reply, someCustomer, type TestService } from './service.ts';
 import type { Company } from '../../server/company.ts';
 
-/** Plans to subscribe to, customers to do it, and time to pass. */
+/** Helpers for plans, subscribers and the passing of time. */
 
 let counter = 0;
 
@@ -57,7 +57,7 @@ export const advance = (
   options: CallOptions = {},
 ): Promise<Reply> => service.call('POST', '/v1/sandbox/clock/advance', { body, ...options });
 
-/** In order of time, with those of its orders. */
+/** Returns the events in order of time, including those of its orders. */
 export async function allEventsOf(service: TestService, subscriptionId: string): Promise<OrderEvent[]> {
   return service.db.query<OrderEvent>(
     `SELECT type, sequence, object FROM events WHERE object_id = $1 OR object->>'subscription_id' = $1::text ORDER BY id`,

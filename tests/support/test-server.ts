@@ -4,11 +4,14 @@ import { startEmbeddedPostgres } from '../../server/platform/embedded-postgres/e
 import { migrate } from '../../server/platform/migrations.ts';
 import { rolePassword } from './database.ts';
 
-/** A PostgreSQL with the template that `cloneDatabase` clones. Sets SVC_TEST_DATABASE_URL for this process and its children. */
+/**
+ * Starts a PostgreSQL with the template that `cloneDatabase` clones. Sets SVC_TEST_DATABASE_URL for this process and
+ * its children.
+ */
 export async function startTestServer(folder: string): Promise<{ stop(): Promise<void> }> {
   const postgres = await startEmbeddedPostgres({
     dataDirectory: join(folder, 'postgres'),
-    // Nothing here outlives the run: durability is tested where a test is about it, on a server of its own.
+    // No data outlives the run; tests of durability use a separate server.
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   });
   try {

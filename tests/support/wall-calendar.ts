@@ -1,6 +1,6 @@
 import type { BillingCycle } from '../../server/features/subscriptions/calendar.ts';
 
-/** Day by day, as one would with a wall calendar. */
+/** Computes dates day by day, as with a wall calendar. */
 export function slowDates(startMs: number, cycle: BillingCycle, count: number): number[] {
   const dayMs = 86_400_000;
   const time = startMs % dayMs;
@@ -28,7 +28,7 @@ export function slowDates(startMs: number, cycle: BillingCycle, count: number): 
   while (monthsSince(whole) < cycle.interval_count) whole += dayMs;
   while (new Date(whole).getUTCDate() < start.getUTCDate() && new Date(whole + dayMs).getUTCDate() !== 1)
     whole += dayMs;
-  // From there one day back and forth, two days back and forth, and so on, to the nearest anchor date.
+  // From there it checks one day earlier and later, then two, and so on, to the nearest anchor date.
   let away = 0;
   while (!isAnchorDate(whole - away) && !isAnchorDate(whole + away)) away += dayMs;
   const first = isAnchorDate(whole - away) ? whole - away : whole + away;

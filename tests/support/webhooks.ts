@@ -13,7 +13,7 @@ import { testAuthority } from './receiver.ts';
 import { type CallOptions, type Reply, someCustomer, startTestService, type TestService } from './service.ts';
 import type { Company } from '../../server/company.ts';
 
-/** A service whose webhooks may go to receivers on this machine. */
+/** A service that may send webhooks to receivers on this machine. */
 
 export function startWebhookService(): Promise<TestService> {
   return startTestService({ settings: { SVC_WEBHOOK_ALLOW: '127.0.0.0/8,::1' }, certificates: [testAuthority] });
@@ -37,17 +37,17 @@ export function dispatchFor(
   });
 }
 
-/** One merchant and what it does with its endpoints. */
+/** One merchant and its use of webhook endpoints. */
 export interface Subscriber {
   readonly key: string;
   readonly company: Company;
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   subscribe(url: string, body?: Record<string, unknown>): Promise<Record<string, any>>;
-  /** Makes an event; gives its id as the API shows it. */
+  /** Creates an event; returns its id as the API shows it. */
   happen(): Promise<string>;
   delivery(endpointId: string, eventId: string): Promise<Record<string, any>>;
   logs(endpointId: string): Promise<Record<string, any>[]>;
-  /** Moves the clock of the company, and wakes the dispatchers. */
+  /** Advances the clock of the company, and wakes the dispatchers. */
   later(ms: number): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function newSubscriber(service: TestService): Promise<Subscriber> {
   };
 }
 
-/** Many events at once, without what they speak of. */
+/** Inserts many events at once, without their objects. */
 export async function insertSomeEvents(service: TestService, companyId: string, count: number): Promise<string[]> {
   const events = Array.from({ length: count }, () => {
     const nowMs = Date.now();

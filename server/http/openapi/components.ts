@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { documentedPattern } from '../formats.ts';
 import { documentedAs, documentedUnique } from '../schemas.ts';
 
-/** What the operations of a document share, collected while they are written. */
+/** The parts that the operations of a document share, collected while they are written. */
 
 export type Json = Record<string, unknown>;
 
@@ -16,7 +16,7 @@ export const componentReference = (kind: keyof Components | 'headers', name: str
   $ref: `#/components/${kind}/${name}`,
 });
 
-/** A titled schema becomes a component and is referred to by its name. One title stands for one schema. */
+/** A schema with a title becomes a component and is referred to by its title. Each title belongs to one schema. */
 export function schemaReference(schema: TSchema, { schemas }: Components): Json {
   return hoist(schema, schemas) as Json;
 }
@@ -26,7 +26,7 @@ function hoist(node: unknown, schemas: Json): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const { title, examples, [documentedAs]: documented, [documentedUnique]: unique, ...rest } = node as Json;
   if (documented !== undefined) return hoist(documented, schemas);
-  // A default belongs to where a schema is used, not to the schema.
+  // A default belongs to the use of a schema, not to the schema.
   if (typeof title === 'string' && 'default' in rest) {
     const { default: fallback, ...shared } = node as Json;
     return { ...(hoist(shared, schemas) as Json), default: fallback };
@@ -45,7 +45,7 @@ function hoist(node: unknown, schemas: Json): unknown {
   return componentReference('schemas', title);
 }
 
-/** Where it matters to languages that count the bits of a number. */
+/** For languages whose number types have a fixed size. */
 function widthOf({ type, maximum }: Json): Json {
   if (type === 'number') return { format: 'double' };
   return type === 'integer' && typeof maximum === 'number' && maximum >= 2 ** 31 ? { format: 'int64' } : {};

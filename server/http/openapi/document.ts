@@ -8,8 +8,9 @@ import { tagDescriptions } from './tags.ts';
 import { webhook } from './webhooks.ts';
 
 /**
- * The OpenAPI 3.1 document of one version, made from the same declarations that validate, permit and limit. A document
- * speaks of its own version only, so that a client generated from it gets the answers it was generated for.
+ * The OpenAPI 3.1 document of one version, generated from the same declarations that validate, authorize and limit
+ * requests. A document describes only its own version, so that a client generated from it gets the matching
+ * responses.
  */
 
 export interface DocumentedEvent {
@@ -36,7 +37,7 @@ export function openApiDocument({ routes, events, baseUrl }: Documented, version
     openapi: '3.1.0',
     info: {
       title: 'Payments API',
-      // A form that package managers take for a version; Python's is the strictest.
+      // A form that package managers accept as a version; Python is the strictest.
       version: version.split('-').map(Number).join('.'),
       'x-api-version': version,
       description: introduction(version),

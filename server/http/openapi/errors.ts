@@ -5,14 +5,14 @@ import { errorStatusIn } from '../versions/versions.ts';
 import { type Components, componentReference, type Json, schemaReference } from './components.ts';
 import { commonHeaders, headerReferences } from './headers.ts';
 
-/** What a call can be refused with. */
+/** The errors that a call can return. */
 
 interface Refusal {
   readonly code: ApiErrorCode;
   readonly status: number;
 }
 
-/** Every code a call can answer with: its own, and those the common rules bring. */
+/** Returns every error code of a call: its own, and those of the common rules. */
 export function refusalsOf(route: RouteBase, version: string): Refusal[] {
   const rendered = [...commonRefusals(route), ...ownRefusals(route)].map(({ code, status }) => ({
     code,
@@ -54,7 +54,7 @@ const keyRefusals = [
 ] as const;
 const permissionRefusals = ['insufficient_permissions', 'ip_not_allowed'] as const;
 
-/** Answers that are the same wherever they occur, by their codes. */
+/** Responses that are the same wherever they occur, by their codes. */
 const sharedNames: Readonly<Record<string, string>> = {
   [keyRefusals.join()]: 'Unauthorized',
   [permissionRefusals.join()]: 'Forbidden',
@@ -66,7 +66,7 @@ const sharedNames: Readonly<Record<string, string>> = {
 export function errorResponses(route: RouteBase, version: string, components: Components): Json {
   const byStatus = Map.groupBy(refusalsOf(route, version), ({ status }) => status);
   const responses: Json = {};
-  // Where nothing else can come, generators and linters still want to know what an answer looks like.
+  // Generators and linters expect the form of an error even if no other response is possible.
   if (!route.success) responses.default = anyError(components);
   for (const [status, refusals] of byStatus) {
     const codes = refusals.map(({ code }) => code);

@@ -17,7 +17,7 @@ export const responseHeaders: Json = {
   'Retry-After': { description: 'Number of seconds to wait before a retry.', schema: { type: 'integer' } },
 };
 
-/** What every answer has. */
+/** The headers of every response. */
 export const commonHeaders = Object.keys(responseHeaders).filter(
   (name) => name !== 'Retry-After' && name !== 'SVC-Idempotent-Replayed',
 );

@@ -49,7 +49,7 @@ function pathParameters(route: RouteBase): Json[] {
   }));
 }
 
-/** Events and requests are not named by a bare UUID. */
+/** The ids of events and requests are not plain UUIDs. */
 function idForm({ resource }: RouteBase, name: string | undefined): Json {
   if (name === 'requestId') return { pattern: '^req_[a-z2-7]{24}$', examples: ['req_k3v5qz7m2n4p6r6s2t3u5w7x'] };
   return name === 'eventId' || (resource === 'event' && name === 'id')
@@ -110,7 +110,7 @@ function requestBody(route: RouteBase, components: Components): Json | undefined
   return { required: required.length > 0, content: { 'application/json': content } };
 }
 
-/** Nothing, where a call is never carried out. */
+/** Returns nothing for a call that is never executed. */
 function success(route: RouteBase, version: string, components: Components): Json {
   if (!route.success) return {};
   const { status } = route.success;

@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 
-/** What each group of operations is about. */
+/** The description of each group of operations. */
 export const tagDescriptions: Readonly<Record<string, string>> = {
   Customers: 'The people and companies that pay you.',
   'Payment methods': 'The cards of a customer. Create card tokens in a browser or capture cards from your server.',

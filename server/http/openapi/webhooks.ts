@@ -26,7 +26,7 @@ const deliveryHeaders = [
   header('SVC-Delivery-Attempt', 'Number of the attempt, starting at 1.', { type: 'integer', minimum: 1 }),
 ];
 
-/** What an endpoint receives when an event happens. */
+/** Documents the request that an endpoint receives for an event. */
 export function webhook({ type, meaning, schema }: DocumentedEvent, components: Components): Json {
   return {
     post: {

@@ -4,17 +4,19 @@ import type { RouteBase } from '../route.ts';
 import { version20251104 } from './2025-11-04.ts';
 
 /**
- * Handlers know only the latest version. An older one is a step that rewrites an answer of its next newer
- * neighbour into its own; a request of an old version passes through the steps from the newest down to it.
+ * Handlers know only the latest version. A step rewrites the response of the next newer version into its own; a
+ * request of an old version passes through the steps from the newest down to it.
  */
 export interface VersionStep {
   readonly version: string;
   readonly differences: readonly string[];
   readonly response: (route: RouteBase, body: unknown) => unknown;
-  /** What `response` makes of a schema: the document of the version says what its answers look like. */
+  /**
+   * Applies the change of `response` to a schema, so that the API reference of the version describes its responses.
+   */
   readonly schema: (route: RouteBase, schema: object) => object;
   readonly errorStatus: (route: RouteBase, error: Pick<ApiError, 'code' | 'status'>) => number;
-  /** Rewrites an event, where events differ. */
+  /** Rewrites an event, if events differ. */
   readonly event?: (event: object) => object;
 }
 
@@ -24,7 +26,7 @@ export const latestVersion = '2026-02-11';
 export const supportedVersions = [latestVersion, ...olderSteps.map((step) => step.version)];
 const lastRetired = '2025-06-18';
 
-/** The version itself where it is one that is served. */
+/** Returns the version if it is supported. */
 export function supportedVersion(version: string | string[] | undefined): string | undefined {
   return supportedVersions.find((supported) => supported === version);
 }
@@ -54,7 +56,7 @@ export function renderSchema(version: string, route: RouteBase, schema: object):
   return stepsTo(version).reduce((rewritten, step) => step.schema(route, rewritten), schema);
 }
 
-/** How a version differs from the latest. */
+/** Returns how a version differs from the latest. */
 export function differencesOf(version: string): readonly string[] {
   return stepsTo(version).flatMap(({ differences }) => differences);
 }

@@ -7,13 +7,13 @@ import { prepareCompany } from '../../chaos/shops.ts';
 import { type Supervised, supervise } from '../../chaos/supervised.ts';
 import type { DrillStage } from '../drill.ts';
 
-/** A PostgreSQL and an acquirer that run for one drill, with a live company, and the processes of the service on them. */
+/** A PostgreSQL and an acquirer for one drill, with a live company, and the processes of the service on them. */
 
 export interface Backends {
   readonly postgres: ChaosPostgres;
   readonly acquirer: ChaosAcquirer;
   readonly apiKey: string;
-  /** Of every process. */
+  /** The environment of every process. */
   readonly environment: Record<string, string>;
   openDatabase(connectionString?: string): DatabasePool;
   startProcess(name: string, more: Record<string, string>): Promise<Supervised>;

@@ -9,21 +9,21 @@ import type { DrillStage } from '../drill.ts';
 import { findProgram } from './programs.ts';
 
 /**
- * Two PostgreSQL servers under Patroni with a synchronous standby, etcd for their election, and HAProxy in front, which
- * leads to the primary.
+ * Two PostgreSQL servers under Patroni with a synchronous standby, etcd for their election, and HAProxy in front of
+ * the primary.
  */
 
 export interface PatroniCluster {
-  /** The database as the service reaches it: through HAProxy. */
+  /** The URL of the database through HAProxy, as the service uses it. */
   readonly connectionString: string;
-  /** Which member is the primary. */
+  /** Returns the member that is the primary. */
   primary(): Promise<string>;
-  /** Which server answers behind HAProxy and takes writes; fails when none does. */
+  /** Returns the server behind HAProxy that accepts writes; fails if there is none. */
   reachablePrimary(): Promise<string>;
-  /** SIGKILL to Patroni and PostgreSQL of a member, as when its machine loses power. */
+  /** Sends SIGKILL to Patroni and PostgreSQL of a member, as if its machine lost power. */
   kill(member: string): Promise<void>;
   start(member: string): void;
-  /** Until the standby is synchronous, and each acknowledged commit is on both servers. */
+  /** Waits until the standby is synchronous, so that each acknowledged commit is on both servers. */
   waitForStandby(timeoutMs: number): Promise<void>;
   switchover(from: string, to: string): Promise<void>;
 }
@@ -36,7 +36,7 @@ const password = 'password of a drill';
 const urlOf = (port: number, database: string, role: string): string =>
   `postgres://${role}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`;
 
-/** What docs/self-hosting.md recommends; Patroni's own defaults for the first three are 30, 10 and 10. */
+/** The recommendation of docs/self-hosting.md; Patroni's own defaults for the first three are 30, 10 and 10. */
 export const recommended = {
   patroni: { ttl: 20, loop_wait: 5, retry_timeout: 5, synchronous_mode: true, postgresql: { use_pg_rewind: true } },
   haproxy: [
@@ -72,7 +72,7 @@ export async function startPatroniCluster(
 ): Promise<PatroniCluster> {
   const owner = serverOwner();
   const path = [serverFolder(), process.env.PATH].join(':');
-  // The owner of the servers has to pass through the folder.
+  // The user of the servers needs access to the folder.
   chmodSync(folder, 0o711);
   const ownFolder = (name: string): string => {
     const own = join(folder, name);
@@ -83,7 +83,7 @@ export async function startPatroniCluster(
   const startAsOwner = (name: string, args: readonly string[], logName: string): ChildProcess => {
     const log = openSync(join(folder, `${logName}.log`), 'a');
     try {
-      // In a session of its own, so that Ctrl-C reaches it by way of the clean-up only.
+      // In a separate session, so that Ctrl-C ends it only through the clean-up.
       return spawn(program(name), args, {
         cwd: folder,
         env: { PATH: path, HOME: folder, LC_ALL: 'C.UTF-8' },
@@ -110,7 +110,7 @@ export async function startPatroniCluster(
       dataDirectory: join(own, 'data'),
       configFile: join(own, 'patroni.json'),
     };
-    // JSON is YAML.
+    // JSON is valid YAML.
     writeFileSync(member.configFile, JSON.stringify(patroniConfig(member, own, clientPort), null, 2), { mode: 0o644 });
     return member;
   });
@@ -218,10 +218,10 @@ function program(name: string): string {
   return file;
 }
 
-/** These programs come with the server, while `postgres` on the PATH could be a link to it alone. */
+/** These programs are in the folder of the server, while `postgres` on the PATH could be a single link. */
 const serverFolder = (): string => dirname(program('pg_controldata'));
 
-/** PostgreSQL refuses to run as root; the account that its package makes is there then. */
+/** PostgreSQL refuses to run as root; then the account of its package exists. */
 function serverOwner(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: string): number => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Diary } from '../../chaos/client.ts';
 import type { Shops } from '../../chaos/shops.ts';
 
-/** What a drill asks a running service again and again. */
+/** Repeated requests to a running service during a drill. */
 
 export async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition().catch(() => false))) await sleep(100);
@@ -14,7 +14,7 @@ export async function statusOf(url: string): Promise<number> {
   return response.status;
 }
 
-/** Sends one order, and writes it down when it is acknowledged. A shop repeats the same key until it is. */
+/** Sends one order at a time, and records it when it is acknowledged. A shop repeats the same key until then. */
 export async function ordersAt(
   url: string,
   { apiKey, goods }: Shops,

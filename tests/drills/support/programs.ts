@@ -1,14 +1,14 @@
 import { accessSync, constants, globSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Debian keeps the programs of the PostgreSQL server off the PATH. The newest version comes first. */
+/** Debian does not put the programs of the PostgreSQL server on the PATH. The newest version comes first. */
 const serverFolders = globSync('/usr/lib/postgresql/*/bin').toSorted((one, other) =>
   other.localeCompare(one, 'en', { numeric: true }),
 );
 
 export const programPath = [process.env.PATH ?? '', '/usr/sbin', ...serverFolders].join(delimiter);
 
-/** The file of a program, undefined when it is absent. */
+/** Returns the file of a program; undefined if it is missing. */
 export function findProgram(program: string, path = programPath): string | undefined {
   return path
     .split(delimiter)
