@@ -41,6 +41,11 @@ export async function openShop(service: TestService, number = approvedCard, opti
   return { customerId, paymentMethodId, productId: await createProduct(service, 4900, options) };
 }
 
+/** The items of a new order. */
+export const items = (...products: (readonly [id: string, quantity: number])[]) => ({
+  items: products.map(([product_id, quantity]) => ({ product_id, quantity })),
+});
+
 export async function createProduct(service: TestService, amount: number, options: CallOptions = {}): Promise<string> {
   const body = someProduct({ pricing: { amount, currency: 'usd' } });
   return created(await service.call('POST', '/v1/products', { body, idempotencyKey: randomUUID(), ...options }));
