@@ -52,14 +52,14 @@ const refused: readonly (readonly [currency: string, text: string, problem: stri
   ['usd', '1.234', '“1.234” could mean 1234.00 or 1.23. Enter one of these instead.'],
   ['usd', '12,345', '“12,345” could mean 12345.00 or 12.34. Enter one of these instead.'],
   ['kwd', '1,234', '“1,234” could mean 1234.000 or 1.234. Enter one of these instead.'],
-  ['usd', '0,123', 'USD has 2 decimals. Enter an amount such as 12.50.'],
-  ['usd', '12.3456', 'USD has 2 decimals. Enter an amount such as 12.50.'],
-  ['usd', '1,234.567', 'USD has 2 decimals. Enter an amount such as 12.50.'],
-  ['usd', '1 234,567', 'USD has 2 decimals. Enter an amount such as 12.50.'],
-  ['kwd', '1.2345', 'KWD has 3 decimals. Enter an amount such as 12.500.'],
-  ['jpy', '12.50', 'JPY has no decimals. Enter a whole amount such as 1250.'],
-  ['jpy', '12,5', 'JPY has no decimals. Enter a whole amount such as 1250.'],
-  ['jpy', '1,500.00', 'JPY has no decimals. Enter a whole amount such as 1250.'],
+  ['usd', '0,123', 'USD has 2 decimals. Enter an amount, for example 12.50.'],
+  ['usd', '12.3456', 'USD has 2 decimals. Enter an amount, for example 12.50.'],
+  ['usd', '1,234.567', 'USD has 2 decimals. Enter an amount, for example 12.50.'],
+  ['usd', '1 234,567', 'USD has 2 decimals. Enter an amount, for example 12.50.'],
+  ['kwd', '1.2345', 'KWD has 3 decimals. Enter an amount, for example 12.500.'],
+  ['jpy', '12.50', 'JPY has no decimals. Enter a whole amount, for example 1250.'],
+  ['jpy', '12,5', 'JPY has no decimals. Enter a whole amount, for example 1250.'],
+  ['jpy', '1,500.00', 'JPY has no decimals. Enter a whole amount, for example 1250.'],
   ...[
     '',
     ' ',
@@ -90,9 +90,9 @@ const refused: readonly (readonly [currency: string, text: string, problem: stri
     '١٢',
     'twelve',
     '99999999999999999999',
-  ].map((text) => ['usd', text, 'Enter an amount such as 12.50.'] as const),
-  ['kwd', 'x', 'Enter an amount such as 12.500.'],
-  ['jpy', 'x', 'Enter an amount such as 1250.'],
+  ].map((text) => ['usd', text, 'Enter an amount, for example 12.50.'] as const),
+  ['kwd', 'x', 'Enter an amount, for example 12.500.'],
+  ['jpy', 'x', 'Enter an amount, for example 1250.'],
 ];
 
 describe('an amount that is typed', () => {
@@ -161,7 +161,7 @@ describe('a percentage that is typed', () => {
   }
   for (const text of ['', '0', '0.5', '0,99', '101', '1,000', '1.000', '12.345', '-5', 'x', '100.01', '5 000']) {
     it(`“${text}” is refused`, () => {
-      assert.deepEqual(readPercentage(text), { problem: 'Enter a percentage from 1 to 100, such as 12.5.' });
+      assert.deepEqual(readPercentage(text), { problem: 'Enter a percentage from 1 to 100, for example 12.5.' });
     });
   }
 });

@@ -8,6 +8,7 @@ import { openShop, type Shop } from './support/orders.ts';
 import { connectMerchant, type LiveMerchant, openAcquirer, type OwnAcquirer } from './support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { type SteppedDatabase, stepDatabase } from './support/stepped-database.ts';
+import { readProbe } from './support/probes.ts';
 
 /**
  * Clocks may be wrong: those of the process and of the database are set while charges are under way. Nothing may be lost,
@@ -114,20 +115,17 @@ describe('a step of a clock', { concurrency: false }, () => {
   }
 
   it('makes the process not ready above 30 seconds, and names the clock', async () => {
-    const readiness = async (): Promise<[number, string]> => {
-      const response = await fetch(`${service.baseUrl}/readyz`);
-      return [response.status, await response.text()];
-    };
-    assert.equal((await readiness())[0], 200);
+    const readiness = (): ReturnType<typeof readProbe> => readProbe(service.baseUrl, '/readyz');
+    assert.equal((await readiness()).status, 200);
     wallOffsetMs = -65_000;
-    const [status, text] = await readiness();
+    const { status, text } = await readiness();
     assert.equal(status, 503);
     assert.match(text, /the clock of this process is 65 s behind the database/);
-    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const { text: metrics } = await readProbe(service.baseUrl, '/metrics');
     const [, skew] = /^svc_clock_skew_seconds\{of="process"\} (\S+)$/m.exec(metrics) ?? [];
     assert.equal(Math.round(Number(skew)), -65);
     wallOffsetMs = 0;
-    assert.equal((await readiness())[0], 200);
+    assert.equal((await readiness()).status, 200);
   });
 });
 
@@ -150,7 +148,7 @@ it('an expired request is counted, and shown in readiness', async () => {
   const [key = ''] = newKeys(1);
   assert.deepEqual(await placeAll([key]), [201]);
   acquirer.offsetMs = 0;
-  const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+  const { text: metrics } = await readProbe(service.baseUrl, '/metrics');
   assert.match(metrics, /^svc_processor_expired_requests [1-9]/m);
   const response = await fetch(`${service.baseUrl}/readyz`);
   assert.deepEqual(await response.json(), {

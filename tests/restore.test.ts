@@ -14,6 +14,7 @@ import { contextOf, openShop, readOrder, type Shop } from './support/orders.ts';
 import { connectMerchant, type LiveMerchant, openAcquirer, type OwnAcquirer } from './support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { somePlan, someSubscriber, subscribe } from './support/subscriptions.ts';
+import { readProbe } from './support/probes.ts';
 
 /**
  * A database that is restored from a backup has forgotten what was charged since. The journal of the acquirer says whether
@@ -130,7 +131,7 @@ async function recover(): Promise<void> {
 }
 
 async function readiness(): Promise<Record<string, unknown>> {
-  return (await (await fetch(`${service.baseUrl}/readyz`)).json()) as Record<string, unknown>;
+  return JSON.parse((await readProbe(service.baseUrl, '/readyz')).text) as Record<string, unknown>;
 }
 
 const restored = (): Promise<{ noticed_by: string; open: boolean }[]> =>
@@ -174,7 +175,7 @@ describe('a restored database', { concurrency: false }, () => {
     service = await startTestService({ database: backup, dataDir });
     assert.deepEqual(await restored(), [{ noticed_by: 'high_water_mark', open: true }]);
     assert.match(String((await readiness()).restored), /not billed until svc reconcile has run/);
-    const metrics = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const { text: metrics } = await readProbe(service.baseUrl, '/metrics');
     assert.match(metrics, /^svc_restored 1$/m);
     await billAll();
     assert.deepEqual(await cyclesOf(), [{ status: 'active', cycle: 1, orders: renewals }]);

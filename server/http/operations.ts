@@ -90,7 +90,8 @@ export function mountOperations(
   );
 }
 
-const sharedMs = 200;
+/** How long the answers of these endpoints are shared. */
+export const sharedMs = 200;
 
 /**
  * Shares one result between concurrent callers and for a moment after: these endpoints are public and query the

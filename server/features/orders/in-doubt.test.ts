@@ -15,6 +15,7 @@ import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { allCompanies, setProcessor } from '../companies/service.ts';
 import type { Company } from '../../company.ts';
+import { readProbe } from '../../../tests/support/probes.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
 
@@ -605,7 +606,7 @@ describe('an acquirer that is down', { concurrency: false }, () => {
 
 describe('what is in doubt', { concurrency: false }, () => {
   const metric = async (name: string): Promise<number> => {
-    const text = await (await fetch(`${service.baseUrl}/metrics`)).text();
+    const { text } = await readProbe(service.baseUrl, '/metrics');
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   };
 

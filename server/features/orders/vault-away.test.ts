@@ -18,6 +18,7 @@ import { connectProcessor } from '../../vault/processors/connections.ts';
 import { buildVaultServer } from '../../vault/server.ts';
 import { localVault } from '../../vault/vault.ts';
 import { setProcessor } from '../companies/service.ts';
+import { readProbe } from '../../../tests/support/probes.ts';
 
 /** The vault is a part of ours: while it is away, orders wait and renewals wait, and no card is declined. */
 
@@ -264,7 +265,7 @@ describe('while the vault', { concurrency: false }, () => {
     const plan = await somePlan(service, { billing_cycle: everyDays(1) });
     const customer_id = await someSubscriber(service);
     assert.equal((await subscribe(service, { plan_id: plan.id, customer_id })).status, 201);
-    const read = async (path: string): Promise<string> => (await fetch(service.baseUrl + path)).text();
+    const read = async (path: '/readyz' | '/metrics'): Promise<string> => (await readProbe(service.baseUrl, path)).text;
     const metric = async (name: string): Promise<string | undefined> =>
       new RegExp(`^${name} (\\S+)$`, 'm').exec(await read('/metrics'))?.[1];
     assert.equal(await metric('svc_vault_ready'), '1');
