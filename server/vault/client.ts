@@ -24,8 +24,14 @@ function unavailable(): ApiError {
   return new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
 }
 
-/** The vault in another process. A response that the vault did not send counts as no response. */
-export function remoteVault(baseUrl: string, credential: Secret<string>): Vault {
+interface Connection {
+  post(path: string, body: object, withinMs: number): Promise<{ readonly status: number; readonly answer: unknown }>;
+  /** Returns undefined if there is no successful response. */
+  get(path: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+function openConnection(baseUrl: string, credential: Secret<string>): Connection {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   const dispatcher = new Agent({
     connect: (options, done) => {
@@ -35,24 +41,40 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       });
     },
   });
+  return {
+    async post(path, body, withinMs) {
+      const response = await request(new URL(path, baseUrl), {
+        method: 'POST',
+        dispatcher,
+        headers: { authorization: `Bearer ${credential.reveal()}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(withinMs),
+      });
+      const { statusCode: status } = response;
+      if (status === 200) return { status, answer: await response.body.json() };
+      await response.body.dump();
+      return { status, answer: undefined };
+    },
+    async get(path) {
+      try {
+        const response = await request(new URL(path, baseUrl), {
+          dispatcher,
+          signal: AbortSignal.timeout(readyTimeoutMs),
+        });
+        if (response.statusCode === 200) return await response.body.json();
+        await response.body.dump();
+      } catch {
+        // The caller treats a missing answer as undefined.
+      }
+      return undefined;
+    },
+    close: () => dispatcher.close(),
+  };
+}
 
-  async function post(
-    path: string,
-    body: object,
-    withinMs: number,
-  ): Promise<{ readonly status: number; readonly answer: unknown }> {
-    const response = await request(new URL(path, baseUrl), {
-      method: 'POST',
-      dispatcher,
-      headers: { authorization: `Bearer ${credential.reveal()}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(withinMs),
-    });
-    const { statusCode: status } = response;
-    if (status === 200) return { status, answer: await response.body.json() };
-    await response.body.dump();
-    return { status, answer: undefined };
-  }
+/** The vault in another process. A response that the vault did not send counts as no response. */
+export function remoteVault(baseUrl: string, credential: Secret<string>): Vault {
+  const { post, get, close } = openConnection(baseUrl, credential);
 
   async function call(path: string, body: object): Promise<VaultAnswer> {
     try {
@@ -62,21 +84,6 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       // The original error may quote the request, so it is not passed on.
     }
     throw unavailable();
-  }
-
-  /** Returns undefined if there is no successful response. */
-  async function get(path: string): Promise<unknown> {
-    try {
-      const response = await request(new URL(path, baseUrl), {
-        dispatcher,
-        signal: AbortSignal.timeout(readyTimeoutMs),
-      });
-      if (response.statusCode === 200) return await response.body.json();
-      await response.body.dump();
-    } catch {
-      // The caller treats a missing answer as undefined.
-    }
-    return undefined;
   }
 
   /**
@@ -128,6 +135,6 @@ export function remoteVault(baseUrl: string, credential: Secret<string>): Vault 
       const asked = finding.outcome !== 'not_sent' && finding.outcome !== 'unavailable';
       return asked ? finding : { outcome: 'unknown', reason: finding.reason };
     },
-    close: () => dispatcher.close(),
+    close,
   };
 }

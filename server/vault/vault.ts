@@ -117,36 +117,44 @@ export async function chargeOnce(
 /** If its database takes longer to answer, the vault is not ready. */
 const readyMs = 1_000;
 
-/** The vault in this process, with its own database role. */
-export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
+interface Access {
+  readonly processors: ReturnType<typeof connectedProcessors>;
+  openCard(
+    operation: Pick<VaultOperation, 'companyId' | 'mode'>,
+    card: ChargedCard,
+  ): Promise<ProcessorCard | undefined>;
+  /** Passes an operation to the processor of its company. */
+  at(operation: VaultOperation, operate: (processor: Processor) => Promise<VaultOutcome>): Promise<VaultOutcome>;
+}
+
+/** What every operation needs: the card in plain text, and the processor of the company. */
+function openAccess(db: DatabasePool, keys: KeyStore): Access {
   const processors = connectedProcessors(db, keys);
   const findCard = createBatcher((wanted: readonly CardReference[]) => findCards(db, wanted));
+  return {
+    processors,
+    async openCard({ companyId, mode }, { cardId, expMonth, expYear }) {
+      const sealed = await findCard({ companyId, cardId });
+      if (!sealed) return undefined;
+      const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
+      return { number, cardId, expMonth, expYear };
+    },
+    async at({ companyId, mode }, operate) {
+      let processor: Processor | undefined;
+      try {
+        processor = await processors(companyId, mode);
+      } catch {
+        return unavailable('failed to read the processor of the company');
+      }
+      if (!processor) return notSent('no processor is connected');
+      return operate(processor).catch(() => unknown('the processor failed'));
+    },
+  };
+}
 
-  async function openCard(
-    { companyId, mode }: Pick<VaultOperation, 'companyId' | 'mode'>,
-    { cardId, expMonth, expYear }: ChargedCard,
-  ): Promise<ProcessorCard | undefined> {
-    const sealed = await findCard({ companyId, cardId });
-    if (!sealed) return undefined;
-    const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
-    return { number, cardId, expMonth, expYear };
-  }
-
-  /** Passes an operation to the processor of its company. */
-  async function at(
-    { companyId, mode }: VaultOperation,
-    operate: (processor: Processor) => Promise<VaultOutcome>,
-  ): Promise<VaultOutcome> {
-    let processor: Processor | undefined;
-    try {
-      processor = await processors(companyId, mode);
-    } catch {
-      return unavailable('failed to read the processor of the company');
-    }
-    if (!processor) return notSent('no processor is connected');
-    return operate(processor).catch(() => unknown('the processor failed'));
-  }
-
+/** The vault in this process, with its own database role. */
+export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
+  const { processors, openCard, at } = openAccess(db, keys);
   return {
     async store({ companyId, cardId, mode, number }) {
       const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));

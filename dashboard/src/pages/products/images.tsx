@@ -19,7 +19,6 @@ interface Uploading {
 /** Adds images by drop, reorders them by drag or with buttons, and deletes them. */
 export function Images({ product, reason }: { product: Product; reason: string | undefined }) {
   const client = useQueryClient();
-  const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   const [uploading, setUploading] = useState<Uploading>();
   const [problem, setProblem] = useState<ApiError>();
@@ -74,86 +73,27 @@ export function Images({ product, reason }: { product: Product; reason: string |
         {images.length > 0 && (
           <ol className="mb-4 flex flex-wrap gap-3">
             {images.map((image, index) => (
-              <li
+              <ImageTile
                 key={image.id}
-                draggable={reason === undefined}
-                onDragStart={() => setDragged(image.id)}
-                onDragEnd={() => setDragged(undefined)}
-                onDrop={(event) => {
-                  if (!dragged || dragged === image.id) return;
-                  event.preventDefault();
-                  event.stopPropagation();
+                image={image}
+                place={index + 1}
+                count={images.length}
+                productName={product.name}
+                editable={reason === undefined}
+                onDrag={setDragged}
+                onDropHere={() => {
+                  if (!dragged || dragged === image.id) return false;
                   move(dragged, index);
                   setDragged(undefined);
+                  return true;
                 }}
-                className="panel w-32 overflow-hidden"
-              >
-                <img
-                  draggable={false}
-                  src={image.url}
-                  alt={products.imageAlt(product.name, index + 1)}
-                  className="aspect-square w-full object-cover"
-                />
-                {reason === undefined && (
-                  <div className="flex justify-between">
-                    <IconButton
-                      label={products.moveLeft(index + 1)}
-                      icon="left"
-                      disabled={index === 0}
-                      onClick={() => move(image.id, index - 1)}
-                    />
-                    <IconButton
-                      label={products.removeImage(index + 1)}
-                      icon="close"
-                      onClick={() => setRemoving(image)}
-                    />
-                    <IconButton
-                      label={products.moveRight(index + 1)}
-                      icon="right"
-                      disabled={index === images.length - 1}
-                      onClick={() => move(image.id, index + 1)}
-                    />
-                  </div>
-                )}
-              </li>
+                onMove={(by) => move(image.id, index + by)}
+                onRemove={() => setRemoving(image)}
+              />
             ))}
           </ol>
         )}
-        <div
-          className={`flex flex-col items-center gap-2 rounded-[8px] border-2 border-dashed p-6 text-muted ${over ? 'border-accent-ink bg-accent-soft' : 'border-line'}`}
-        >
-          <Icon name="upload" size={24} />
-          {uploading ? (
-            <div role="status" className="flex w-full max-w-60 flex-col gap-1 text-center">
-              <span className="truncate">{products.uploading(uploading.name)}</span>
-              <progress
-                aria-label={products.uploading(uploading.name)}
-                className="w-full accent-accent"
-                value={uploading.share}
-                max={1}
-              />
-            </div>
-          ) : (
-            <>
-              <span>{products.drop}</span>
-              <Button small reason={reason} onClick={() => input.current?.click()}>
-                {products.choose}
-              </Button>
-            </>
-          )}
-          <input
-            ref={input}
-            type="file"
-            accept="image/jpeg,image/png,image/gif"
-            multiple
-            hidden
-            aria-label={products.choose}
-            onChange={(event) => {
-              void add([...(event.target.files ?? [])]);
-              event.target.value = '';
-            }}
-          />
-        </div>
+        <DropTarget over={over} uploading={uploading} reason={reason} onFiles={(files) => void add(files)} />
         {error && (
           <div className="mt-3">
             <ErrorNote error={error} />
@@ -172,5 +112,106 @@ export function Images({ product, reason }: { product: Product; reason: string |
         </Confirm>
       )}
     </Panel>
+  );
+}
+
+interface ImageTileProps {
+  readonly image: ProductImage;
+  readonly place: number;
+  readonly count: number;
+  readonly productName: string;
+  readonly editable: boolean;
+  readonly onDrag: (id: string | undefined) => void;
+  /** Whether another image was dropped on this one. */
+  readonly onDropHere: () => boolean;
+  readonly onMove: (by: -1 | 1) => void;
+  readonly onRemove: () => void;
+}
+
+function ImageTile({ image, place, count, productName, editable, ...on }: ImageTileProps) {
+  return (
+    <li
+      draggable={editable}
+      onDragStart={() => on.onDrag(image.id)}
+      onDragEnd={() => on.onDrag(undefined)}
+      onDrop={(event) => {
+        if (!on.onDropHere()) return;
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+      className="panel w-32 overflow-hidden"
+    >
+      <img
+        draggable={false}
+        src={image.url}
+        alt={products.imageAlt(productName, place)}
+        className="aspect-square w-full object-cover"
+      />
+      {editable && (
+        <div className="flex justify-between">
+          <IconButton
+            label={products.moveLeft(place)}
+            icon="left"
+            disabled={place === 1}
+            onClick={() => on.onMove(-1)}
+          />
+          <IconButton label={products.removeImage(place)} icon="close" onClick={on.onRemove} />
+          <IconButton
+            label={products.moveRight(place)}
+            icon="right"
+            disabled={place === count}
+            onClick={() => on.onMove(1)}
+          />
+        </div>
+      )}
+    </li>
+  );
+}
+
+interface DropTargetProps {
+  readonly over: boolean;
+  readonly uploading: Uploading | undefined;
+  readonly reason: string | undefined;
+  readonly onFiles: (files: readonly File[]) => void;
+}
+
+function DropTarget({ over, uploading, reason, onFiles }: DropTargetProps) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <div
+      className={`flex flex-col items-center gap-2 rounded-[8px] border-2 border-dashed p-6 text-muted ${over ? 'border-accent-ink bg-accent-soft' : 'border-line'}`}
+    >
+      <Icon name="upload" size={24} />
+      {uploading ? (
+        <div role="status" className="flex w-full max-w-60 flex-col gap-1 text-center">
+          <span className="truncate">{products.uploading(uploading.name)}</span>
+          <progress
+            aria-label={products.uploading(uploading.name)}
+            className="w-full accent-accent"
+            value={uploading.share}
+            max={1}
+          />
+        </div>
+      ) : (
+        <>
+          <span>{products.drop}</span>
+          <Button small reason={reason} onClick={() => input.current?.click()}>
+            {products.choose}
+          </Button>
+        </>
+      )}
+      <input
+        ref={input}
+        type="file"
+        accept="image/jpeg,image/png,image/gif"
+        multiple
+        hidden
+        aria-label={products.choose}
+        onChange={(event) => {
+          onFiles([...(event.target.files ?? [])]);
+          event.target.value = '';
+        }}
+      />
+    </div>
   );
 }

@@ -56,13 +56,35 @@ export function sameContent(entry: Entry, order: Order): boolean {
 
 const textOf = (code: string): string => (responseTexts as Record<string, string>)[code] ?? 'Declined';
 
+const isRejected = (entry: Entry, nowMs: number): boolean =>
+  entry.rejected_at_settlement && nowMs >= entry.settles_at_ms;
+
+function operationOf(entry: Entry, voided: boolean, nowMs: number): Operation {
+  const rejected = isRejected(entry, nowMs);
+  const approved = entry.response_code === approvedCode && !rejected;
+  const code = rejected ? rejectedCode : entry.response_code;
+  return {
+    kind: entry.kind,
+    reference: entry.reference,
+    charge_reference: entry.charge_reference,
+    amount: entry.amount,
+    currency: entry.currency,
+    last4: entry.last4,
+    status: approved ? 'approved' : rejected ? 'rejected' : 'declined',
+    settled: approved && !voided && nowMs >= entry.settles_at_ms,
+    voided,
+    response_code: code,
+    response_text: textOf(code),
+    transaction_id: entry.transaction_id,
+    authorization_code: entry.authorization_code,
+    taken_at_ms: entry.taken_at_ms,
+  };
+}
+
 export function openBooks(): Books {
   const entries = new Map<string, Entry>();
   /** Approved refunds and voids, by the reference of their charge. */
   const followers = new Map<string, Entry[]>();
-
-  const isRejected = (entry: Entry, nowMs: number): boolean =>
-    entry.rejected_at_settlement && nowMs >= entry.settles_at_ms;
 
   const isVoided = (charge: Entry): boolean =>
     (followers.get(charge.reference) ?? []).some((entry) => entry.kind === 'void');
@@ -95,28 +117,8 @@ export function openBooks(): Books {
     else followers.set(entry.charge_reference, [entry]);
   }
 
-  function show(entry: Entry, nowMs: number): Operation {
-    const rejected = isRejected(entry, nowMs);
-    const approved = entry.response_code === approvedCode && !rejected;
-    const voided = entry.kind === 'charge' && isVoided(entry);
-    const code = rejected ? rejectedCode : entry.response_code;
-    return {
-      kind: entry.kind,
-      reference: entry.reference,
-      charge_reference: entry.charge_reference,
-      amount: entry.amount,
-      currency: entry.currency,
-      last4: entry.last4,
-      status: approved ? 'approved' : rejected ? 'rejected' : 'declined',
-      settled: approved && !voided && nowMs >= entry.settles_at_ms,
-      voided,
-      response_code: code,
-      response_text: textOf(code),
-      transaction_id: entry.transaction_id,
-      authorization_code: entry.authorization_code,
-      taken_at_ms: entry.taken_at_ms,
-    };
-  }
+  const show = (entry: Entry, nowMs: number): Operation =>
+    operationOf(entry, entry.kind === 'charge' && isVoided(entry), nowMs);
 
   return {
     restore,

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Clock } from '../../../platform/clock.ts';
 import { dayMs } from '../../../platform/durations.ts';
 import type { Secret } from '../../../platform/secret.ts';
-import { type Entry, type Order, openBooks, sameContent } from './books.ts';
-import { type Fault, isControl, openFaults } from './faults.ts';
-import { openJournal } from './journal.ts';
-import type { Dated, Operation, OperationKind } from './protocol.ts';
+import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
+import { type Fault, type Faults, isControl, openFaults } from './faults.ts';
+import { type Journal, openJournal } from './journal.ts';
+import type { Dated, OperationKind } from './protocol.ts';
 
 /**
  * A simulated acquirer for tests and demos. It executes each reference once, reports only what is in its fsynced
@@ -122,158 +122,183 @@ function pathParts(url = '/'): string[] {
 
 const queryOf = (url = '/'): URLSearchParams => new URL(url, 'http://acquirer').searchParams;
 
-export async function openSimulator(options: SimulatorOptions): Promise<Server> {
-  const { clock, requestLifeMs } = options;
-  const books = openBooks();
-  const faults = openFaults();
-  const journal = await openJournal(options.journalFile, (line) => books.restore(line as Entry));
-  let settleAfterMs = options.settleAfterMs;
+interface Acquirer {
+  readonly books: Books;
+  readonly faults: Faults;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly requestLifeMs: number;
+  /** Changed by `POST /control`. Without it, operations settle after 1 to 3 business days. */
+  settleAfterMs: number | undefined;
+  isAuthorized(request: IncomingMessage): boolean;
+}
 
+const dated = <Body extends object>(clock: Clock, body: Body): Body & Dated => ({ ...body, now_ms: clock.nowMs() });
+
+const settlesAtMs = ({ settleAfterMs, faults }: Acquirer, nowMs: number): number =>
+  settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
+
+/** Returns the entry of this reference, new or existing; undefined if the request has expired. */
+function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: Fault | undefined): Entry | undefined {
+  const held = acquirer.books.find(order.reference);
+  if (held) return held;
+  const nowMs = acquirer.clock.nowMs();
+  if (nowMs >= validUntilMs) return undefined;
+  const entry = acquirer.books.take(order, {
+    nowMs,
+    settlesAtMs: settlesAtMs(acquirer, nowMs),
+    declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined,
+    rejectAtSettlement: fault === 'reject_refund',
+  });
+  void acquirer.journal.append(entry);
+  return entry;
+}
+
+function takeLater(acquirer: Acquirer, order: Order, arrivedAtMs: number, validUntilMs: number): void {
+  const delayMs = (validUntilMs - arrivedAtMs) * (0.1 + 0.7 * acquirer.faults.random());
+  setTimeout(() => take(acquirer, order, validUntilMs, undefined), delayMs);
+}
+
+const fail = ({ faults }: Acquirer, response: ServerResponse): void =>
+  answer(response, faults.random() < 0.5 ? 500 : 503, { error: 'unavailable' });
+
+async function operate(
+  acquirer: Acquirer,
+  kind: OperationKind,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { books, clock, faults, journal, requestLifeMs } = acquirer;
+  const arrivedAtMs = clock.nowMs();
+  const body = await readJson(request);
+  const order = readOrder(kind, body);
+  const saidUntilMs = Number(request.headers['x-valid-until-ms'] ?? Number.POSITIVE_INFINITY);
+  if (!order || Number.isNaN(saidUntilMs)) {
+    return answer(response, 400, { error: 'invalid', reference: isFields(body) ? body.reference : undefined });
+  }
+  const { reference } = order;
+  const validUntilMs = Math.min(arrivedAtMs + requestLifeMs, saidUntilMs);
+
+  const fault = faults.pick(kind);
+  if (fault === 'timeout_before') return;
+  if (fault === 'error_before') return fail(acquirer, response);
+  if (fault === 'reset_before') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  if (fault === 'late') {
+    request.socket.destroy();
+    takeLater(acquirer, order, arrivedAtMs, validUntilMs);
+    return;
+  }
+
+  const entry = take(acquirer, order, validUntilMs, fault);
+  await journal.durable();
+  if (fault === 'timeout_after') return;
+  if (fault === 'error_after') return fail(acquirer, response);
+  if (fault === 'reset_after') {
+    request.socket.resetAndDestroy();
+    return;
+  }
+  if (!entry) return answer(response, 400, dated(clock, { error: 'expired', reference }));
+  if (!sameContent(entry, order)) {
+    return answer(
+      response,
+      409,
+      dated(clock, { error: 'reference_used', reference, operation: books.show(entry, clock.nowMs()) }),
+    );
+  }
+  const result = dated(clock, books.firstResult(entry));
+  if (fault === 'duplicate') answerTwice(response, result);
+  else answer(response, 200, result);
+}
+
+async function lookUp(acquirer: Acquirer, reference: string, response: ServerResponse): Promise<void> {
+  const { books, clock, faults, journal } = acquirer;
+  const fault = faults.pick('lookup');
+  if (fault === 'lookup_timeout') return;
+  if (fault === 'lookup_error') return fail(acquirer, response);
+  // The time of the lookup, not of the answer: an operation executed in between was not seen.
+  const now_ms = clock.nowMs();
+  const entry = books.find(reference);
+  // Only what survives a crash is reported.
+  await journal.durable();
+  if (entry) answer(response, 200, { ...books.show(entry, clock.nowMs()), now_ms });
+  else answer(response, 404, { error: 'not_found', reference, now_ms });
+}
+
+/** Lists the operations of a period, in the order of the journal; a cursor is a position in it. */
+async function list(acquirer: Acquirer, query: URLSearchParams, response: ServerResponse): Promise<void> {
+  const { books, clock, faults, journal } = acquirer;
+  const fault = faults.pick('lookup');
+  if (fault === 'lookup_timeout') return;
+  if (fault === 'lookup_error') return fail(acquirer, response);
+  const number = (name: string, otherwise: number): number => (query.has(name) ? Number(query.get(name)) : otherwise);
+  const fromMs = number('from_ms', 0);
+  const untilMs = number('until_ms', Number.MAX_SAFE_INTEGER);
+  const limit = number('limit', listMax);
+  const after = number('after', 0);
+  const isRight = [fromMs, untilMs, after].every((value) => isIntegerIn(value, 0, Number.MAX_SAFE_INTEGER));
+  if (!isRight || !isIntegerIn(limit, 1, listMax)) return answer(response, 400, { error: 'invalid' });
+  const now_ms = clock.nowMs();
+  const found: { entry: Entry; place: number }[] = [];
+  let place = 0;
+  for (const entry of books.all()) {
+    place += 1;
+    const isIn = entry.taken_at_ms >= fromMs && entry.taken_at_ms < untilMs;
+    if (place > after && isIn && found.push({ entry, place }) > limit) break;
+  }
+  await journal.durable();
+  const shown = found.slice(0, limit);
+  const next = found.length > limit ? String(shown.at(-1)?.place) : null;
+  answer(response, 200, { operations: shown.map(({ entry }) => books.show(entry, clock.nowMs())), next, now_ms });
+}
+
+async function control(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readJson(request);
+  if (!isControl(body)) return answer(response, 400, { error: 'invalid' });
+  acquirer.faults.set(body);
+  if (body.settle_after_ms !== undefined) acquirer.settleAfterMs = body.settle_after_ms ?? undefined;
+  answer(response, 200, { done: true });
+}
+
+async function handle(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, clock, journal } = acquirer;
+  const [resource = '', name = ''] = pathParts(request.url);
+  const route = `${request.method} ${resource}`;
+  if (route === 'GET healthz') {
+    return answer(response, 200, { status: 'ok', operations: books.size, fsyncs: journal.fsyncs });
+  }
+  if (!acquirer.isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' });
+  const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
+  if (kind) return operate(acquirer, kind, request, response);
+  if (route === 'GET operations' && name === '') return list(acquirer, queryOf(request.url), response);
+  if (route === 'GET operations') return lookUp(acquirer, decodeURIComponent(name), response);
+  if (route === 'POST control') return control(acquirer, request, response);
+  if (route === 'GET journal') {
+    await journal.durable();
+    return answer(response, 200, { operations: Array.from(books.all(), (entry) => books.show(entry, clock.nowMs())) });
+  }
+  return answer(response, 404, { error: 'no_such_path' });
+}
+
+export async function openSimulator(options: SimulatorOptions): Promise<Server> {
+  const books = openBooks();
+  const journal = await openJournal(options.journalFile, (line) => books.restore(line as Entry));
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const expected = digest(`Bearer ${options.secret.reveal()}`);
-  const isAuthorized = (request: IncomingMessage): boolean =>
-    timingSafeEqual(digest(request.headers.authorization ?? ''), expected);
-
-  const show = (entry: Entry): Operation => books.show(entry, clock.nowMs());
-  const dated = <Body extends object>(body: Body): Body & Dated => ({ ...body, now_ms: clock.nowMs() });
-
-  const settlesAtMs = (nowMs: number): number =>
-    settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
-
-  /** Returns the entry of this reference, new or existing; undefined if the request has expired. */
-  function take(order: Order, validUntilMs: number, fault: Fault | undefined): Entry | undefined {
-    const held = books.find(order.reference);
-    if (held) return held;
-    const nowMs = clock.nowMs();
-    if (nowMs >= validUntilMs) return undefined;
-    const entry = books.take(order, {
-      nowMs,
-      settlesAtMs: settlesAtMs(nowMs),
-      declineCode: fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined,
-      rejectAtSettlement: fault === 'reject_refund',
-    });
-    void journal.append(entry);
-    return entry;
-  }
-
-  function takeLater(order: Order, arrivedAtMs: number, validUntilMs: number): void {
-    const delayMs = (validUntilMs - arrivedAtMs) * (0.1 + 0.7 * faults.random());
-    setTimeout(() => take(order, validUntilMs, undefined), delayMs);
-  }
-
-  const fail = (response: ServerResponse): void =>
-    answer(response, faults.random() < 0.5 ? 500 : 503, { error: 'unavailable' });
-
-  async function operate(kind: OperationKind, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const arrivedAtMs = clock.nowMs();
-    const body = await readJson(request);
-    const order = readOrder(kind, body);
-    const saidUntilMs = Number(request.headers['x-valid-until-ms'] ?? Number.POSITIVE_INFINITY);
-    if (!order || Number.isNaN(saidUntilMs)) {
-      return answer(response, 400, { error: 'invalid', reference: isFields(body) ? body.reference : undefined });
-    }
-    const { reference } = order;
-    const validUntilMs = Math.min(arrivedAtMs + requestLifeMs, saidUntilMs);
-
-    const fault = faults.pick(kind);
-    if (fault === 'timeout_before') return;
-    if (fault === 'error_before') return fail(response);
-    if (fault === 'reset_before') {
-      request.socket.resetAndDestroy();
-      return;
-    }
-    if (fault === 'late') {
-      request.socket.destroy();
-      takeLater(order, arrivedAtMs, validUntilMs);
-      return;
-    }
-
-    const entry = take(order, validUntilMs, fault);
-    await journal.durable();
-    if (fault === 'timeout_after') return;
-    if (fault === 'error_after') return fail(response);
-    if (fault === 'reset_after') {
-      request.socket.resetAndDestroy();
-      return;
-    }
-    if (!entry) return answer(response, 400, dated({ error: 'expired', reference }));
-    if (!sameContent(entry, order)) {
-      return answer(response, 409, dated({ error: 'reference_used', reference, operation: show(entry) }));
-    }
-    const result = dated(books.firstResult(entry));
-    if (fault === 'duplicate') answerTwice(response, result);
-    else answer(response, 200, result);
-  }
-
-  async function lookUp(reference: string, response: ServerResponse): Promise<void> {
-    const fault = faults.pick('lookup');
-    if (fault === 'lookup_timeout') return;
-    if (fault === 'lookup_error') return fail(response);
-    // The time of the lookup, not of the answer: an operation executed in between was not seen.
-    const now_ms = clock.nowMs();
-    const entry = books.find(reference);
-    // Only what survives a crash is reported.
-    await journal.durable();
-    if (entry) answer(response, 200, { ...show(entry), now_ms });
-    else answer(response, 404, { error: 'not_found', reference, now_ms });
-  }
-
-  /** Lists the operations of a period, in the order of the journal; a cursor is a position in it. */
-  async function list(query: URLSearchParams, response: ServerResponse): Promise<void> {
-    const fault = faults.pick('lookup');
-    if (fault === 'lookup_timeout') return;
-    if (fault === 'lookup_error') return fail(response);
-    const number = (name: string, otherwise: number): number => (query.has(name) ? Number(query.get(name)) : otherwise);
-    const fromMs = number('from_ms', 0);
-    const untilMs = number('until_ms', Number.MAX_SAFE_INTEGER);
-    const limit = number('limit', listMax);
-    const after = number('after', 0);
-    const isRight = [fromMs, untilMs, after].every((value) => isIntegerIn(value, 0, Number.MAX_SAFE_INTEGER));
-    if (!isRight || !isIntegerIn(limit, 1, listMax)) return answer(response, 400, { error: 'invalid' });
-    const now_ms = clock.nowMs();
-    const found: { entry: Entry; place: number }[] = [];
-    let place = 0;
-    for (const entry of books.all()) {
-      place += 1;
-      const isIn = entry.taken_at_ms >= fromMs && entry.taken_at_ms < untilMs;
-      if (place > after && isIn && found.push({ entry, place }) > limit) break;
-    }
-    await journal.durable();
-    const shown = found.slice(0, limit);
-    const next = found.length > limit ? String(shown.at(-1)?.place) : null;
-    answer(response, 200, { operations: shown.map(({ entry }) => show(entry)), next, now_ms });
-  }
-
-  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await readJson(request);
-    if (!isControl(body)) return answer(response, 400, { error: 'invalid' });
-    faults.set(body);
-    if (body.settle_after_ms !== undefined) settleAfterMs = body.settle_after_ms ?? undefined;
-    answer(response, 200, { done: true });
-  }
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const [resource = '', name = ''] = pathParts(request.url);
-    const route = `${request.method} ${resource}`;
-    if (route === 'GET healthz') {
-      return answer(response, 200, { status: 'ok', operations: books.size, fsyncs: journal.fsyncs });
-    }
-    if (!isAuthorized(request)) return answer(response, 401, { error: 'unauthorized' });
-    const kind = request.method === 'POST' ? kindOfPath.get(resource) : undefined;
-    if (kind) return operate(kind, request, response);
-    if (route === 'GET operations' && name === '') return list(queryOf(request.url), response);
-    if (route === 'GET operations') return lookUp(decodeURIComponent(name), response);
-    if (route === 'POST control') return control(request, response);
-    if (route === 'GET journal') {
-      await journal.durable();
-      return answer(response, 200, { operations: Array.from(books.all(), show) });
-    }
-    return answer(response, 404, { error: 'no_such_path' });
-  }
-
+  const acquirer: Acquirer = {
+    books,
+    journal,
+    faults: openFaults(),
+    clock: options.clock,
+    requestLifeMs: options.requestLifeMs,
+    settleAfterMs: options.settleAfterMs,
+    isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
+  };
   const server = createServer((request, response) => {
     // Only the journal can fail here, and an acquirer without a journal has to end.
-    void handle(request, response);
+    void handle(acquirer, request, response);
   });
   // Longer than clients keep a connection: a request on a connection that closes at the same moment is in doubt.
   server.keepAliveTimeout = 75_000;
