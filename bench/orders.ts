@@ -174,80 +174,56 @@ async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
   });
 }
 
-async function run(bench: Bench): Promise<Report> {
-  const { environment, options, note, client, against } = bench;
-  if (against) return runAgainst(bench, against);
-  const seconds = options.seconds ?? 8;
-  const service = await environment.startService(
-    'ours',
-    options.profile ? { profileInto: 'bench/results/profiles' } : {},
-  );
-  const { customers, products, sample } = await openShop(service, environment.key);
-  const shoppers = await prepareRawOrders(environment, sample, environment.companyId);
+interface Round {
+  readonly ours: Measured;
+  readonly raw: Measured;
+}
 
-  const ours = (forSeconds: number): Promise<JobResult> =>
-    client.run({
-      module: import.meta.url,
-      request: 'order',
-      baseUrl: service.baseUrl,
-      key: environment.key,
-      connections,
-      seconds: forSeconds,
-      data: { customers, products },
-    });
-  const raw = (forSeconds: number) => writeRawOrders(environment.connectionString, shoppers, connections, forSeconds);
+interface SizeRate {
+  readonly size: number;
+  readonly ours: number;
+  readonly raw: number;
+  readonly ratio: number;
+  readonly p99Ms: number;
+}
 
-  const sizes = [10_000, options.rows].filter((size, index, all) => all.indexOf(size) === index);
-  const rows: Cell[][] = [];
-  const rates: { size: number; ours: number; raw: number; ratio: number; p99Ms: number }[] = [];
-  const statuses: Record<string, number> = {};
-  for (const size of sizes) {
-    await seedOrdersTo(environment, size, shoppers, note);
-    await ours(3);
-    await raw(3);
-    const rounds: { ours: Measured; raw: Measured }[] = [];
-    for (let round = 1; round <= options.rounds; round += 1) {
-      await environment.sql.query('CHECKPOINT');
-      const rawResult = await undisturbed(() => observed(bench, undefined, () => raw(seconds)));
-      await environment.sql.query('CHECKPOINT');
-      const oursResult = await undisturbed(() => observed(bench, service, () => ours(seconds)));
-      rounds.push({ ours: oursResult, raw: rawResult });
-      for (const [status, count] of Object.entries(oursResult.statuses))
-        statuses[status] = (statuses[status] ?? 0) + count;
-      note(
-        `${size} orders, round ${round}: raw ${Math.round(rawResult.perSecond)}/s, ours ${Math.round(oursResult.perSecond)}/s`,
-      );
-    }
-    const of = (pick: (one: { ours: Measured; raw: Measured }) => number | null): number =>
-      median(rounds.map(pick).filter((value) => value !== null));
-    const ratio = of(({ ours: one, raw: other }) => one.perSecond / other.perSecond);
-    rates.push({
+function medianOf(rounds: readonly Round[], pick: (one: Round) => number | null): number {
+  return median(rounds.map(pick).filter((value) => value !== null));
+}
+
+function rateOf(size: number, rounds: readonly Round[]): SizeRate {
+  return {
+    size,
+    ours: medianOf(rounds, (one) => one.ours.perSecond),
+    raw: medianOf(rounds, (one) => one.raw.perSecond),
+    ratio: medianOf(rounds, ({ ours, raw }) => ours.perSecond / raw.perSecond),
+    p99Ms: medianOf(rounds, (one) => one.ours.p99Ms),
+  };
+}
+
+function rowsOf({ size, ratio }: SizeRate, rounds: readonly Round[]): Cell[][] {
+  return (['raw', 'ours'] as const).map((name) => {
+    const value = (pick: (one: Measured) => number | null, digits = 0): Cell => {
+      const number = medianOf(rounds, (one) => pick(one[name]));
+      return Number.isNaN(number) ? null : Number(number.toFixed(digits));
+    };
+    return [
       size,
-      ours: of((one) => one.ours.perSecond),
-      raw: of((one) => one.raw.perSecond),
-      ratio,
-      p99Ms: of((one) => one.ours.p99Ms),
-    });
-    for (const name of ['raw', 'ours'] as const) {
-      const value = (pick: (one: Measured) => number | null, digits = 0): Cell => {
-        const number = of((one) => pick(one[name]));
-        return Number.isNaN(number) ? null : Number(number.toFixed(digits));
-      };
-      rows.push([
-        size,
-        name === 'raw' ? (hasPgbench() ? 'raw (pgbench)' : 'raw (program)') : name,
-        value((one) => one.perSecond),
-        name === 'ours' ? Number(ratio.toFixed(2)) : 1,
-        value((one) => one.p50Ms, 1),
-        value((one) => one.p99Ms, 1),
-        value((one) => one.walBytes),
-        value((one) => one.roundTrips, 2),
-        value((one) => one.serverCpuUs),
-        value((one) => one.postgresCpuUs),
-        value((one) => one.othersShare * 100),
-      ]);
-    }
-  }
+      name === 'raw' ? (hasPgbench() ? 'raw (pgbench)' : 'raw (program)') : name,
+      value((one) => one.perSecond),
+      name === 'ours' ? Number(ratio.toFixed(2)) : 1,
+      value((one) => one.p50Ms, 1),
+      value((one) => one.p99Ms, 1),
+      value((one) => one.walBytes),
+      value((one) => one.roundTrips, 2),
+      value((one) => one.serverCpuUs),
+      value((one) => one.postgresCpuUs),
+      value((one) => one.othersShare * 100),
+    ];
+  });
+}
+
+function reportOf(rates: readonly SizeRate[], rows: Cell[][], statuses: Readonly<Record<string, number>>): Report {
   const [small, large] = [rates[0], rates.at(-1)];
   const table: Table = {
     title: `Orders, ${connections} connections`,
@@ -297,6 +273,57 @@ async function run(bench: Bench): Promise<Report> {
       },
     ],
   };
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { environment, options, note, client, against } = bench;
+  if (against) return runAgainst(bench, against);
+  const seconds = options.seconds ?? 8;
+  const service = await environment.startService(
+    'ours',
+    options.profile ? { profileInto: 'bench/results/profiles' } : {},
+  );
+  const { customers, products, sample } = await openShop(service, environment.key);
+  const shoppers = await prepareRawOrders(environment, sample, environment.companyId);
+
+  const ours = (forSeconds: number): Promise<JobResult> =>
+    client.run({
+      module: import.meta.url,
+      request: 'order',
+      baseUrl: service.baseUrl,
+      key: environment.key,
+      connections,
+      seconds: forSeconds,
+      data: { customers, products },
+    });
+  const raw = (forSeconds: number) => writeRawOrders(environment.connectionString, shoppers, connections, forSeconds);
+
+  const sizes = [10_000, options.rows].filter((size, index, all) => all.indexOf(size) === index);
+  const rows: Cell[][] = [];
+  const rates: SizeRate[] = [];
+  const statuses: Record<string, number> = {};
+  for (const size of sizes) {
+    await seedOrdersTo(environment, size, shoppers, note);
+    await ours(3);
+    await raw(3);
+    const rounds: Round[] = [];
+    for (let round = 1; round <= options.rounds; round += 1) {
+      await environment.sql.query('CHECKPOINT');
+      const rawResult = await undisturbed(() => observed(bench, undefined, () => raw(seconds)));
+      await environment.sql.query('CHECKPOINT');
+      const oursResult = await undisturbed(() => observed(bench, service, () => ours(seconds)));
+      rounds.push({ ours: oursResult, raw: rawResult });
+      for (const [status, count] of Object.entries(oursResult.statuses))
+        statuses[status] = (statuses[status] ?? 0) + count;
+      note(
+        `${size} orders, round ${round}: raw ${Math.round(rawResult.perSecond)}/s, ours ${Math.round(oursResult.perSecond)}/s`,
+      );
+    }
+    const rate = rateOf(size, rounds);
+    rates.push(rate);
+    rows.push(...rowsOf(rate, rounds));
+  }
+  return reportOf(rates, rows, statuses);
 }
 
 export const workload: Workload = { module: import.meta.url, requests, run };

@@ -115,6 +115,43 @@ async function runAgainst(bench: Bench, against: OtherTree): Promise<Report> {
   }
 }
 
+function reportOf(rates: readonly Rate[], latencies: readonly number[]): Report {
+  const p50Ms = percentile(latencies, 0.5);
+  const p99Ms = percentile(latencies, 0.99);
+  const rows = rates.map(({ endpoints, deliveries, ours, bare, nodeUs, postgresUs }): Cell[] => [
+    endpoints,
+    deliveries,
+    Math.round(ours),
+    Math.round(bare),
+    Number((ours / bare).toFixed(2)),
+    `${nodeUs} / ${postgresUs}`,
+  ]);
+  return {
+    tables: [
+      {
+        title: 'Deliveries, from commit to 2xx',
+        columns: ['endpoints', 'deliveries', 'ours/s', 'bare undici/s', 'ratio', 'CPU µs node / PostgreSQL'],
+        rows,
+      },
+      {
+        title: 'From commit to arrival at 200 events/s',
+        columns: ['events', 'p50 ms', 'p99 ms', 'max ms'],
+        rows: [[latencies.length, p50Ms, p99Ms, Math.max(...latencies)]],
+      },
+    ],
+    targets: [
+      ...rates.map(({ endpoints, ours, bare }) => ({
+        name: `${endpoints} endpoints, ratio to the bare client`,
+        wanted: '≥ 0.4',
+        measured: (ours / bare).toFixed(2),
+        met: ours / bare >= 0.4,
+      })),
+      { name: 'commit to arrival, p50', wanted: '< 20 ms', measured: `${p50Ms} ms`, met: p50Ms < 20 },
+      { name: 'commit to arrival, p99', wanted: '< 150 ms', measured: `${p99Ms} ms`, met: p99Ms < 150 },
+    ],
+  };
+}
+
 async function run(bench: Bench): Promise<Report> {
   if (bench.against) return runAgainst(bench, bench.against);
   const { environment, options, note } = bench;
@@ -167,40 +204,7 @@ async function run(bench: Bench): Promise<Report> {
     }
     await makeEndpoints(bench, url, 1);
     const latencies = await measureLatency(bench, receiver, 200, options.seconds ?? 10);
-    const p50Ms = percentile(latencies, 0.5);
-    const p99Ms = percentile(latencies, 0.99);
-    const rows = rates.map(({ endpoints, deliveries, ours, bare, nodeUs, postgresUs }): Cell[] => [
-      endpoints,
-      deliveries,
-      Math.round(ours),
-      Math.round(bare),
-      Number((ours / bare).toFixed(2)),
-      `${nodeUs} / ${postgresUs}`,
-    ]);
-    return {
-      tables: [
-        {
-          title: 'Deliveries, from commit to 2xx',
-          columns: ['endpoints', 'deliveries', 'ours/s', 'bare undici/s', 'ratio', 'CPU µs node / PostgreSQL'],
-          rows,
-        },
-        {
-          title: 'From commit to arrival at 200 events/s',
-          columns: ['events', 'p50 ms', 'p99 ms', 'max ms'],
-          rows: [[latencies.length, p50Ms, p99Ms, Math.max(...latencies)]],
-        },
-      ],
-      targets: [
-        ...rates.map(({ endpoints, ours, bare }) => ({
-          name: `${endpoints} endpoints, ratio to the bare client`,
-          wanted: '≥ 0.4',
-          measured: (ours / bare).toFixed(2),
-          met: ours / bare >= 0.4,
-        })),
-        { name: 'commit to arrival, p50', wanted: '< 20 ms', measured: `${p50Ms} ms`, met: p50Ms < 20 },
-        { name: 'commit to arrival, p99', wanted: '< 150 ms', measured: `${p99Ms} ms`, met: p99Ms < 150 },
-      ],
-    };
+    return reportOf(rates, latencies);
   } finally {
     receiver.kill();
     bareClient.kill();

@@ -145,40 +145,13 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     settings: { vault, rateLimits, acquirers: config.SVC_ACQUIRERS, forgetAccess },
     keys: { clock, pepper, forgetAccess },
   });
-  const users: UserDependencies = {
-    db,
-    clock,
-    team,
-    background,
-    log,
-    sessionKey: deriveKey(masterSecret, 'sessions'),
-    attemptsKey: deriveKey(masterSecret, 'login-attempts'),
-    totpKey: deriveKey(masterSecret, 'totp'),
-    recoveryKey: deriveKey(masterSecret, 'account-recovery'),
-    signUpOpen: config.SVC_SIGN_UP !== 'off',
-  };
+  const users = userDependencies(dependencies, team);
   const cookie = sessionCookie(dependencies.baseUrl);
   const audit = openAuditLog(db, log);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
-  const admission = createAdmissionControl({
-    inDatabase: () => inBatchers() + inUse(db.stats()),
-    lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
-    refusal: () => overloaded,
-  });
-  const metrics = createMetrics({
-    admission,
-    db,
-    vault,
-    openTransactions: () => operationStatistics(db),
-    clocks: dependencies.clocks,
-    restores: dependencies.restores,
-  });
-  const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
-  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
-  const cardWatch = openCardWatch({ db, clock, log });
-  const onRefused = countRefusals(metrics, log);
+  const { admission, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
   const http = {
     db,
     clock,
@@ -221,6 +194,46 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   });
   mountDashboard(app);
   return app;
+}
+
+function userDependencies(
+  { config, db, clock, background, log, masterSecret }: AppDependencies,
+  team: TeamDependencies,
+): UserDependencies {
+  return {
+    db,
+    clock,
+    team,
+    background,
+    log,
+    sessionKey: deriveKey(masterSecret, 'sessions'),
+    attemptsKey: deriveKey(masterSecret, 'login-attempts'),
+    totpKey: deriveKey(masterSecret, 'totp'),
+    recoveryKey: deriveKey(masterSecret, 'account-recovery'),
+    signUpOpen: config.SVC_SIGN_UP !== 'off',
+  };
+}
+
+/** What counts, measures and records requests, and rejects those beyond the capacity. */
+function startObservation({ config, db, clock, log, vault, clocks, restores }: AppDependencies) {
+  const admission = createAdmissionControl({
+    inDatabase: () => inBatchers() + inUse(db.stats()),
+    lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
+    refusal: () => overloaded,
+  });
+  const metrics = createMetrics({
+    admission,
+    db,
+    vault,
+    openTransactions: () => operationStatistics(db),
+    clocks,
+    restores,
+  });
+  const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
+  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
+  const cardWatch = openCardWatch({ db, clock, log });
+  const onRefused = countRefusals(metrics, log);
+  return { admission, metrics, onRefused, recorder, cardWatch };
 }
 
 const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): number => total - idle + waiting;

@@ -49,18 +49,12 @@ declare module 'fastify' {
 const requestTimeoutMs = 60_000;
 const keepAliveTimeoutMs = 72_000;
 
-/** Fastify with our own rules for every case a client can cause, so that every response has our format. */
-export async function buildServer(
-  routes: readonly Route[],
-  dependencies: HttpDependencies,
-  options: ServerOptions,
-): Promise<FastifyInstance> {
-  const { admission, limiter, clock, earlyRefusal } = dependencies;
-  const app = Fastify({
+function newFastify(dependencies: HttpDependencies, options: ServerOptions): FastifyInstance {
+  return Fastify({
     serverFactory: (handle) => {
       // Node's own rejection of a request without a host would have no body.
       const server = createServer({ requireHostHeader: false }, (request, response) => {
-        if (!earlyRefusal.refuse(request, response)) handle(request, response);
+        if (!dependencies.earlyRefusal.refuse(request, response)) handle(request, response);
       });
       return Object.assign(server, { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs });
     },
@@ -79,6 +73,16 @@ export async function buildServer(
     routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: answerBrokenRequest,
   });
+}
+
+/** Fastify with our own rules for every case a client can cause, so that every response has our format. */
+export async function buildServer(
+  routes: readonly Route[],
+  dependencies: HttpDependencies,
+  options: ServerOptions,
+): Promise<FastifyInstance> {
+  const { admission, limiter, clock } = dependencies;
+  const app = newFastify(dependencies, options);
   const paths = rememberPaths(app);
   const discard = createDiscard();
   // A browser that has received the header never uses plain HTTP again.
