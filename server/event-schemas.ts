@@ -25,7 +25,7 @@ const objects: Readonly<Record<string, Documented>> = {
 
 function objectOf(type: EventType): Documented {
   const schema = objects[type.split('.', 1)[0] ?? ''];
-  if (!schema) throw new Error(`what is ${type} about?`);
+  if (!schema) throw new Error(`there is no schema for the event type ${type}`);
   return schema;
 }
 

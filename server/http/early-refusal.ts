@@ -34,7 +34,7 @@ export function countRefusals(metrics: Pick<Metrics, 'countRefusedRequests'>, lo
     if (count > 1) return;
     log.warn('the service is overloaded; requests are answered 503');
     setTimeout(() => {
-      if (count > 1) log.warn({ count, seconds: logEveryMs / 1000 }, 'requests were answered 503 for want of room');
+      if (count > 1) log.warn({ count, seconds: logEveryMs / 1000 }, 'requests were answered 503 because of overload');
       count = 0;
     }, logEveryMs).unref();
   };

@@ -314,8 +314,10 @@ const followed: readonly (string | undefined)[] = [
  * The request log leaves out requests beyond the rate limit, followers of the log itself, and reads of the dashboard.
  */
 function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyReply): boolean {
-  const onlyLooks = caller.kind === 'member' && request.method === 'GET';
-  return reply.statusCode !== 429 && !request.work.isShed && !onlyLooks && !followed.includes(request.routeOptions.url);
+  const isMemberRead = caller.kind === 'member' && request.method === 'GET';
+  return (
+    reply.statusCode !== 429 && !request.work.isShed && !isMemberRead && !followed.includes(request.routeOptions.url)
+  );
 }
 
 function sent(request: FastifyRequest, { company }: Admitted): SentRequest {

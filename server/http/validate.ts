@@ -53,8 +53,8 @@ function fieldErrors(errors: readonly TLocalizedValidationError[]): FieldError[]
   // For a value of the wrong type, the list of allowed values is more helpful than the type.
   const placeOf = ({ schemaPath, instancePath }: TLocalizedValidationError): string => `${schemaPath} ${instancePath}`;
   const chosen = new Set(errors.filter(({ keyword }) => keyword === 'enum').map(placeOf));
-  const telling = errors.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));
-  for (const error of telling.flatMap(describe)) if (!byField.has(error.field)) byField.set(error.field, error);
+  const specific = errors.filter((error) => error.keyword !== 'type' || !chosen.has(placeOf(error)));
+  for (const error of specific.flatMap(describe)) if (!byField.has(error.field)) byField.set(error.field, error);
   return [...byField.values()];
 }
 

@@ -282,7 +282,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     if (!isAway(error)) answered();
   }
 
-  async function ask(deadlineMs: number): Promise<void> {
+  async function probe(deadlineMs: number): Promise<void> {
     const statement = {
       text: `SELECT current_setting('transaction_read_only') AS read_only`,
       query_timeout: deadlineMs,
@@ -308,7 +308,7 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     const expiry = Promise.withResolvers<never>();
     const timer = setTimeout(() => expiry.reject(late), deadlineMs);
     try {
-      await Promise.race([ask(deadlineMs), expiry.promise]);
+      await Promise.race([probe(deadlineMs), expiry.promise]);
     } catch (error) {
       // A busy pool has no free connection for the ping, but it receives answers from the database all the time.
       if (error !== late || answeredMs < startedMs || refusal) throw error;
@@ -317,17 +317,17 @@ function watchPool({ pool, idle }: Clients, options: DatabaseOptions, { heartbea
     }
   }
 
-  let asking = false;
+  let pinging = false;
   const heartbeat = setInterval(() => {
-    if (asking || idle.size === 0 || performance.now() - answeredMs < heartbeatMs) return;
-    asking = true;
+    if (pinging || idle.size === 0 || performance.now() - answeredMs < heartbeatMs) return;
+    pinging = true;
     ping(heartbeatMs)
       .catch((error: Error) => {
         options.onError(new Error(`${options.applicationName}: ${error.message}`, { cause: error }));
         cutIdle();
       })
       .finally(() => {
-        asking = false;
+        pinging = false;
       });
   }, heartbeatMs).unref();
 

@@ -16,7 +16,7 @@ export interface ChaosAcquirer {
   kill(): Promise<void>;
   start(): Promise<void>;
   /** Applies from now on, also after each restart. */
-  lie(faults: Readonly<Record<string, number>>): Promise<void>;
+  setFaults(faults: Readonly<Record<string, number>>): Promise<void>;
   journal(): Promise<Operation[]>;
   faultsMet(): Promise<Map<string, number>>;
   killNow(): void;
@@ -94,7 +94,7 @@ export function openChaosAcquirer(
         await sleep(50);
       }
     },
-    async lie(wanted) {
+    async setFaults(wanted) {
       faults = wanted;
       await call('POST', '/control', { faults });
     },

@@ -54,7 +54,7 @@ const drainMaxMs = 60_000;
  * Applies this share to operations, for every kind of fault, and to lookups; the same share of charges is declined,
  * and of refunds rejected at settlement.
  */
-function lies(rate: number): Record<string, number> {
+function faultRates(rate: number): Record<string, number> {
   const ways = ['timeout', 'error', 'reset'].flatMap((way) => [`${way}_before`, `${way}_after`]);
   const operations = [...ways, 'late', 'duplicate'];
   const declines = ['decline:05', 'decline:51', 'decline:54', 'decline:41', 'decline:62', 'decline:91'];
@@ -140,7 +140,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   const diary = newDiary();
   const stopped = new AbortController();
   const abandoned = new AbortController();
-  await acquirer.lie(lies(options.faultRate));
+  await acquirer.setFaults(faultRates(options.faultRate));
   const doubt = watchDoubt(postgres.connectionString);
   const kills = startKilling(
     victims(stage, seededRandom(seed + 1), options),
@@ -173,7 +173,7 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
   const drainStartMs = performance.now();
   const giveUp = setTimeout(() => abandoned.abort(), drainMaxMs);
   await kills.done;
-  await acquirer.lie({});
+  await acquirer.setFaults({});
   await Promise.all([...services.map((service) => service.waitUntilReady()), ...clients]);
   clearTimeout(giveUp);
   const db = openDatabase({

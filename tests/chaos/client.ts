@@ -125,7 +125,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     const { id, status } = reply.body;
     if (reply.body.total !== total) diary.wrong.push(`order ${id} costs ${reply.body.total} instead of ${total}`);
     if (!['succeeded', 'failed'].includes(status)) diary.wrong.push(`order ${id} was answered with status ${status}`);
-    tell('create', reply, key);
+    note('create', reply, key);
     orders.push({ id, key, body, firstStatus: status, status, total, left: total, busy: false });
     if (orders.length > rememberedOrders) orders.shift();
   }
@@ -173,7 +173,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     if (status !== order.firstStatus) {
       diary.wrong.push(`key ${order.key} was answered with ${order.firstStatus}, then with ${status}`);
     }
-    tell('repeat', reply, order.key);
+    note('repeat', reply, order.key);
   }
 
   function learn(order: KnownOrder, kind: RequestKind, reply: Reply, key: string): void {
@@ -182,7 +182,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
       if (reply.body.id !== order.id) diary.wrong.push(`${kind} of ${order.id} was answered with ${reply.body.id}`);
       order.status = reply.body.status;
       order.left = reply.body.total - reply.body.refunded_amount;
-      tell(kind, reply, key);
+      note(kind, reply, key);
     } else if (kind !== 'read' && expectedRefusals.has(code)) {
       count(diary.refusals, `${kind} ${code}`);
       // The order has another status than expected; the next read shows it.
@@ -190,7 +190,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     } else wrong(kind, reply, order.id);
   }
 
-  function tell(kind: RequestKind, { body }: Reply, key: string): void {
+  function note(kind: RequestKind, { body }: Reply, key: string): void {
     diary.answers.push({ kind, orderId: body.id, status: body.status, key });
   }
 

@@ -16,7 +16,7 @@ export function watchDoubt(connectionString: string): DoubtWatch {
   const operations = new Map<string, { orderId: string; ageMs: number }>();
   let stopped = false;
 
-  async function look(client: pg.Client): Promise<void> {
+  async function check(client: pg.Client): Promise<void> {
     const { rows } = await client.query<{ id: string; order_id: string; age_ms: number }>(
       `SELECT id, order_id, (extract(epoch FROM now() - uuid_extract_timestamp(id)) * 1000)::integer AS age_ms
        FROM open_transactions
@@ -32,7 +32,7 @@ export function watchDoubt(connectionString: string): DoubtWatch {
       client.on('error', () => undefined);
       try {
         await client.connect();
-        for (; !stopped; await sleep(everyMs)) await look(client);
+        for (; !stopped; await sleep(everyMs)) await check(client);
       } catch {
         // The database was killed and will be restarted.
         await sleep(everyMs);

@@ -101,7 +101,7 @@ export const drill: Drill = {
         abandoned: abandoned.signal,
       }),
     );
-    await acquirer.lie(faults);
+    await acquirer.setFaults(faults);
     const answered: string[] = [];
     for (const [place, set] of Object.entries(places)) {
       for (const [name, ms] of steps) {
@@ -116,7 +116,7 @@ export const drill: Drill = {
     }
 
     stopped.abort();
-    await acquirer.lie({});
+    await acquirer.setFaults({});
     await sleep(restMs);
     const db = backends.openDatabase();
     const waiting = await db.query('SELECT 1 FROM open_transactions');

@@ -186,7 +186,7 @@ export class Scheduler {
       await this.settle();
       return false;
     }
-    if (this.turn === turnsMax) throw new Error(`more than ${turnsMax} steps`);
+    if (this.turn === turnsMax) throw new Error(`the schedule has more than ${turnsMax} steps`);
     const fault = this.schedule.faults.get(this.turn);
     const number = this.turn;
     this.turn += 1;

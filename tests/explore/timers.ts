@@ -11,7 +11,7 @@ class VirtualTimer {
 
   constructor(callback: () => void, ms: number, repeats: boolean) {
     const here = running.getStore();
-    if (!here) throw new Error('a virtual timer belongs to a machine');
+    if (!here) throw new Error('a virtual timer can only be set inside a machine');
     const { machine, scheduler } = here;
     this.scheduler = scheduler;
     this.label = `timer ${scheduler.nextTimer()} of ${Math.round(ms)} ms`;

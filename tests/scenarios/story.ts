@@ -93,12 +93,12 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
   const { id: planId } = await somePlan(service, plan, company);
 
   let id = '';
-  const tale = teller();
+  const timeline = newTimeline();
   const drain = async (): Promise<void> => {
     for (;;) {
-      const position = tale.lastEvent() ? `&starting_after=${tale.lastEvent()}` : '';
+      const position = timeline.lastEvent() ? `&starting_after=${timeline.lastEvent()}` : '';
       const page = await call('GET', `/v1/events?limit=100&sort=created_at${position}`);
-      for (const event of page.data) tale.hear(event);
+      for (const event of page.data) timeline.add(event);
       if (page.cursors.next === null) return;
     }
   };
@@ -151,14 +151,14 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
     },
     async note(text) {
       await drain();
-      tale.say(`${day(await now())}  ${text}`);
+      timeline.addText(`${day(await now())}  ${text}`);
     },
   };
   return {
     merchant,
     async lines() {
       await drain();
-      return tale.lines();
+      return timeline.lines();
     },
     async check() {
       const orders = await call('GET', `/v1/orders?limit=100&customer_id=${customerId}`);
@@ -171,7 +171,7 @@ async function open({ from, plan = {}, card }: Beginning): Promise<Opened> {
         cycles.map((_: number, index: number) => index + 1),
         'each cycle was paid once, none was left out',
       );
-      const charged = tale.lines().filter((line) => line.includes(' charged '));
+      const charged = timeline.lines().filter((line) => line.includes(' charged '));
       assert.equal(charged.length, paid.length);
       const shown = await subscription();
       assert.equal(shown.completed_cycles, paid.length);
@@ -200,24 +200,24 @@ const changes: Readonly<Record<string, string>> = {
 /** Subscription events that an order causes: they follow the event of the order. */
 const consequences = ['created', 'charged', 'recovered', 'past_due', 'failed'].map((name) => `subscription.${name}`);
 
-interface Teller {
-  hear(event: Json): void;
-  say(text: string): void;
+interface Timeline {
+  add(event: Json): void;
+  addText(text: string): void;
   lines(): string[];
   lastEvent(): string | undefined;
 }
 
 /** Combines the events of an order and of its subscription into one line. */
-function teller(): Teller {
+function newTimeline(): Timeline {
   const lines: Line[] = [];
   let last: string | undefined;
   return {
     lastEvent: () => last,
-    say: (text) => {
+    addText: (text) => {
       lines.push({ text });
     },
     lines: () => lines.map((line) => (line.order ? orderLine(line, line.order) : otherLine(line))),
-    hear({ id, type, created_at, data: { object } }) {
+    add({ id, type, created_at, data: { object } }) {
       last = id;
       const text = day(created_at);
       if (type === 'order.succeeded' || type === 'order.failed') {

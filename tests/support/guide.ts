@@ -32,7 +32,7 @@ export function stepsOf(markdown: string): Step[] {
     const file = words.find((word) => word.startsWith('file='))?.slice('file='.length);
     if (words.includes('expect') || words.includes('later')) {
       const previous = steps.at(-1);
-      if (!previous) throw new Error(`nothing ran before this is expected:\n${text}`);
+      if (!previous) throw new Error(`no block precedes this expected output:\n${text}`);
       if (words.includes('later')) previous.later.push(text);
       else previous.expected.push({ format: language === 'json' ? 'json' : 'text', text });
     } else if (file) push({ kind: 'file', file, code: text });

@@ -71,9 +71,9 @@ export const companyClock = {
   release: (db: Queryable, companyId: string): Promise<void> => leaveClock(db, companyId),
 };
 
-const lookMs = 100;
+const pollMs = 100;
 /** Enough checks to outlast the longest charge. */
-const looksMax = 200;
+const pollsMax = 200;
 
 /**
  * Runs before the connection to an acquirer is removed: no new operation is sent, and operations in flight finish. If
@@ -84,11 +84,11 @@ export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 
   // Checked first, so that no order is rejected for a change that cannot succeed.
   if ((await findOpenOperations(db, company.id)).inDoubt) throw stillNeeded();
   await updateProcessor(db, company.id, null);
-  for (let look = 0; look < looksMax; look += 1) {
+  for (let poll = 0; poll < pollsMax; poll += 1) {
     const { inDoubt, underWay } = await findOpenOperations(db, company.id);
     if (!inDoubt && !underWay) return;
     if (inDoubt) break;
-    await sleep(lookMs);
+    await sleep(pollMs);
   }
   // A simultaneous call reads null here and restores nothing.
   if (company.processor) await updateProcessor(db, company.id, company.processor);

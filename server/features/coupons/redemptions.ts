@@ -168,7 +168,7 @@ export async function reserveAgain(
 }
 
 const patienceMs = 2_000;
-const lookMs = 25;
+const pollMs = 25;
 
 /** Repeats the work for a moment while charges in flight hold the last redemptions: most of them finish soon. */
 export async function waitingForReservations<Result>(
@@ -181,7 +181,7 @@ export async function waitingForReservations<Result>(
       return await work(isFirst);
     } catch (error) {
       if (!(error instanceof RedemptionsReserved) || clock.nowMs() >= deadlineMs) throw error;
-      await sleep(lookMs);
+      await sleep(pollMs);
     }
   }
 }

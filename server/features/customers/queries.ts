@@ -174,9 +174,9 @@ export async function softDeleteCustomer(db: Queryable, companyId: string, id: s
  */
 export async function hardDeleteCustomer(db: Queryable, companyId: string, id: string): Promise<void> {
   await db.query(
-    `WITH gone AS (DELETE FROM customers WHERE company_id = $1 AND id = $2 RETURNING updated_at)
+    `WITH deleted AS (DELETE FROM customers WHERE company_id = $1 AND id = $2 RETURNING updated_at)
      INSERT INTO tombstones (company_id, id, object_type, sort_values)
-     SELECT $1, $2, 'customer', jsonb_build_object('updated_at', updated_at::text) FROM gone`,
+     SELECT $1, $2, 'customer', jsonb_build_object('updated_at', updated_at::text) FROM deleted`,
     [companyId, id],
   );
 }

@@ -77,7 +77,7 @@ async function sendCharge(
  */
 async function currentOrder({ db }: Charging, { company_id, id }: OrderRow, saleId: string): Promise<Order> {
   const now = await findOrder(db, company_id, id);
-  if (!now) throw new Error('an order is gone');
+  if (!now) throw new Error('the order does not exist any more');
   if (now.transactions.some((one) => one.id === saleId && one.status === 'in_progress')) throw gatewayError('charge');
   return toWire(now);
 }

@@ -48,7 +48,7 @@ async function dispute(
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(companyId, at.getTime(), eventTypes[trigger], object, to.sequence, requestId);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
-      throw new Error('a locked order has moved');
+      throw new Error('a locked order has changed');
     }
     return object;
   });

@@ -233,14 +233,14 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
  */
 export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean> {
   const rows = await db.query(
-    `WITH gone AS (
+    `WITH deleted AS (
        DELETE FROM open_transactions WHERE ${isThisSending} AND slot = '${inFlightSlot}'
        RETURNING company_id, id, type, amount
      ), tombstone AS (
        INSERT INTO tombstones (company_id, id, object_type, sort_values)
-       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM gone WHERE type <> 'void'
+       SELECT company_id, id, 'transaction', jsonb_build_object('amount', amount) FROM deleted WHERE type <> 'void'
      )
-     SELECT 1 FROM gone`,
+     SELECT 1 FROM deleted`,
     keyOf(open),
   );
   return rows.length === 1;

@@ -90,7 +90,7 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
   const disowned = outcome.outcome === 'conflict' || charged.disowned === true;
   const approved = outcome.outcome === 'approved';
   const status = nextOrderStatus(order.status, approved ? 'charge_approved' : 'charge_declined');
-  if (!status) throw new Error(`an order that is ${order.status} has no sale whose outcome could be recorded`);
+  if (!status) throw new Error(`the outcome of a sale cannot be recorded on an order with status ${order.status}`);
   const failure = approved ? { code: null, reason: null } : failureOf(outcome);
   const response = 'response' in outcome ? outcome.response : null;
   const transaction: TransactionSummary = {

@@ -189,7 +189,7 @@ async function sendRefund(
  */
 async function currentOrder({ db }: Charging, { company_id, order_id, id }: Refund): Promise<Order> {
   const state = await findOrder(db, company_id, order_id);
-  if (!state) throw new Error('an order is gone');
+  if (!state) throw new Error('the order does not exist any more');
   if (!state.transactions.some((one) => one.id === id)) throw notSentError('refund');
   return toWire(state);
 }
@@ -234,7 +234,7 @@ export async function recordRefundOutcome(
       refunded_amount: refunded,
       updated_at: new Date(charging.clock.nowMs() + state.clockOffsetMs),
     };
-    if (!(await moveOrder(transaction, { from: order, to, events: [] }))) throw new Error('a locked order has moved');
+    if (!(await moveOrder(transaction, { from: order, to, events: [] }))) throw new Error('a locked order has changed');
     const { transaction_id: processor_transaction_id } = outcome.response;
     const transactions = state.transactions.map((entry) =>
       entry.id === intent.id ? { ...entry, processor_transaction_id } : entry,
@@ -305,7 +305,7 @@ async function closeRefund(
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(order.company_id, at.getTime(), type, object, to.sequence, intent.request_id);
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
-      throw new Error('a locked order has moved');
+      throw new Error('a locked order has changed');
     }
   });
   failpoint('refund.after_settlement');

@@ -115,7 +115,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
   await insist(() => recordVoid(charging, intent, outcome));
   failpoint('void.after_record');
   const recorded = await recordedVoid(charging, intent.company_id, intent.order_id, intent.id);
-  if (!recorded) throw new Error('a void is gone');
+  if (!recorded) throw new Error('the record of a void is missing');
   return recorded;
 }
 

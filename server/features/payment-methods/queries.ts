@@ -156,7 +156,7 @@ export async function attachAtOnce(
        WHERE c.company_id = $1 AND c.id = customer.id
          AND ($11::boolean OR customer.default_payment_method_id IS NULL)
        RETURNING 1
-     ), told AS (
+     ), emitted AS (
        INSERT INTO events (${eventColumns})
        SELECT ${eventColumns} FROM json_to_recordset(
          CASE WHEN EXISTS (SELECT 1 FROM made_default) THEN $12::json ELSE $13::json END) AS e ${eventRecord}
@@ -229,11 +229,11 @@ export async function deletePaymentMethods(
   now: Date,
 ): Promise<void> {
   await db.query(
-    `WITH gone AS (
+    `WITH deleted AS (
        UPDATE payment_methods SET deleted_at = $4, billing_details = NULL
        WHERE company_id = $1 AND customer_id = $2 AND id = ANY($3::uuid[]) AND deleted_at IS NULL RETURNING card_id
      )
-     INSERT INTO unreferenced_cards (company_id, card_id, due_at) SELECT $1, card_id, now() FROM gone`,
+     INSERT INTO unreferenced_cards (company_id, card_id, due_at) SELECT $1, card_id, now() FROM deleted`,
     [companyId, customerId, ids, now],
   );
 }
@@ -241,9 +241,9 @@ export async function deletePaymentMethods(
 /** For a customer that is deleted permanently. */
 export async function forgetPaymentMethods(db: Queryable, companyId: string, customerId: string): Promise<void> {
   await db.query(
-    `WITH gone AS (DELETE FROM payment_methods WHERE company_id = $1 AND customer_id = $2 RETURNING card_id, deleted_at)
+    `WITH deleted AS (DELETE FROM payment_methods WHERE company_id = $1 AND customer_id = $2 RETURNING card_id, deleted_at)
      INSERT INTO unreferenced_cards (company_id, card_id, due_at)
-     SELECT $1, card_id, now() FROM gone WHERE deleted_at IS NULL`,
+     SELECT $1, card_id, now() FROM deleted WHERE deleted_at IS NULL`,
     [companyId, customerId],
   );
 }

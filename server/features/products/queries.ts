@@ -111,10 +111,10 @@ export async function hardDeleteProduct(db: Queryable, companyId: string, id: st
     [companyId, id],
   );
   await db.query(
-    `WITH gone AS (DELETE FROM products WHERE company_id = $1 AND id = $2 RETURNING updated_at, name, amount)
+    `WITH deleted AS (DELETE FROM products WHERE company_id = $1 AND id = $2 RETURNING updated_at, name, amount)
      INSERT INTO tombstones (company_id, id, object_type, sort_values)
      SELECT $1, $2, 'product', jsonb_build_object('updated_at', updated_at::text, 'name', name, 'amount', amount)
-     FROM gone`,
+     FROM deleted`,
     [companyId, id],
   );
 }

@@ -25,7 +25,7 @@ export async function standingsOf(
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, Standing>> {
   const found = new Map<string, Standing>();
-  const look = (subject: readonly string[], from: number, standing: Standing): void => {
+  const search = (subject: readonly string[], from: number, standing: Standing): void => {
     for (let number = from; number < from + attemptsAhead; number += 1) {
       const reference = deriveReference(companyId, { subject, number });
       if (wanted.has(reference)) found.set(reference, standing);
@@ -37,7 +37,7 @@ export async function standingsOf(
     for (const { id, current_cycle } of batch) {
       for (let cycle = current_cycle + 1; cycle <= current_cycle + cyclesAhead; cycle += 1) {
         const standing = { order_id: null, subscription_id: id, subscription_cycle: cycle, isRenewal: true };
-        look(subjects.cycle(id, cycle), 0, standing);
+        search(subjects.cycle(id, cycle), 0, standing);
       }
     }
     after = batch.at(-1)?.id ?? after;
@@ -47,7 +47,7 @@ export async function standingsOf(
     if (batch.length === 0) break;
     for (const { id, subscription_id, subscription_cycle, attempt_count } of batch) {
       const subject = subscription_id ? subjects.cycle(subscription_id, subscription_cycle ?? 1) : subjects.retry(id);
-      look(subject, attempt_count, { order_id: id, subscription_id, subscription_cycle, isRenewal: false });
+      search(subject, attempt_count, { order_id: id, subscription_id, subscription_cycle, isRenewal: false });
     }
     after = batch.at(-1)?.id ?? after;
   }

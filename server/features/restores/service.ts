@@ -64,18 +64,18 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
   let state = { restored: false, recently: false };
 
   async function poll(): Promise<void> {
-    const asked = mark;
-    const { missing, ...known } = await readState(db, lookFirstDays, asked);
+    const checked = mark;
+    const { missing, ...known } = await readState(db, lookFirstDays, checked);
     state = known;
-    if (!missing || !asked) return;
+    if (!missing || !checked) return;
     const noticed = await insertRestore(db, {
       id: newId(clock.nowMs()),
       noticedBy: 'high_water_mark',
-      detail: `transaction ${asked.transactionId} is missing`,
-      beforeId: firstIdOf(idTimeMs(asked.transactionId)),
-      unlessNoticedSince: new Date(asked.recordedAtMs),
+      detail: `transaction ${checked.transactionId} is missing`,
+      beforeId: firstIdOf(idTimeMs(checked.transactionId)),
+      unlessNoticedSince: new Date(checked.recordedAtMs),
     });
-    if (noticed) announce(`transaction ${asked.transactionId}, which was recorded once, is missing`);
+    if (noticed) announce(`transaction ${checked.transactionId}, which was recorded once, is missing`);
   }
 
   function announce(why: string): void {

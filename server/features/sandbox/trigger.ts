@@ -296,8 +296,8 @@ const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
 export const permissionsToTrigger = (type: EventType): readonly Permission[] =>
   permissionsFor[type.split('.', 1)[0] as Kind];
 
-const looksMax = 100;
-const lookMs = 20;
+const pollsMax = 100;
+const pollMs = 20;
 
 export const triggerable = Object.keys(recipes) as EventType[];
 
@@ -318,11 +318,11 @@ export async function triggerEvent(
   if (type === 'team_member.invited') requireStepUp(caller, dependencies.webhooks.clock.nowMs());
   const objectId = await recipe(context, dependencies, overrides);
   const page = { limit: 1, sort: { field: 'created_at', descending: true }, cursor: null };
-  for (let look = 1; look <= looksMax; look += 1) {
+  for (let look = 1; look <= pollsMax; look += 1) {
     const [event] = (await getEvents(context, { type: [type], object_id: objectId }, page)).items;
     if (event) return event;
     // A worker may have claimed the due work and be processing it.
-    await sleep(lookMs);
+    await sleep(pollMs);
   }
   throw notFound('event');
 }

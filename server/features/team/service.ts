@@ -239,7 +239,7 @@ export async function addOwner(
   const { phone_number } = phonesOf(person.phone_number);
   const owner = { ...person, phone_number, id: newId(nowMs), email_key: emailKeyOf(person.email), at: new Date(nowMs) };
   const id = await insertOwner(transaction, companyId, owner);
-  if (!id) throw new Error(`company ${companyId} has no role of an owner`);
+  if (!id) throw new Error(`company ${companyId} has no owner role`);
   return id;
 }
 

@@ -46,10 +46,10 @@ export async function hashPassword(password: string): Promise<string> {
 const format = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([^$]+)\$([^$]+)$/;
 
 /** The hash that is compared if the user does not exist, so that the response takes as long. */
-const nobody = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+const unknownUserHash = `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export async function passwordMatches(password: string, hash: string | undefined): Promise<boolean> {
-  const [, memory, passes, parallelism, nonce = '', tag = ''] = format.exec(hash ?? nobody) ?? [];
+  const [, memory, passes, parallelism, nonce = '', tag = ''] = format.exec(hash ?? unknownUserHash) ?? [];
   const kept = Buffer.from(tag, 'base64');
   const found = await tagOf(password, Buffer.from(nonce, 'base64'), {
     memory: Number(memory),

@@ -239,7 +239,7 @@ export async function keepAlive(
   if (dead.length === 0 && !orphansToo) return 0;
   // A dead worker is deleted together with its claims, so that a crash here leaves both to the next worker.
   const rows = await db.query(
-    `WITH forgotten AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
+    `WITH deleted_workers AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
      UPDATE webhook_deliveries SET claimed_by = NULL
      WHERE status = 'pending' AND claimed_by IS NOT NULL
        AND (claimed_by = ANY($1::uuid[]) OR claimed_by NOT IN (SELECT id FROM workers))

@@ -76,7 +76,7 @@ export async function lockEndpoint(db: Queryable, companyId: string, id: string)
 
 /** Announces that deliveries are due or, with an id, that the endpoint has changed. */
 export const webhooksDueChannel = 'webhooks_due';
-const tellWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
+const notifyWorkers = `SELECT pg_notify('${webhooksDueChannel}', $1::text)`;
 
 /** Enabling an endpoint resets its failures. */
 export async function updateEndpoint(db: Queryable, companyId: string, row: EndpointRow): Promise<void> {
@@ -100,7 +100,7 @@ export async function updateEndpoint(db: Queryable, companyId: string, row: Endp
       row.updated_at,
     ],
   );
-  await db.query(tellWorkers, [row.id]);
+  await db.query(notifyWorkers, [row.id]);
 }
 
 /** Returns undefined if it was not enabled. */
@@ -118,20 +118,20 @@ export async function disableOne(
      RETURNING ${columns}, w.sequence, c.clock_offset_ms`,
     [companyId, id, reason],
   );
-  if (row) await db.query(tellWorkers, [id]);
+  if (row) await db.query(notifyWorkers, [id]);
   return row;
 }
 
 /** Its deliveries are deleted with it; the events stay. */
 export async function deleteEndpoint(db: Queryable, companyId: string, id: string): Promise<boolean> {
   const rows = await db.query(
-    `WITH gone AS (DELETE FROM webhook_endpoints WHERE company_id = $1 AND id = $2 RETURNING 1),
+    `WITH deleted AS (DELETE FROM webhook_endpoints WHERE company_id = $1 AND id = $2 RETURNING 1),
      undelivered AS (DELETE FROM webhook_deliveries WHERE company_id = $1 AND endpoint_id = $2)
      INSERT INTO tombstones (company_id, id, object_type, sort_values)
-     SELECT $1, $2, 'webhook_endpoint', '{}' FROM gone RETURNING 1`,
+     SELECT $1, $2, 'webhook_endpoint', '{}' FROM deleted RETURNING 1`,
     [companyId, id],
   );
-  await db.query(tellWorkers, [id]);
+  await db.query(notifyWorkers, [id]);
   return rows.length === 1;
 }
 

@@ -14,9 +14,9 @@ export async function serverAccount(dataDirectory: string): Promise<Account | nu
   const owner = await stat(dataDirectory).catch(() => null);
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   const passwd = await readFile('/etc/passwd', 'utf8');
-  const nobody = /^nobody:[^:]*:(\d+):(\d+):/m.exec(passwd);
-  if (!nobody) {
+  const entry = /^nobody:[^:]*:(\d+):(\d+):/m.exec(passwd);
+  if (!entry) {
     throw new Error('PostgreSQL does not run as root, and there is no user "nobody" to run it as. Set DATABASE_URL');
   }
-  return { uid: Number(nobody[1]), gid: Number(nobody[2]) };
+  return { uid: Number(entry[1]), gid: Number(entry[2]) };
 }

@@ -104,7 +104,7 @@ async function runInitdb(cluster: NewCluster, folder: string): Promise<void> {
     if (code !== 0) throw new Error(`initdb exited with code ${code}`);
   } catch (cause) {
     const said = Buffer.concat(output).toString().trim();
-    throw new Error(`Could not make the database in ${cluster.dataDirectory}: ${said || String(cause)}`, { cause });
+    throw new Error(`Could not create the database in ${cluster.dataDirectory}: ${said || String(cause)}`, { cause });
   }
 }
 

@@ -62,12 +62,12 @@ function supervise(
 
 /** An adopted server is not our child process, so its exit raises no event. */
 function watchAdopted(postmaster: Postmaster, onEnd: () => void): NodeJS.Timeout {
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if (!(await hasEnded(postmaster))) return;
     clearInterval(timer);
     onEnd();
   };
-  const timer = setInterval(() => void look(), watchIntervalMs);
+  const timer = setInterval(() => void check(), watchIntervalMs);
   return timer.unref();
 }
 

@@ -17,9 +17,9 @@ const defaults: Settings = {
 };
 
 /** Returns the PostgreSQL settings of a cluster: our defaults, overridden by the requested ones. */
-export async function clusterSettings(nativeFolder: string, asked: Settings): Promise<Settings> {
+export async function clusterSettings(nativeFolder: string, overrides: Settings): Promise<Settings> {
   const wal_compression = (await bundlesLz4(nativeFolder)) ? 'lz4' : 'off';
-  return { ...defaults, wal_compression, ...asked };
+  return { ...defaults, wal_compression, ...overrides };
 }
 
 /** The packages include every library that the server is linked with, in `bin` on Windows and in `lib` elsewhere. */

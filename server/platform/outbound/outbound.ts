@@ -144,8 +144,8 @@ function exchange(agent: Agent, request: OutboundRequest): Promise<OutboundResul
       },
       onResponseStart(_, code, answerHeaders) {
         status = code;
-        const asked = answerHeaders['retry-after'];
-        retryAfter = typeof asked === 'string' ? asked : undefined;
+        const value = answerHeaders['retry-after'];
+        retryAfter = typeof value === 'string' ? value : undefined;
       },
       onResponseData(controller, chunk) {
         chunks.push(chunk);

@@ -44,7 +44,7 @@ export function createResolve({
     return dns;
   }
 
-  async function ask(hostname: string): Promise<LookupAddress[]> {
+  async function lookUp(hostname: string): Promise<LookupAddress[]> {
     if (/(^|\.)localhost\.?$/.test(hostname)) return system(hostname);
     if (!hostname.includes('.')) return inTurn(() => system(hostname));
     const dns = currentResolver();
@@ -63,8 +63,8 @@ export function createResolve({
   return (hostname) => {
     const known = underWay.get(hostname);
     if (known) return known;
-    const asked = ask(hostname).finally(() => underWay.delete(hostname));
-    underWay.set(hostname, asked);
-    return asked;
+    const pending = lookUp(hostname).finally(() => underWay.delete(hostname));
+    underWay.set(hostname, pending);
+    return pending;
   };
 }

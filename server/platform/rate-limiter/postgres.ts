@@ -9,7 +9,7 @@ export type Query = (text: string, values: unknown[]) => Promise<{ rows: Record<
 // Rows are locked in the order of their keys (no deadlocks) and read after they are locked (no lost update), before
 // the decision over all of them. An ON CONFLICT upsert cannot do that: it would decide row by row.
 const takeSql = `
-  WITH asked AS (
+  WITH requested AS (
     SELECT key, interval_us, burst_us
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS a (key, interval_us, burst_us)
   ), locked AS MATERIALIZED (
@@ -18,7 +18,7 @@ const takeSql = `
     SELECT key, interval_us, burst_us,
            CASE WHEN tat_us > $4::bigint + burst_us + ${clockToleranceUs} THEN $4::bigint
                 ELSE greatest(tat_us, $4::bigint) END AS start_us
-      FROM locked JOIN asked USING (key)
+      FROM locked JOIN requested USING (key)
   ), verdict AS (
     SELECT count(*) = cardinality($1::text[]) AND bool_and(start_us + interval_us <= $4::bigint + burst_us) AS taken
       FROM started

@@ -63,7 +63,8 @@ function watched(processor: Processor, numbers: readonly CardNumber[]): Processo
   async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
     const outcome = await result;
     const shown = JSON.stringify(outcome) + inspect(outcome, { depth: 9 });
-    for (const number of numbers) assert.ok(!shown.includes(CardNumber.open(number)), 'a card number in an outcome');
+    for (const number of numbers)
+      assert.ok(!shown.includes(CardNumber.open(number)), 'an outcome contains a card number');
     return outcome;
   }
   return {
@@ -114,7 +115,7 @@ export function processorConformance(
   }
 
   describe(`${name} as a processor`, () => {
-    it('approves a charge and names it', async (t) => {
+    it('approves a charge and returns its transaction id', async (t) => {
       const { processor, newCharge } = await begin(t);
       const outcome = await processor.charge(newCharge());
       assertApproved(outcome);
@@ -122,7 +123,7 @@ export function processorConformance(
       assert.ok(outcome.response.authorization_code);
     });
 
-    it('declines a charge with a code and a reason, and a lookup says the same', async (t) => {
+    it('declines a charge with a code and a reason, which a lookup confirms', async (t) => {
       const { subject, processor, numbers, newCharge } = await begin(t);
       const { card, failureCode } = await subject.declinedCard();
       numbers.push(card.number);
@@ -150,7 +151,7 @@ export function processorConformance(
       if (subject.executions) assert.equal(await subject.executions(request.reference), 1);
     });
 
-    it('does not find what was never sent', async (t) => {
+    it('answers not_found for a reference that was never sent', async (t) => {
       const { processor, companyId } = await begin(t);
       const askedAtMs = systemClock.nowMs();
       const found = await processor.lookup({ companyId, reference: randomUUID() });
@@ -158,7 +159,7 @@ export function processorConformance(
       assert.ok(found.atMs !== undefined && Math.abs(found.atMs - askedAtMs) < 30_000, 'and says when it looked');
     });
 
-    it('finds a charge as it was answered', async (t) => {
+    it('returns the first outcome of a charge in a lookup', async (t) => {
       const { processor, newCharge } = await begin(t);
       const request = newCharge();
       const outcome = await processor.charge(request);
@@ -168,7 +169,7 @@ export function processorConformance(
       assert.deepEqual(found.response, outcome.response);
     });
 
-    it('takes a refund on, and says when it has settled', async (t) => {
+    it('accepts a refund and reports its settlement', async (t) => {
       const { subject, processor, companyId, charged, refund } = await begin(t);
       const charge = await charged();
       await subject.settleAtOnce?.();
@@ -202,7 +203,7 @@ export function processorConformance(
       assertApproved(await processor.lookup({ companyId, reference, chargeReference: charge.reference }));
     });
 
-    it('throws at nothing: what cannot be is an outcome too', async (t) => {
+    it('never throws: an impossible request has an outcome', async (t) => {
       const { processor, newCharge, refund, takeBack } = await begin(t);
       const known = ['approved', 'declined', 'conflict', 'expired', 'not_sent', 'unknown'];
       for (const amount of [0, -1, 0.5, Number.NaN, 2 ** 53]) {
@@ -216,7 +217,7 @@ export function processorConformance(
     });
 
     if (unreachable) {
-      it('says "not sent" when nobody answers, and that nothing is known', async (t) => {
+      it('answers not_sent if the processor is unreachable, and unknown to a lookup', async (t) => {
         const { companyId, numbers, newCharge } = await begin(t);
         const processor = watched(await unreachable(), numbers);
         const charge = newCharge();
@@ -234,7 +235,7 @@ export function processorConformance(
 
     if (!keepsBooks) return;
 
-    it('says how old the first result is, by its own clock', async (t) => {
+    it('reports the age of the first result by its own clock', async (t) => {
       const { processor, newCharge } = await begin(t);
       const request = newCharge();
       const first = await processor.charge(request);
@@ -247,7 +248,7 @@ export function processorConformance(
       assert.equal(again.executed?.atMs, first.executed.atMs);
     });
 
-    it('lists what it executed, in order, part by part, and nothing that was executed before', async (t) => {
+    it('lists the operations of a period in order, page by page', async (t) => {
       const { subject, processor, companyId, charged, refund, takeBack } = await begin(t);
       assert.ok(processor.list, 'a processor that keeps books lists them');
       await charged();
@@ -287,7 +288,7 @@ export function processorConformance(
       assert.deepEqual((await processor.list({ ...about, untilMs: fromMs })).operations, []);
     });
 
-    it('executes nothing else under a used reference, and says whether it holds money', async (t) => {
+    it('rejects other content under a used reference, and reports whether the first was approved', async (t) => {
       const { subject, processor, companyId, charged } = await begin(t);
       const charge = await charged();
       const outcome = await processor.charge({ ...charge, amount: charge.amount + 1 });
@@ -298,7 +299,7 @@ export function processorConformance(
       if (subject.executions) assert.equal(await subject.executions(charge.reference), 1);
     });
 
-    it('executes nothing that is no longer valid, and says what time it is', async (t) => {
+    it('rejects an expired request and reports its own time', async (t) => {
       const { subject, processor, newCharge } = await begin(t);
       const request = { ...newCharge(), validUntilMs: systemClock.nowMs() - 60_000 };
       const outcome = await processor.charge(request);
@@ -307,14 +308,14 @@ export function processorConformance(
       if (subject.executions) assert.equal(await subject.executions(request.reference), 0);
     });
 
-    it('refunds no more than the charge', async (t) => {
+    it('rejects a refund larger than the charge', async (t) => {
       const { charged, refund } = await begin(t);
       const charge = await charged();
       assertDeclined(await refund(charge, 4901));
       assertApproved(await refund(charge, 4900));
     });
 
-    it('refunds no more than what is left', async (t) => {
+    it('rejects a refund larger than the remaining amount', async (t) => {
       const { charged, refund } = await begin(t);
       const charge = await charged();
       assertApproved(await refund(charge, 3000));
@@ -323,7 +324,7 @@ export function processorConformance(
       assertDeclined(await refund(charge, 1));
     });
 
-    it('refunds no more than the charge in a race', async (t) => {
+    it('rejects simultaneous refunds that exceed the charge together', async (t) => {
       const { charged, refund } = await begin(t);
       const charge = await charged();
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => refund(charge, 1000)));
@@ -331,13 +332,13 @@ export function processorConformance(
       assert.equal(outcomes.filter(({ outcome }) => outcome === 'declined').length, 6);
     });
 
-    it('neither refunds nor voids a charge that it does not have', async (t) => {
+    it('rejects a refund or void of an unknown charge', async (t) => {
       const { newCharge, refund, takeBack } = await begin(t);
       assertDeclined(await refund(newCharge(), 1));
       assertDeclined(await takeBack(newCharge()));
     });
 
-    it('voids a charge once, and refunds nothing of it afterwards', async (t) => {
+    it('voids a charge once, and rejects a refund afterwards', async (t) => {
       const { charged, refund, takeBack } = await begin(t);
       const charge = await charged();
       assertApproved(await takeBack(charge));
@@ -345,14 +346,14 @@ export function processorConformance(
       assertDeclined(await refund(charge, 1));
     });
 
-    it('does not void a charge of which a part was refunded', async (t) => {
+    it('rejects the void of a partially refunded charge', async (t) => {
       const { charged, refund, takeBack } = await begin(t);
       const charge = await charged();
       assertApproved(await refund(charge, 1));
       assertDeclined(await takeBack(charge));
     });
 
-    it('does not void a charge that has settled', async (t) => {
+    it('rejects the void of a settled charge', async (t) => {
       const { subject, charged, takeBack } = await begin(t);
       await subject.settleAtOnce?.();
       assertDeclined(await takeBack(await charged()));

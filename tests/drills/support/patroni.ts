@@ -172,13 +172,13 @@ export async function startPatroniCluster(
       `SELECT current_setting('port')::integer AS port WHERE NOT pg_is_in_recovery()`,
     );
     const found = members.find(({ postgresPort }) => postgresPort === row?.port);
-    if (!found) throw new Error('HAProxy leads to a server that takes no writes.');
+    if (!found) throw new Error('HAProxy routes to a server that accepts no writes.');
     return found.name;
   }
   async function waitFor(what: string, timeoutMs: number, condition: () => Promise<boolean>): Promise<void> {
     const deadlineMs = performance.now() + timeoutMs;
     while (!(await condition().catch(() => false))) {
-      if (performance.now() > deadlineMs) throw new Error(`${what} is not there after ${timeoutMs / 1_000} s.`);
+      if (performance.now() > deadlineMs) throw new Error(`${what} was not reached within ${timeoutMs / 1_000} s.`);
       await sleep(250);
     }
   }
@@ -214,7 +214,7 @@ export async function startPatroniCluster(
 
 function program(name: string): string {
   const file = findProgram(name);
-  if (!file) throw new Error(`The program ${name} is absent.`);
+  if (!file) throw new Error(`The program ${name} is not installed.`);
   return file;
 }
 
