@@ -8,7 +8,7 @@ export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly apiVersion: string;
-  /** What the handler returned; absent for refusals and for answers that were stored. */
+  /** The result of the handler; undefined for errors and for stored responses. */
   readonly result?: unknown;
 }
 
@@ -20,20 +20,20 @@ export interface KeyedRequest {
   readonly fieldHashes: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly apiVersion: string;
-  /** In a header, rather than taken from the company. */
+  /** Whether the request named the version in a header; otherwise the company's version applies. */
   readonly versionNamed: boolean;
   readonly nowMs: number;
-  /** How the answer is kept, where it shows a secret. */
+  /** Encrypts the stored response, if it contains a secret. */
   readonly seal?: { readonly close: (text: string) => string; readonly open: (text: string) => string };
 }
 
-/** A key as it is stored; without a method there is none. */
+/** A key as it is stored; `method` is null if there is no such key. */
 export interface KeyRow {
   method: string | null;
   path: string;
   field_hashes: Record<string, string>;
   request_id: string;
-  /** Null while the answer is still to come: the key stands for an operation then. */
+  /** Null until the response is known: then the key belongs to an operation in progress. */
   status: number | null;
   api_version: string;
   version_named: boolean;
@@ -48,13 +48,13 @@ const notOpen = `NOT EXISTS (
   WHERE t.company_id = k.company_id AND (t.order_id = k.operation_id OR t.id = k.operation_id)
 )`;
 
-/** For statements that read a key along with other things: `k` is the table, and the moment comes as SQL. */
+/** Returns the key columns for statements that also read other data: `k` is the table, and `now` is SQL. */
 export const keyColumns = (now: string): string =>
   `k.method, k.path, k.field_hashes, k.request_id, k.status, k.api_version, k.version_named, k.body,
    k.operation_id,
    CASE WHEN k.expires_at <= ${now} THEN k.status IS NOT NULL OR ${notOpen} ELSE false END AS expired`;
 
-/** The claim on a key, as a statement takes it. */
+/** The claim on a key, as a parameter of a statement. */
 export interface Claim {
   readonly key: string;
   readonly method: string;
@@ -82,8 +82,8 @@ export const claimRecord = `key text, method text, path text, field_hashes jsonb
   expires_at timestamptz`;
 
 /**
- * Claims the keys of the rows of `source`, which has the columns of a claim, `company_id`, `request_id` and `operation_id` as
- * SQL. Returns the operations whose key was free.
+ * Claims the keys of the rows of `source`, which has the columns of a claim, `company_id`, `request_id` and
+ * `operation_id` as SQL. Returns the operations whose key was free.
  */
 export const claimKeys = (source: string, operationId: string): string => `
   INSERT INTO idempotency_keys
@@ -99,8 +99,8 @@ const claimOneStatement = `
   ) ${claimKeys('claim', 'operation_id')}`;
 
 /**
- * In the transaction that records the intent, before what it depends on is checked: an equal request that was faster may have
- * changed just that. False when the key is taken.
+ * Runs in the transaction that records the intent, before the request is checked: an earlier request with the same
+ * key may have changed the data of these checks. Returns false if the key is taken.
  */
 export async function claimKey(
   transaction: Database,
@@ -137,8 +137,8 @@ export async function lockKey(
   return { row: row && row.method !== null ? row : undefined, isLocked: row?.locked === true };
 }
 
-// An expired row is replaced, and one that this very request claimed is answered; any other makes the statement touch
-// nothing, and the caller looks again.
+// Replaces an expired row, and completes a row that this request claimed. For any other row the statement changes
+// nothing, and the caller reads the key again.
 const storeStatement = `
   INSERT INTO idempotency_keys AS k
     (company_id, key, method, path, field_hashes, request_id, status, api_version, version_named, body, expires_at)
@@ -150,7 +150,7 @@ const storeStatement = `
   WHERE (k.status IS NULL AND k.request_id = $6) OR (k.expires_at <= $11 AND (k.status IS NOT NULL OR ${notOpen}))
   RETURNING 1`;
 
-/** False when another request has stored an answer under the key. */
+/** Returns false if another request has stored a response under the key. */
 export async function storeAnswer(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
   const rows = await db.query(storeStatement, [
     request.companyId,
@@ -173,7 +173,7 @@ function keyExpiry(request: KeyedRequest): Date {
   return new Date(request.nowMs + limits.idempotencyKeyHours * hourMs);
 }
 
-/** Stores the answer of a claimed key. False when it has one. */
+/** Stores the response of a claimed key. Returns false if the key already has one. */
 export async function finishKey(db: Database, request: KeyedRequest, answer: Answer): Promise<boolean> {
   const rows = await db.query(
     `UPDATE idempotency_keys SET status = $3, body = $4, api_version = $5
@@ -183,7 +183,7 @@ export async function finishKey(db: Database, request: KeyedRequest, answer: Ans
   return rows.length === 1;
 }
 
-/** Deletes the key as it was found. Another request may have claimed it again meanwhile. */
+/** Deletes the key only if it is unchanged, because another request may have claimed it meanwhile. */
 export async function forgetKey(db: Database, request: KeyedRequest, found: KeyRow): Promise<void> {
   await db.query('DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND request_id = $3', [
     request.companyId,
@@ -193,8 +193,9 @@ export async function forgetKey(db: Database, request: KeyedRequest, found: KeyR
 }
 
 /**
- * Removes keys that expired by their company's clock; several workers may do so side by side. No clock is behind
- * the real one, so for most companies that is one range of the index; the few with a clock ahead are asked one by one.
+ * Deletes keys that expired by their company's clock; several workers may run in parallel. No clock is behind real
+ * time, so for most companies this is one range of the index; the few companies whose clock is ahead are checked one
+ * by one.
  */
 export async function reapIdempotencyKeys(db: Database, batch: number): Promise<number> {
   const byRealTime = await db.query(

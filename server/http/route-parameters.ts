@@ -8,7 +8,7 @@ function propertiesOf(schema: TSchema): string[] {
   return Object.keys((schema as { properties?: object }).properties ?? {});
 }
 
-/** Names the permission where it is another than that of the route. */
+/** Adds the permission if it differs from that of the route. */
 function expansionsOf({ expand = {}, permission }: RouteBase): string[] {
   return Object.entries(expand).map(([name, needed]) =>
     needed === permission ? `\`${name}\`` : `\`${name}\` (needs \`${needed}\`)`,
@@ -17,7 +17,7 @@ function expansionsOf({ expand = {}, permission }: RouteBase): string[] {
 
 const titleOf = (schema: TSchema): string => (schema as { title?: string }).title ?? '';
 
-/** Every query parameter of a route, its own and those the common rules give it. */
+/** Returns every query parameter of a route: its own, and those of the common rules. */
 export function queryParametersOf(route: RouteBase): QueryParameters {
   const reads = route.method === 'GET';
   const expand = Object.keys(route.expand ?? {});
