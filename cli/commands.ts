@@ -50,24 +50,26 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     },
     {
       name: 'restored',
-      summary: 'Pause live billing after you restored the database from a backup',
+      summary: 'Pause live billing after a restore of the database from a backup',
       more: 'Run it before you start the service. `svc reconcile` resumes billing.',
       load: async () => (await import('./restored.ts')).restoredCommand,
     },
     {
       name: 'reconcile',
-      summary: 'Compare the books with the processors and list what the books miss',
+      summary: 'Compare the records with the processors and list missing operations',
       more:
-        'Charges nothing. Ends the restored state after every live company was compared; exits with 1 if one could not be ' +
-        'compared.',
+        'Charges nothing. Resumes live billing when every live company has been compared. Exits with 1 if a company could not ' +
+        'be compared.',
       options: ['since', 'adopt', 'finish', 'dismiss'],
       examples: ['svc reconcile', 'svc reconcile --adopt --since 2026-02-11'],
       load: async () => (await import('./reconcile.ts')).reconcileCommand,
     },
     {
       name: 'migrate',
-      summary: 'Migrate the database to this version, as a start does',
-      more: 'If the service uses the database login svc_api, run this as the owner before you start the service.',
+      summary: 'Migrate the database to this version of the service',
+      more:
+        'The service also does this at the start if DATABASE_URL has the login of the owner. If it has the login svc_api, run ' +
+        'this command with the login of the owner before you start the service.',
       load: async () => (await import('./migrate.ts')).migrateCommand,
     },
     {
@@ -78,7 +80,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'vault keys',
       summary: 'Print a value for SVC_VAULT_KEYS: the current keys and a new one',
-      more: 'Stores nothing. If SVC_VAULT_KEYS is not set, it prints the first keys.',
+      more: 'Stores nothing. If SVC_VAULT_KEYS is not set, it prints a first set of keys.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
     {
@@ -89,8 +91,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     },
     {
       name: 'vault reset',
-      summary: 'Let the next start create new vault keys, if the first ones were lost before a card was stored',
-      more: 'Stop the service first. Fails if there is data that only the lost keys can decrypt.',
+      summary: 'Reset a vault without cards whose keys were lost; the next start creates new keys',
+      more: 'Stop the service first. Fails if the vault has cards or connected processors, because only the lost keys can decrypt them.',
       load: async () => (await import('./vault.ts')).vaultCommand,
     },
   ],
@@ -119,8 +121,8 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'URL',
       summary: 'Test your webhook receiver with valid, duplicate, reordered, stale and forged events',
       more:
-        'Pass the secret of your receiver. Exits with 1 if a check fails. Only your own records show whether a duplicate ' +
-        'event was handled once, so it prints the ID of the event.',
+        'Pass the secret of your receiver. Exits with 1 if a check fails. The command cannot see ' +
+        'whether your receiver handled a duplicate event once, so it prints the ID of the event for you to check.',
       options: ['secret'],
       examples: ['svc webhooks check localhost:3000/hook --secret whsec_…'],
       load: async () => (await import('./webhooks-check.ts')).webhooksCommand,
@@ -186,7 +188,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
   Company: [
     {
       name: 'keys create',
-      summary: 'Create an API key and print it (only this once)',
+      summary: 'Create an API key and print it; it is not shown again',
       options: ['company', 'kind', 'name', 'permissions', 'expires-in', 'allow-ip'],
       examples: ['svc keys create --company demo --permissions customers:read --expires-in 3600'],
       load: keys,
@@ -221,7 +223,7 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
     {
       name: 'subscriptions resume',
       takes: 'ID',
-      summary: 'Resume a subscription; dates that passed are not charged',
+      summary: 'Resume a subscription; billing dates during the pause are not charged',
       options: ['company'],
       load: subscriptions,
     },
@@ -260,8 +262,9 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'bash|zsh|fish',
       summary: 'Print the completion script for your shell',
       more:
-        'Completes `svc` and `npx svc`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish finds the file ' +
-        'by itself. Run `npx svc` only in the folder of this program: elsewhere, npx would fetch another package of that name.',
+        'Completes `svc` and `npx svc`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish loads the file ' +
+        'automatically. Run `npx svc` only in the folder of the service: in any other folder, npx would download an unrelated ' +
+        'package with the same name.',
       examples: [
         'npx svc completion bash > ~/.svc-completion',
         'npx svc completion zsh > ~/.svc-completion',

@@ -66,7 +66,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'missing_operation',
-    means: 'operation that a processor executed and the books miss; `svc reconcile` lists it',
+    means: 'operation that a processor executed and that is missing in our records; `svc reconcile` lists it',
     sql: `SELECT company_id, reference AS id FROM missing_operations m WHERE dismissed_at IS NULL AND NOT EXISTS (
             SELECT 1 FROM transactions t WHERE t.company_id = m.company_id AND t.reference = m.reference)
           AND NOT EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference)`,

@@ -11,7 +11,7 @@ const optionText = (name: OptionName): string => {
 };
 
 const footer = `Every command accepts --json and --help. Commands that call the API use SVC_URL and SVC_KEY, or the demo company of the
-service on this machine. Other commands open the database of DATABASE_URL, or the embedded one in SVC_DATA_DIR.`;
+service on this machine. Other commands open the database in DATABASE_URL, or the embedded database in SVC_DATA_DIR.`;
 
 export function overview(): string {
   const parts = Object.entries(groups).map(([title, commands]) => {
@@ -54,7 +54,7 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-Run \`npx svc\` in the folder of the service (elsewhere, npx would fetch another package of that name). From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+Run \`npx svc\` in the folder of the service (in any other folder, npx would download an unrelated package with the same name). From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
 If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
 

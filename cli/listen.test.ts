@@ -152,7 +152,7 @@ describe('svc listen', () => {
     await eventually('it arrives', async () => receiver.received.length === 3);
     await eventually('the cursor goes on', async () => (await readFile(state, 'utf8')) !== begun);
     assert.equal(await first.end(), 0);
-    assert.match(first.output(), /customer\.created +evt_\w+ +→ no answer/);
+    assert.match(first.output(), /customer\.created +evt_\w+ +→ no response/);
     assert.match(first.output(), /customer\.created +evt_\w+ +→ 200 in/);
     for (const { headers, body } of receiver.received) {
       const event = await webhooks.verify(body, headers, secret);

@@ -175,7 +175,7 @@ export async function listenCommand(_words: readonly string[], flags: Flags): Pr
       const onAnswer = ({ status, durationMs, text }: Answer): void => {
         const refusal = status !== null && status >= 300 && text ? `: ${text}` : '';
         const answer =
-          status === null ? 'no answer; waiting for the receiver' : `${status} in ${durationMs} ms${refusal}`;
+          status === null ? 'no response; waiting for the receiver' : `${status} in ${durationMs} ms${refusal}`;
         say(flags.json ? JSON.stringify({ event, status, duration_ms: durationMs }) : shown(event, `  → ${answer}`));
       };
       await forward(url, event, secret, onAnswer, stopped);

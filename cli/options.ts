@@ -15,7 +15,7 @@ export const options = {
   company: {
     type: 'string',
     value: 'demo|live|ID',
-    describe: 'company name or ID; an ID if there are several merchants',
+    describe: 'company name or ID; use the ID if there are several merchants',
   },
   kind: { type: 'string', value: 'secret|publishable', describe: 'type of the key; default: secret' },
   name: { type: 'string', value: 'TEXT', describe: 'name of the key; default: "command line"' },
@@ -32,10 +32,10 @@ export const options = {
   'request-life-ms': {
     type: 'string',
     value: 'N',
-    describe: 'time after which "not found" means that a request never arrived; default: 60000',
+    describe: 'time after which the acquirer no longer executes a request; default: 60000',
   },
   number: { type: 'string', value: 'DIGITS', describe: 'number of the test card' },
-  code: { type: 'string', value: 'CODE', describe: 'failure code of the decline; none removes the rule' },
+  code: { type: 'string', value: 'CODE', describe: 'failure code of the decline; "none" makes the card succeed again' },
   data: {
     type: 'string',
     short: 'd',
@@ -51,13 +51,21 @@ export const options = {
   secret: {
     type: 'string',
     value: 'whsec_…',
-    describe: 'signing secret; default: SVC_WEBHOOK_SECRET, or for listen a new secret',
+    describe: 'signing secret; default: SVC_WEBHOOK_SECRET (svc listen creates a secret if it is not set)',
   },
-  'from-cursor': { type: 'string', value: 'CURSOR', describe: 'continue after this cursor of an earlier run' },
+  'from-cursor': {
+    type: 'string',
+    value: 'CURSOR',
+    describe: 'continue after this cursor, which an earlier run printed',
+  },
   state: { type: 'string', value: 'FILE', describe: 'file for the cursor; continue from it if it exists' },
   follow: { type: 'boolean', short: 'f', describe: 'keep running and show new requests' },
   method: { type: 'string', value: 'GET|POST|PATCH|DELETE', describe: 'only requests with this method' },
-  status: { type: 'string', value: '404|4xx', describe: 'only requests with this status or class of status' },
+  status: {
+    type: 'string',
+    value: '404|4xx',
+    describe: 'only requests with this status, or with a status of this class',
+  },
   path: { type: 'string', value: '/v1/orders', describe: 'only requests whose path begins with this' },
   limit: { type: 'string', value: 'N', describe: 'number of requests; default: 20' },
   since: {
@@ -71,7 +79,7 @@ export const options = {
     value: 'REFERENCE',
     describe: 'stop listing an operation that you have resolved at the processor',
   },
-  finish: { type: 'boolean', describe: 'end the restored state even if a company could not be compared' },
+  finish: { type: 'boolean', describe: 'resume live billing even if a company could not be compared' },
   'base-url': {
     type: 'string',
     value: 'URL',

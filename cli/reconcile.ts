@@ -18,7 +18,7 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
   if (flags.dismiss !== undefined) return dismiss(flags.dismiss, flags);
   const sinceMs = flags.since === undefined ? undefined : Date.parse(flags.since);
   if (sinceMs !== undefined && Number.isNaN(sinceMs)) {
-    throw new CommandError('--since is a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
+    throw new CommandError('--since must be a date, or a date and time in UTC, for example 2026-02-11T09:30:00Z.');
   }
   const options = { adopt: flags.adopt === true, finish: flags.finish === true, sinceMs };
   return withDatabase((connected) =>
@@ -36,7 +36,9 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
 async function dismiss(reference: string, flags: Flags): Promise<string> {
   const isKnown = isUuid(reference) && (await withDatabase(({ db }) => dismissOperation(db, reference)));
   if (!isKnown)
-    throw new CommandError(`No operation is missing under the reference ${reference}. \`svc reconcile\` lists them.`);
+    throw new CommandError(
+      `No missing operation has the reference ${reference}. \`svc reconcile\` lists the missing operations.`,
+    );
   return flags.json
     ? `${JSON.stringify({ dismissed: reference })}\n`
     : `The operation ${reference} is no longer listed.\n`;
@@ -89,11 +91,11 @@ function shownOf({ restore, comparisons, finished }: Reconciliation): object {
 const money = (amount: number | null, currency: string | null): string => `${amount ?? '?'} ${currency ?? ''}`.trim();
 
 const becomes: Readonly<Record<Missing['state'], string>> = {
-  adopted: 'adopted, its outcome is being recorded',
+  adopted: 'adopted; the running service records its outcome',
   adoptable: 'run again with --adopt to record it',
-  billing: 'recorded when the subscription is billed next',
+  billing: 'recorded the next time the subscription is billed',
   listed:
-    'recorded when the client repeats its idempotency key; else refund it at the processor and run with --dismiss',
+    'recorded when the client repeats its idempotency key; otherwise refund it at the processor and run with --dismiss',
 };
 
 function missingLine({ operation, order_id, subscription_id, subscription_cycle, state }: Missing): string {
@@ -109,25 +111,25 @@ function missingLine({ operation, order_id, subscription_id, subscription_cycle,
 }
 
 const differs: Readonly<Record<Difference['state'], string>> = {
-  held: 'held: another card has paid for the same cycle. --adopt records it',
-  adopted: 'adopted: it is recorded with the card that paid',
-  differs: 'the books and the processor differ',
+  held: 'in doubt, because another card has already paid for this cycle; run again with --adopt to record it',
+  adopted: 'adopted; it is recorded with the card that paid',
+  differs: 'our records and the processor differ',
 };
 
 function differenceLine({ operation, booked, state }: Difference): string {
   const theirs = `${operation.approved ? 'approved' : 'declined'} ${money(operation.amount, operation.currency)}`;
   const ours = `${booked.status} ${money(booked.amount, booked.currency)}`;
-  return `  ${operation.kind} ${operation.transactionId} of order ${booked.order_id}: processor ${theirs}, books ${ours}; ${differs[state]}`;
+  return `  ${operation.kind} ${operation.transactionId} of order ${booked.order_id}: processor ${theirs}, our records ${ours}; ${differs[state]}`;
 }
 
 function companyLines({ company, compared, missing, differences, missingDeclines, failure }: Comparison): string[] {
   const head = `${company.name} (${company.id}): ${compared} operations compared, ${missing.length} missing, ${differences.length} different`;
   return [
     head,
-    ...(failure === undefined ? [] : [`  not compared to the end: ${failure}`]),
+    ...(failure === undefined ? [] : [`  comparison incomplete: ${failure}`]),
     ...missing.map(missingLine),
     ...differences.map(differenceLine),
-    ...(missingDeclines > 0 ? [`  and ${missingDeclines} declined operations that moved no money`] : []),
+    ...(missingDeclines > 0 ? [`  also missing: ${missingDeclines} declined operations, which moved no money`] : []),
   ];
 }
 
@@ -135,10 +137,11 @@ function text({ restore, comparisons, finished }: Reconciliation, adopt: boolean
   const count = sum(comparisons, ({ missing }) => missing.length);
   const failed = sum(comparisons, ({ failure }) => (failure === undefined ? 0 : 1));
   const end = !restore
-    ? 'The database is not in the restored state.'
+    ? 'The database is not marked as restored.'
     : finished
-      ? 'The restored state is over: live subscriptions are billed again.'
-      : `The restored state goes on: ${failed} of ${comparisons.length} companies could not be compared. Run it again, or with --finish to end it all the same.`;
-  const adopted = adopt && count > 0 ? ' What was adopted is recorded by the running service.' : '';
-  return `${[...comparisons.flatMap(companyLines), '', `${count} operations are missing in the books.${adopted}`, end].join('\n')}\n`;
+      ? 'Live subscriptions are billed again.'
+      : `Live subscriptions are still not billed: ${failed} of ${comparisons.length} companies could not be compared. Run the command again, or with --finish to resume billing anyway.`;
+  const missing = count === 1 ? '1 operation is' : `${count} operations are`;
+  const adopted = adopt && count > 0 ? ' The running service records the adopted operations.' : '';
+  return `${[...comparisons.flatMap(companyLines), '', `${missing} missing in our records.${adopted}`, end].join('\n')}\n`;
 }

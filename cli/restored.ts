@@ -8,7 +8,7 @@ export async function restoredCommand(_words: readonly string[], flags: Flags): 
     const isNew = await noteRestored(db, clock.nowMs(), 'svc restored');
     const restore = await currentRestore(db);
     if (flags.json) return `${JSON.stringify({ restored: true, noticed_at: restore?.noticed_at ?? null })}\n`;
-    const known = isNew ? 'Noted' : `Known since ${restore?.noticed_at.toISOString()}`;
-    return `${known}. Live subscriptions are not billed until \`svc reconcile\` has compared the books with the processors.\n`;
+    const since = isNew ? '' : ` since ${restore?.noticed_at.toISOString()}`;
+    return `The database is marked as restored${since}. Live subscriptions are not billed until \`svc reconcile\` has compared the records with the processors.\n`;
   });
 }

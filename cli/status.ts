@@ -40,10 +40,10 @@ export async function statusCommand(_words: readonly string[], flags: Flags): Pr
       [
         'Restored from a backup',
         restore
-          ? `noticed ${restore.noticed_at.toISOString()} (${restore.detail}); live subscriptions are not billed until \`svc reconcile\` has run`
+          ? `since ${restore.noticed_at.toISOString()} (${restore.detail}); live subscriptions are not billed until \`svc reconcile\` has run`
           : 'no',
       ],
-      ['Missing in the books', `${missing} operations at processors`],
+      ['Missing operations', `${missing}`],
     ];
     return `${rows.map(([name = '', value = '']) => `${name.padEnd(24)}${value}`).join('\n')}\n`;
   });

@@ -151,16 +151,16 @@ export const settings = {
       'every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
   ),
   SVC_DEMO: flag(
-    '`1` creates the demo company with your own `DATABASE_URL` too. With the embedded PostgreSQL it is always created.',
+    '`1` creates the demo company in the database of `DATABASE_URL`. With the embedded PostgreSQL, it is always created.',
   ),
   DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
-    'URL of a PostgreSQL 15 or newer. Default: the embedded PostgreSQL.',
+    'URL of the PostgreSQL database (version 15 or newer). Default: the embedded PostgreSQL.',
   ),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
     'URL of the same database with the login of the vault. A process with only the role `vault` needs no `DATABASE_URL`. ' +
-      'Default: `DATABASE_URL`, which protects cards less. The embedded PostgreSQL always uses separate logins.',
+      'Default: `DATABASE_URL`; cards are then less protected, because all processes can read them. The embedded PostgreSQL always uses separate logins.',
   ),
   SVC_VAULT_KEYS: secret(
     'Vault keys as JSON. Default: the file `$SVC_DATA_DIR/vault.keys`, which the first start creates.',
@@ -219,7 +219,7 @@ export const settings = {
   SVC_RATE_LIMIT_CAPTURE: rateLimit('200/10', 'Card captures per company.'),
   SVC_RATE_LIMIT_REFUSED_CARDS: rateLimit(
     `${limits.refusedCards.count}/${limits.refusedCards.windowSeconds}`,
-    'Rejected cards: per IP address with a publishable key, per customer and per card with a secret key.',
+    'Rejected cards. Counted per IP address with a publishable key, per customer and per card with a secret key.',
   ),
   SVC_RATE_LIMIT_STORE: choice(
     '',
@@ -241,10 +241,15 @@ export const settings = {
     100,
     0,
     60_000,
-    'If the event loop is delayed by more than this, fewer requests run at the same time. Requests that would wait too long ' +
-      'return 503. `0` turns admission control off.',
+    'If the event loop is delayed by more than this many milliseconds, the service runs fewer requests at the same time and ' +
+      'rejects requests that would wait too long with 503. `0` turns admission control off.',
   ),
-  SVC_SHUTDOWN_SECONDS: integer(10, 1, 600, 'How long requests in progress can take after a stop signal.'),
+  SVC_SHUTDOWN_SECONDS: integer(
+    10,
+    1,
+    600,
+    'How long the process waits for requests in progress after a stop signal, in seconds.',
+  ),
 } as const satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;

@@ -46,12 +46,16 @@ const reserved = (type: ErrorType, status: number, meaning: string): CatalogueEn
 
 export const errorCatalogue = {
   validation_error: invalidRequest(400, 'One or more fields are invalid. `field_errors` lists them.'),
-  invalid_request: invalidRequest(400, 'The request is invalid as a whole. `param` names the cause.', {
-    otherStatuses: [405, 413, 415, 422],
-  }),
+  invalid_request: invalidRequest(
+    400,
+    'The request is invalid. `message` says why; `param` names the field or header, if one is the cause.',
+    {
+      otherStatuses: [405, 413, 415, 422],
+    },
+  ),
   invalid_api_version: invalidRequest(400, 'The `SVC-Version` header is not a known version.', { stored: false }),
   api_version_sunset: invalidRequest(400, 'The requested API version is retired.', { stored: false }),
-  environment_mismatch: invalidRequest(400, 'One key is a sandbox key and the other a live key.'),
+  environment_mismatch: invalidRequest(400, 'The card token and the API key are not both sandbox or both live.'),
   missing_idempotency_key: invalidRequest(400, 'This request requires the `X-SVC-Idempotency-Key` header.', {
     stored: false,
   }),
@@ -65,7 +69,7 @@ export const errorCatalogue = {
   customer_has_active_subscriptions: invalidRequest(400, 'The customer has active or paused subscriptions.'),
   product_in_active_plans: invalidRequest(400, 'The product is part of an active plan.'),
   subscription_not_modifiable: invalidRequest(400, 'Only active or paused subscriptions can be changed.'),
-  resource_not_found: invalidRequest(404, 'The object does not exist, or it belongs to another merchant.'),
+  resource_not_found: invalidRequest(404, 'The object does not exist, or it belongs to another company.'),
   resource_already_exists: invalidRequest(409, 'An object with this unique value already exists.'),
   resource_in_use: invalidRequest(409, 'Another operation on this object is in progress. Retry shortly.', {
     stored: false,
@@ -75,18 +79,25 @@ export const errorCatalogue = {
   sku_already_exists: invalidRequest(409, 'Another product has this SKU.'),
   already_canceled: invalidRequest(409, 'The subscription is already canceled.'),
   subscription_completed: invalidRequest(409, 'The subscription is already completed.'),
-  invalid_state_transition: invalidRequest(422, 'The status of the object does not allow this.', {
+  invalid_state_transition: invalidRequest(422, 'The status of the object does not allow this operation.', {
     otherStatuses: [400],
   }),
-  field_locked: invalidRequest(422, 'The field is locked after the first redemption.'),
+  field_locked: invalidRequest(
+    422,
+    'The field can no longer be changed, because the coupon was redeemed or has started.',
+  ),
 
   missing_api_key: entry('authentication_error', 401, 'The `Authorization: Bearer <API_KEY>` header is missing.'),
   invalid_api_key: entry('authentication_error', 401, 'The API key does not exist.'),
-  invalid_api_key_format: entry('authentication_error', 401, 'The value is not in the format of an API key.'),
+  invalid_api_key_format: entry('authentication_error', 401, 'The API key is malformed.'),
   expired_api_key: entry('authentication_error', 401, 'The API key has expired.'),
   revoked_api_key: entry('authentication_error', 401, 'The API key was revoked.'),
-  insufficient_permissions: entry('authorization_error', 403, 'The API key does not have the required permission.'),
-  ip_not_allowed: entry('authorization_error', 403, 'The API key is not allowed from this IP address.'),
+  insufficient_permissions: entry(
+    'authorization_error',
+    403,
+    'The API key or team member does not have the required permission.',
+  ),
+  ip_not_allowed: entry('authorization_error', 403, 'The API key cannot be used from this IP address.'),
 
   request_in_progress: entry(
     'idempotency_error',
@@ -101,7 +112,11 @@ export const errorCatalogue = {
 
   rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests of this type.'),
   global_rate_limit_exceeded: entry('rate_limit_error', 429, 'Too many requests in total.'),
-  too_many_requests: entry('rate_limit_error', 429, 'Too many coupon validations.'),
+  too_many_requests: entry(
+    'rate_limit_error',
+    429,
+    'Too many coupon validations, or too many sign-in attempts in the dashboard.',
+  ),
 
   customer_not_configured: {
     ...entry('processing_error', 400, 'The customer has no card on file.'),
@@ -119,7 +134,7 @@ export const errorCatalogue = {
   gateway_delete_failed: reserved(
     'processing_error',
     502,
-    'Deleting a card does not wait for the vault, so it cannot fail this way.',
+    'The service removes a deleted card from the vault in the background, so the request cannot fail for this reason.',
   ),
   internal_error: entry(
     'processing_error',
@@ -127,7 +142,11 @@ export const errorCatalogue = {
     'An error occurred in the service. Retry with the same idempotency key.',
   ),
   not_implemented: entry('processing_error', 501, 'This operation is not enabled.'),
-  service_unavailable: entry('processing_error', 503, 'The service is busy or shutting down. Retry shortly.'),
+  service_unavailable: entry(
+    'processing_error',
+    503,
+    'The service is overloaded, shutting down, or cannot reach its database or vault. Retry shortly.',
+  ),
 
   webhook_endpoint_invalid: { ...entry('webhook_error', 400, 'The endpoint URL is not allowed.'), stored: true },
   webhook_delivery_failed: reserved(
@@ -148,8 +167,8 @@ export const dashboardErrors = {
   session_expired: entry('authentication_error', 401, 'The dashboard session has ended.'),
   invalid_credentials: entry('authentication_error', 401, 'The email address, the password or the code is wrong.'),
   totp_required: entry('authentication_error', 401, 'The account requires a code from the authenticator app.'),
-  step_up_required: entry('authorization_error', 403, 'The dashboard requires the password again.'),
-  cross_site_request: entry('authorization_error', 403, 'The request came from a page of another site.'),
+  step_up_required: entry('authorization_error', 403, 'The action requires that the member confirms their password.'),
+  cross_site_request: entry('authorization_error', 403, 'The request was sent by a page of another website.'),
 } as const satisfies Record<string, CatalogueEntry>;
 
 const everyError = { ...errorCatalogue, ...dashboardErrors };

@@ -281,10 +281,14 @@ describe('the restored state', { concurrency: false }, () => {
 
   it('is entered and left by commands, which say what they did', async () => {
     const noted = await svc(settings(), 'restored');
-    assert.match(noted.stdout, /^Noted\. Live subscriptions are not billed until/, noted.stderr);
-    assert.match((await svc(settings(), 'restored')).stdout, /^Known since /);
+    assert.match(
+      noted.stdout,
+      /^The database is marked as restored\. Live subscriptions are not billed until/,
+      noted.stderr,
+    );
+    assert.match((await svc(settings(), 'restored')).stdout, /^The database is marked as restored since /);
     const status = await svc(settings(), 'status');
-    assert.match(status.stdout, /^Restored from a backup +noticed .*svc restored/m, status.stderr);
+    assert.match(status.stdout, /^Restored from a backup +since .*svc restored/m, status.stderr);
     const doctor = await svc(settings(), 'doctor');
     assert.match(doctor.stderr, /not billed: the database was restored from a backup/);
     const reference = randomUUID();
@@ -296,14 +300,17 @@ describe('the restored state', { concurrency: false }, () => {
       stdout,
       new RegExp(`charge of 1234 usd on 4242, acq_\\d+, reference ${reference}: recorded when the client`),
     );
-    assert.match(stdout, /1 operations are missing in the books\.\nThe restored state is over/);
+    assert.match(stdout, /1 operation is missing in our records\.\nLive subscriptions are billed again/);
     assert.match(
       (await svc(settings(), 'doctor')).stderr,
-      /1 × operation that a processor executed and the books miss/,
+      /1 × operation that a processor executed and that is missing in our records/,
     );
-    assert.match((await svc(settings(), 'reconcile', '--dismiss', randomUUID())).stderr, /No operation is missing/);
+    assert.match(
+      (await svc(settings(), 'reconcile', '--dismiss', randomUUID())).stderr,
+      /No missing operation has the reference/,
+    );
     assert.match((await svc(settings(), 'reconcile', '--dismiss', reference)).stdout, /is no longer listed/);
-    assert.match((await svc(settings(), 'reconcile')).stdout, /\n0 operations are missing in the books/);
+    assert.match((await svc(settings(), 'reconcile')).stdout, /\n0 operations are missing in our records/);
     assert.match((await svc(settings(), 'doctor')).stdout, /No problems found/);
   });
 });

@@ -85,7 +85,7 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
 }
 
 function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
-  if (row.method !== request.method || row.path !== request.path) return `that was ${row.method} ${row.path}.`;
+  if (row.method !== request.method || row.path !== request.path) return `that request was ${row.method} ${row.path}.`;
   const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
   const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).toSorted();
   if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;

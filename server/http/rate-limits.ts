@@ -72,7 +72,7 @@ export async function takeRequest(
   };
   if (decision.allowed) return { headers, taken: limited, refusal: undefined };
   const retryAfter = String(decision.retryAfterSeconds);
-  const message = `More than ${limit.count} requests in ${limit.windowSeconds} s (${bucket}), counted by what they cost. Retry after ${retryAfter} s, with jitter.`;
+  const message = `Rate limit exceeded: ${limit.count} requests in ${limit.windowSeconds} s (${bucket}), weighted by cost. Retry after ${retryAfter} s, plus a random delay.`;
   const refusal = new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });
   return { headers, taken: limited, refusal };
 }

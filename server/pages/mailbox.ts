@@ -57,7 +57,8 @@ export function mountMailbox(
         `<article><h2>${escaped(subject)}</h2><p><small>to ${escaped(recipient)}, ${inserted_at.toISOString()}</small></p>` +
         `<pre>${withLinks(body)}</pre></article>`,
     );
-    const intro = '<p>No mail server is set (<code>SMTP_URL</code>), so emails are kept here. Newest first.</p>';
+    const intro =
+      '<p>No mail server is configured (<code>SMTP_URL</code>), so emails are not sent. This page shows them, newest first.</p>';
     return sendPage(reply, 'Mailbox', intro + (shown.join('') || '<p>No emails yet.</p>'));
   });
 }

@@ -56,7 +56,8 @@ export const common = {
   refusedTitle: 'You don’t have access',
   refusedHint: 'Ask an owner or admin for access.',
   missingTitle: 'Not found',
-  missingHint: 'It may have been deleted, or it may be in your other mode. Try switching between sandbox and live.',
+  missingHint:
+    'It may have been deleted, or it may belong to your other company. Try switching between sandbox and live.',
   pageMissing: 'Page not found',
   exportCsv: 'Export CSV',
   exporting: (count: number) => `Exporting… ${count}`,

@@ -23,7 +23,7 @@ export const coupons = {
   percentage: 'Percentage',
   amount: 'Amount',
   maxDiscount: 'Maximum discount',
-  maxDiscountHint: 'Caps what the percentage takes off. Leave empty for no cap.',
+  maxDiscountHint: 'The most that the percentage can take off. Leave empty for no limit.',
   duration: 'Duration for subscriptions',
   durations: { once: 'First payment', repeating: 'Multiple payments', forever: 'Every payment' },
   cycles: 'Number of payments',

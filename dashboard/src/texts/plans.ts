@@ -15,7 +15,7 @@ export const plans = {
   oneTime: 'Setup fee',
   oneTimeHint: 'Charged once, with the first cycle. Leave empty for no fee.',
   split: 'Split into tiers',
-  splitHint: 'Show the price as several named amounts.',
+  splitHint: 'Split the price into several named amounts.',
   tiers: 'Pricing tiers',
   addTier: 'Add tier',
   removeTier: 'Remove tier',

@@ -33,7 +33,8 @@ export const team = {
   custom: 'Custom',
   startPage: 'Start page',
   deleteRole: 'Delete role',
-  deleteRoleText: (name: string) => `Before you delete the role ${name}, give its members another role.`,
+  deleteRoleText: (name: string) =>
+    `Deletes the role ${name}. If members still have this role, give them another role first.`,
   roleDeleted: 'Role deleted.',
   permissionCount: (count: number) => `${count} permissions`,
   showPermissions: 'Permissions',

@@ -13,7 +13,7 @@ export const transactions = {
   cvv: 'CVC check',
   response: 'Response',
   inDoubtTitle: 'In-doubt payments',
-  inDoubtLead: 'The processor has not confirmed the outcome of these payments. We check until it does.',
+  inDoubtLead: 'The processor has not confirmed the outcome of these payments yet. We keep checking until it does.',
   inDoubtEmpty: 'No in-doubt payments',
   inDoubtEmptyText:
     'Every payment has a known outcome. A payment appears here when the processor’s response is lost. To try it in the sandbox, use the card 4000 0099 9900 7070.',

@@ -9,7 +9,7 @@ export const webhooks = {
   url: 'Endpoint URL',
   urlHint: 'A public HTTPS URL.',
   events: 'Events',
-  eventsHint: 'Choose * for all events, or for example order.* for all order events.',
+  eventsHint: 'Choose * for all events, or a pattern such as order.* for all order events.',
   chooseEvent: 'Choose at least one event.',
   version: 'API version',
   versionHint: 'Events are sent in the format of this version.',

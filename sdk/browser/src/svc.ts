@@ -160,7 +160,7 @@ export class SvcError extends Error implements ErrorDetails {
 export interface CardFields {
   /** Shows the fields in an element or in the element of a selector. */
   mount(target: string | Element): CardFields;
-  /** Creates a single-use token for the card. A second call in the meantime gets the same result. */
+  /** Creates a single-use token for the card. A second call before it resolves gets the same result. */
   createToken(options?: TokenOptions): Promise<CardToken>;
   focus(field?: FieldName): void;
   clear(): void;

@@ -11,7 +11,7 @@ export function reconciliationRoutes(): Route[] {
       method: 'GET',
       path: '/dashboard/reconciliation',
       operationId: 'getReconciliation',
-      summary: 'Whether the database was restored, and what the books miss',
+      summary: 'Retrieve whether the database was restored, and the missing operations',
       permission: 'transactions:read',
       category: 'read',
       idempotency: 'none',

@@ -18,7 +18,7 @@ export const reconciliationState = Type.Object({
       order_id: nullable(uuid()),
       subscription_id: nullable(uuid()),
     }),
-    { description: 'What the processor executed and the books miss, the latest first.' },
+    { description: 'Operations that the processor executed and that our records do not have, newest first.' },
   ),
 });
 export type ReconciliationState = Static<typeof reconciliationState>;
