@@ -6,13 +6,19 @@ import { errorCode } from '../platform/error-code.ts';
 /** A problem of the environment that an operator can fix. */
 export class StartError extends Error {}
 
+/**
+ * Connections that wait until the process accepts them, as far as the system allows. With Node's default of 511, the system drops further
+ * connections of a burst, and their clients try again after a second or three.
+ */
+const backlog = 4_096;
+
 export async function listenOrExplain(
   app: FastifyInstance,
   host: string,
   port: number,
   setting: string,
 ): Promise<void> {
-  await app.listen({ host, port }).catch((error: unknown) => explainListen(error, host, `${setting} ${port}`));
+  await app.listen({ host, port, backlog }).catch((error: unknown) => explainListen(error, host, `${setting} ${port}`));
 }
 
 function explainListen(error: unknown, host: string, port: string): never {
