@@ -53,6 +53,17 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
+/** The parts of a running dispatcher. */
+interface Worker {
+  readonly db: DispatcherDependencies['db'];
+  readonly log: DispatcherDependencies['log'];
+  readonly workerId: string;
+  readonly times: DispatcherTimes;
+  readonly alarm: ReturnType<typeof createAlarm>;
+  readonly sender: ReturnType<typeof createSender>;
+  readonly claimer: ReturnType<typeof createClaimer>;
+}
+
 export function startDispatcher(dependencies: DispatcherDependencies): Dispatcher {
   const { db, batchDb, clock, log } = dependencies;
   const times = { ...usualTimes, ...dependencies.times };
@@ -69,9 +80,10 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
     },
   );
   const claimer = createClaimer(batchDb, workerId, sender);
-  const heartbeat = startHeartbeat();
-  listenForChanges();
-  const loop = startLoop();
+  const worker: Worker = { db, log, workerId, times, alarm, sender, claimer };
+  const heartbeat = startHeartbeat(worker);
+  listenForChanges(worker);
+  const loop = startLoop(worker, heartbeat.first);
 
   return {
     async stop() {
@@ -84,88 +96,89 @@ export function startDispatcher(dependencies: DispatcherDependencies): Dispatche
       await releaseClaims(db, workerId).catch(() => undefined);
     },
   };
+}
 
-  /** Claims for all endpoints after a notification and once a second; in between only for endpoints that ran low. */
-  function startLoop(): { stop(): void; ended: Promise<void> } {
-    const state = { stopping: false };
-    let nextCompareMs = performance.now() + times.compareMs;
-    let nextClaimMs = performance.now();
+/** Claims for all endpoints after a notification and once a second; in between only for endpoints that ran low. */
+function startLoop(worker: Worker, ready: Promise<void>): { stop(): void; ended: Promise<void> } {
+  const { log, times, alarm, claimer } = worker;
+  const state = { stopping: false };
+  let nextCompareMs = performance.now() + times.compareMs;
+  let nextClaimMs = performance.now();
 
-    async function step(): Promise<void> {
-      const all = alarm.rang() || performance.now() >= nextClaimMs;
-      if (!all && !claimer.hasLow()) return alarm.pause(nextClaimMs - performance.now());
-      if (performance.now() >= nextCompareMs) {
-        await releaseUnknown();
-        nextCompareMs = performance.now() + times.compareMs;
-      }
-      if (!all) {
-        await claimer.claimForLow();
-        return undefined;
-      }
-      const claimed = await claimer.claimAll();
-      // More deliveries may follow in the queue.
-      nextClaimMs = performance.now() + (claimed > 0 ? 0 : idleMs);
+  async function step(): Promise<void> {
+    const all = alarm.rang() || performance.now() >= nextClaimMs;
+    if (!all && !claimer.hasLow()) return alarm.pause(nextClaimMs - performance.now());
+    if (performance.now() >= nextCompareMs) {
+      await releaseUnknown(worker);
+      nextCompareMs = performance.now() + times.compareMs;
+    }
+    if (!all) {
+      await claimer.claimForLow();
       return undefined;
     }
+    const claimed = await claimer.claimAll();
+    // More deliveries may follow in the queue.
+    nextClaimMs = performance.now() + (claimed > 0 ? 0 : idleMs);
+    return undefined;
+  }
 
-    async function run(): Promise<void> {
-      while (!state.stopping) {
-        try {
-          await step();
-        } catch (error) {
-          log.error({ err: error }, 'webhook deliveries could not be claimed; retrying');
-          // A claim may have been committed although its answer was lost.
-          nextCompareMs = 0;
-          nextClaimMs = performance.now() + idleMs;
-          await alarm.pause(idleMs);
-        }
+  async function run(): Promise<void> {
+    while (!state.stopping) {
+      try {
+        await step();
+      } catch (error) {
+        log.error({ err: error }, 'webhook deliveries could not be claimed; retrying');
+        // A claim may have been committed although its answer was lost.
+        nextCompareMs = 0;
+        nextClaimMs = performance.now() + idleMs;
+        await alarm.pause(idleMs);
       }
     }
-
-    return {
-      stop() {
-        state.stopping = true;
-        alarm.ring();
-      },
-      ended: heartbeat.first.then(run),
-    };
   }
 
-  /** Releases claims whose commit answer was lost. Another worker never takes over what a living worker has claimed. */
-  async function releaseUnknown(): Promise<void> {
-    const count = await releaseUnknownClaims(db, workerId, sender.claimed());
-    if (count === 0) return;
-    log.warn({ count }, 'released deliveries that were claimed without this worker knowing');
-    alarm.ring();
-  }
-
-  function startHeartbeat(): { first: Promise<void>; stop(): void } {
-    let beats = 0;
-    async function beat(): Promise<void> {
-      const orphansToo = beats % heartbeatsBetweenOrphans === 0;
-      beats += 1;
-      if ((await keepAlive(db, workerId, times.silenceMs, orphansToo)) > 0) alarm.ring();
-    }
-    const beatOrWarn = (): Promise<void> =>
-      beat().catch((error: unknown) => log.warn({ err: error }, 'the heartbeat of the webhook worker failed'));
-    const timer = setInterval(() => void beatOrWarn(), times.silenceMs / heartbeatsPerSilence);
-    return { first: beatOrWarn(), stop: () => clearInterval(timer) };
-  }
-
-  /**
-   * An empty notification means that deliveries are due; any other contains the id of an endpoint that has changed.
-   */
-  function listenForChanges(): void {
-    const release = (endpointId: string): void => {
-      claimer.noteChanged(endpointId);
-      sender.releaseEndpoint(endpointId);
-    };
-    const hear = (endpointId: string): void => (endpointId === '' ? alarm.ring() : release(endpointId));
-    // Notifications are lost while the connection is down, so every endpoint may have changed.
-    const hearAgain = (): void => {
-      for (const { id } of sender.endpoints()) release(id);
+  return {
+    stop() {
+      state.stopping = true;
       alarm.ring();
-    };
-    db.listen(webhooksDueChannel, hear, hearAgain).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
+    },
+    ended: ready.then(run),
+  };
+}
+
+/** Releases claims whose commit answer was lost. Another worker never takes over what a living worker has claimed. */
+async function releaseUnknown({ db, log, workerId, alarm, sender }: Worker): Promise<void> {
+  const count = await releaseUnknownClaims(db, workerId, sender.claimed());
+  if (count === 0) return;
+  log.warn({ count }, 'released deliveries that were claimed without this worker knowing');
+  alarm.ring();
+}
+
+function startHeartbeat({ db, log, workerId, times, alarm }: Worker): { first: Promise<void>; stop(): void } {
+  let beats = 0;
+  async function beat(): Promise<void> {
+    const orphansToo = beats % heartbeatsBetweenOrphans === 0;
+    beats += 1;
+    if ((await keepAlive(db, workerId, times.silenceMs, orphansToo)) > 0) alarm.ring();
   }
+  const beatOrWarn = (): Promise<void> =>
+    beat().catch((error: unknown) => log.warn({ err: error }, 'the heartbeat of the webhook worker failed'));
+  const timer = setInterval(() => void beatOrWarn(), times.silenceMs / heartbeatsPerSilence);
+  return { first: beatOrWarn(), stop: () => clearInterval(timer) };
+}
+
+/**
+ * An empty notification means that deliveries are due; any other contains the id of an endpoint that has changed.
+ */
+function listenForChanges({ db, log, alarm, sender, claimer }: Worker): void {
+  const release = (endpointId: string): void => {
+    claimer.noteChanged(endpointId);
+    sender.releaseEndpoint(endpointId);
+  };
+  const hear = (endpointId: string): void => (endpointId === '' ? alarm.ring() : release(endpointId));
+  // Notifications are lost while the connection is down, so every endpoint may have changed.
+  const hearAgain = (): void => {
+    for (const { id } of sender.endpoints()) release(id);
+    alarm.ring();
+  };
+  db.listen(webhooksDueChannel, hear, hearAgain).catch((error: unknown) => log.warn({ err: error }, 'cannot listen'));
 }
