@@ -147,8 +147,8 @@ export const settings = {
   SVC_ROLES: roleList,
   SVC_DATA_DIR: text('.svc', 'Folder for the embedded PostgreSQL, generated secrets, images and `demo.json`.'),
   SVC_MASTER_SECRET: secret(
-    'Secret of at least 32 characters from which all keys are derived. Required with `DATABASE_URL`, and the same for ' +
-      'every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
+    'Secret of at least 32 characters, from which all keys except the vault keys are derived. Required with ' +
+      '`DATABASE_URL`. Must be the same for every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
   ),
   SVC_DEMO: flag(
     '`1` creates the demo company in the database of `DATABASE_URL`. With the embedded PostgreSQL, it is always created.',
@@ -160,13 +160,16 @@ export const settings = {
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
     'URL of the same database with the login of the vault. A process with only the role `vault` needs no `DATABASE_URL`. ' +
-      'Default: `DATABASE_URL`; cards are then less protected, because all processes can read them. The embedded PostgreSQL always uses separate logins.',
+      'Default: `DATABASE_URL`; cards are then less protected, because every process can read the encrypted cards. ' +
+      'The embedded PostgreSQL always uses separate logins.',
   ),
   SVC_VAULT_KEYS: secret(
     'Vault keys as JSON. Default: the file `$SVC_DATA_DIR/vault.keys`, which the first start creates.',
   ),
   SVC_VAULT_URL: url(['http', 'https'], 'URL of the vault, for processes without the role `vault`.'),
-  SVC_VAULT_TOKEN: secret('Token of at least 32 characters for calls to a separate vault. The same on both sides.'),
+  SVC_VAULT_TOKEN: secret(
+    'Token of at least 32 characters for calls to a separate vault. Must be the same for the vault and for its callers.',
+  ),
   SVC_VAULT_PORT: integer(8081, 0, 65535, 'Port of a separate vault.'),
   SVC_HEALTH_PORT: integer(
     0,

@@ -32,9 +32,10 @@ export function countRefusals(metrics: Pick<Metrics, 'countRefusedRequests'>, lo
     metrics.countRefusedRequests();
     count += 1;
     if (count > 1) return;
-    log.warn('the service is overloaded; requests are answered 503');
+    log.warn('the service is overloaded and rejects requests with 503');
     setTimeout(() => {
-      if (count > 1) log.warn({ count, seconds: logEveryMs / 1000 }, 'requests were answered 503 because of overload');
+      if (count > 1)
+        log.warn({ count, seconds: logEveryMs / 1000 }, 'requests were rejected with 503 because of overload');
       count = 0;
     }, logEveryMs).unref();
   };

@@ -117,7 +117,9 @@ export function startWorker(dependencies: WorkerDependencies): { stop(): Promise
 function listenFor(channel: string, { db, log }: WorkerDependencies): EventEmitter {
   const alarm = new EventEmitter();
   const ring = (): boolean => alarm.emit('ring');
-  db.listen(channel, ring, ring).catch((error: unknown) => log.warn({ err: error, channel }, 'cannot listen'));
+  db.listen(channel, ring, ring).catch((error: unknown) =>
+    log.warn({ err: error, channel }, 'cannot listen for notifications of the database'),
+  );
   return alarm;
 }
 

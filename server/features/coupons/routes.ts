@@ -68,7 +68,7 @@ export function couponRoutes(): Route[] {
       summary: 'Preview a coupon code',
       description:
         'Calculates the discount of a code without redeeming it. If the code cannot be used, the response is 200 with `valid: false` and ' +
-        'a `reason`. In a form, wait about 300 ms after the last key stroke before you call this.',
+        'a `reason`. In a form, wait about 300 ms after the last keystroke before you send this request.',
       permission: 'coupons:read',
       category: 'coupon_validation',
       idempotency: 'none',

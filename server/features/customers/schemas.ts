@@ -56,7 +56,7 @@ export type ShippingAddress = Static<typeof shippingAddress>;
 const email = Type.String({ format: 'email', maxLength: limits.emailLength, examples: ['ada@example.com'] });
 const ownPhone = phone({
   description:
-    'International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per merchant.',
+    'International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company.',
 });
 const tags = uniqueStrings(line({ minLength: 1, maxLength: limits.tagLength, format: 'tag' }), {
   maxItems: limits.tags,

@@ -115,7 +115,7 @@ export async function noteEarlier(
   const { executed } = outcome;
   if (!restores || !executed || !executedBefore(outcome, sinceMs)) return;
   await restores.earlierResult(company_id, reference, executed.atMs).catch((error: unknown) => {
-    log.error({ err: error, company_id, reference }, 'the processor has executed what the database has forgotten');
+    log.error({ err: error, company_id, reference }, 'the processor has an operation that is missing in the database');
   });
 }
 

@@ -39,7 +39,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
       summary: 'Create a card token',
       description:
         'For browsers, with a publishable key. Your server then attaches the token to a customer. A token works once ' +
-        `and expires after ${limits.cardTokenSeconds / 60} minutes. The card fields of the browser SDK call this.`,
+        `and expires after ${limits.cardTokenSeconds / 60} minutes. The card fields of the browser SDK send this request for you.`,
       category: 'capture',
       publishable: true,
       bodyBytes: limits.publicBodyBytes,

@@ -151,7 +151,9 @@ export const paymentMethod = Type.Object(
     card: Type.Object(
       {
         ...cardSummary,
-        fingerprint: Type.String({ description: 'The same for the same card of the same merchant.' }),
+        fingerprint: Type.String({
+          description: 'Identifies the card number within a company: the same each time the same card is saved.',
+        }),
       },
       { title: 'Card' },
     ),

@@ -30,7 +30,7 @@ const sku = Type.String({
   minLength: 1,
   maxLength: limits.textLength,
   format: 'sku',
-  description: 'Unique per merchant: lowercase letters, digits, hyphens and underscores.',
+  description: 'Unique per company. Lowercase letters, digits, hyphens and underscores.',
   examples: ['tea-pot-6'],
 });
 const availability = choice(availabilities, { title: 'ProductAvailability' });

@@ -94,7 +94,8 @@ export async function watchRestores({ db, clock, log, file }: WatchOptions): Pro
 
   await poll();
   if (state.restored) log.warn('the database is restored: nothing is billed until `svc reconcile` has run');
-  const onError = (error: unknown): void => log.warn({ err: error }, 'whether the database is restored is not known');
+  const onError = (error: unknown): void =>
+    log.warn({ err: error }, 'failed to check whether the database was restored');
   const timers = [setInterval(() => void poll().catch(onError), pollMs), setInterval(() => void write(), writeMs)];
   for (const timer of timers) timer.unref();
 

@@ -74,7 +74,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       operationId: 'advanceClock',
       summary: 'Advance the sandbox clock',
       description:
-        'Runs everything that is due in between, in order of time, and returns what happened: renewals, ' +
+        'Runs everything that is due until the new time, in order, and returns what happened: renewals, ' +
         'retries of declined charges, webhook retries, chargebacks, and expirations of card tokens and coupons.',
       permission: 'subscriptions:write',
       category: 'write',

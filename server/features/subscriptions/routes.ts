@@ -61,7 +61,8 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
       description:
         'Charges the first cycle immediately, or at 00:00 UTC of `start_date`. A declined card is not an error: the ' +
         'subscription has the status `failed`. 502 `gateway_error` means that the outcome is unknown: repeat the request with ' +
-        'the same idempotency key. Weekly is day/7, quarterly month/3, annual month/12.',
+        'the same idempotency key. For a weekly cycle, use the interval `day` with `interval_count` 7; for a ' +
+        'quarterly cycle, `month` with 3; for an annual cycle, `month` with 12.',
       body: subscriptionCreate,
       bodyExample: {
         customer_id: '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60',

@@ -21,7 +21,7 @@ export interface CustomerCreate {
   email: string;
   first_name: string;
   last_name: string;
-  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per merchant. */
+  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;
@@ -48,7 +48,7 @@ export interface Customer {
   email: string;
   first_name: string;
   last_name: string;
-  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per merchant. */
+  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone: string;
   company: string | null;
   shipping_address: ShippingAddress | null;
@@ -74,7 +74,7 @@ export interface CustomerUpdate {
   email?: string | undefined;
   first_name?: string | undefined;
   last_name?: string | undefined;
-  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per merchant. */
+  /** International format with `+` and the country code. Returned in E.164 format, without spaces. Unique per company. */
   phone?: string | undefined;
   company?: string | null | undefined;
   shipping_address?: ShippingAddressInput | null | undefined;

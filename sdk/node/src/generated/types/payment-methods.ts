@@ -64,7 +64,7 @@ export interface Card {
   last4: string;
   exp_month: number;
   exp_year: number;
-  /** The same for the same card of the same merchant. */
+  /** Identifies the card number within a company: the same each time the same card is saved. */
   fingerprint: string;
 }
 

@@ -17,7 +17,7 @@ export interface ProductCreate {
   description: string | null;
   pricing: PricingInput;
   requires_shipping: boolean;
-  /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
+  /** Unique per company. Lowercase letters, digits, hyphens and underscores. */
   sku: string;
   /** Default: `'in_stock'`. */
   availability?: ProductAvailability | undefined;
@@ -85,7 +85,7 @@ export interface ProductUpdate {
   description?: string | null | undefined;
   pricing?: PricingUpdate | undefined;
   requires_shipping?: boolean | undefined;
-  /** Unique per merchant: lowercase letters, digits, hyphens and underscores. */
+  /** Unique per company. Lowercase letters, digits, hyphens and underscores. */
   sku?: string | undefined;
   availability?: ProductAvailability | undefined;
   category?: string | null | undefined;
