@@ -501,3 +501,12 @@ test('the reference page does not ask for the fonts or the telemetry of its make
   assert.deepEqual(html.match(/<script[^>]*>/g), ['<script src="js/scalar.js">']);
   assert.doesNotMatch(html, /<script[^>]*>[^<]|\son\w+=|javascript:/);
 });
+
+test('a route has one of the three kinds: one transaction, an effect, or phases', () => {
+  const kindsOf = ({ handle, effect, phased }: (typeof routes)[number]): number =>
+    [handle, effect, phased].filter(Boolean).length;
+  assert.deepEqual(
+    routes.filter((route) => kindsOf(route) !== 1).map(({ operationId }) => operationId),
+    [],
+  );
+});

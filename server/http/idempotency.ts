@@ -5,9 +5,9 @@ import { keyedHash } from '../platform/secret.ts';
 import { type Answer, type KeyedRequest, type KeyRow, lockKey, storeAnswer } from './key-queries.ts';
 
 /**
- * One execution per key. The claim is a transaction-level advisory lock: a second request with the key learns
- * at once that the first is under way, and a process that dies lets go of it. The answer is stored in the
- * transaction of the work itself, so there is no moment in which one exists without the other.
+ * Executes a request once per key. The claim is an advisory lock of the transaction: a second request with the key is
+ * rejected at once while the first runs, and the lock is released if the process dies. The answer is stored in the
+ * transaction of the work, so neither is committed without the other.
  */
 
 const keyPattern = new RegExp(`^[A-Za-z0-9_-]{1,${limits.idempotencyKeyLength}}$`);
@@ -101,16 +101,16 @@ export async function store(db: Database, request: KeyedRequest, answer: Answer)
 export const attempts = 3;
 
 interface Execution {
-  /** What must happen before the transaction, because it takes long or calls others. Not done for a replay. */
+  /** Runs before the transaction, because it takes long or calls other systems. Skipped for a replay. */
   readonly prepare?: () => Promise<unknown>;
   readonly work: (transaction: Database, prepared: unknown) => Promise<Answer>;
-  /** From when on the life of the key counts, where the work itself moves the clock. */
+  /** The company's clock from which the key expires after 24 hours, for work that moves the clock. */
   readonly livesFrom?: (prepared: unknown) => number;
 }
 
 /**
- * Answers from the store, or runs `work` in a transaction and stores its answer there. `refusal` turns a
- * decided error into the answer to keep; what it does not keep is thrown on and leaves no trace.
+ * Returns the stored answer, or runs `work` in a transaction and stores its answer there. `refusal` returns the answer
+ * to store for an error; an error without one is thrown, and nothing is stored.
  */
 export async function runOnce(
   db: DatabasePool,
@@ -122,7 +122,7 @@ export async function runOnce(
     try {
       return await attemptOnce(db, request, execution, refusal);
     } catch (error) {
-      // The lock and the look at the table are two moments: another request may have finished between them.
+      // Another request may have stored its answer after this one read the key and before it got the lock.
       if (!(error instanceof AnsweredElsewhere) || attempt === attempts) throw error;
     }
   }

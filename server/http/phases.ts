@@ -5,19 +5,19 @@ import { type Answer, finishKey, forgetKey, type KeyedRequest, type KeyRow, read
 import { latestVersion } from './versions/versions.ts';
 
 /**
- * Work that leaves the database on its way, such as a charge: the key is claimed together with the intent, stands for the
- * operation while it runs, and gets its answer when the outcome is known. Repeating it continues that operation.
+ * A request whose work calls the processor between two transactions, such as a charge. The key is claimed when the intent
+ * is recorded, and gets its answer when the outcome is known. Repeating the key continues the operation.
  */
 export interface PhasedRequest {
   readonly key: KeyedRequest | undefined;
-  /** In the version of the first request, where that was another. */
+  /** `apiVersion` is the version of the first request with the key; by default, that of this request. */
   readonly answer: (result: unknown, apiVersion?: string) => Answer;
   readonly refusal: (error: unknown, apiVersion?: string) => Answer | undefined;
-  /** Called when it was begun and its outcome is unknown. */
+  /** Called when the intent is recorded and the outcome is unknown. */
   readonly inDoubt?: () => void;
 }
 
-/** For work that no client repeats: the answer is the result itself. */
+/** For work without an idempotency key, for example of the CLI. The body is the result as JSON. */
 export const withoutKey: PhasedRequest = {
   key: undefined,
   answer: (result) => ({ status: 200, body: JSON.stringify(result), apiVersion: latestVersion }),
@@ -25,19 +25,19 @@ export const withoutKey: PhasedRequest = {
 };
 
 export interface Phases<Facts> {
-  /** Where the key is read along with other things: the facts that `begin` gets. */
+  /** Reads the key together with the facts that `begin` needs, in one statement. */
   readonly find?: (request: KeyedRequest) => Promise<FoundKey<Facts>>;
-  /** Does the work, having claimed the key together with its intent. Undefined: another request has claimed the key. */
+  /** Claims the key, records the intent and does the work. Returns undefined if another request has claimed the key. */
   readonly begin: (facts: Facts | undefined) => Promise<unknown>;
-  /** Continues an operation, or throws what was decided about it. Undefined: it never came about, and the key is free again. */
+  /** Continues an operation. Returns undefined if no operation was recorded; the key is then free again. */
   readonly resume: (operationId: string) => Promise<unknown>;
-  /** Whether the answer is kept under the key, rather than elsewhere. */
+  /** Whether the answer is stored under the key. Orders keep theirs in an event instead. */
   readonly keepAnswer: boolean;
 }
 
 interface FoundKey<Facts = undefined> {
   readonly row: KeyRow | undefined;
-  /** An answer that is kept elsewhere. */
+  /** The answer, where it is not stored under the key. */
   readonly result?: unknown;
   readonly facts?: Facts;
 }
@@ -64,7 +64,7 @@ async function attemptPhased<Facts>(
   const found: FoundKey<Facts> | undefined = key && (find ? await find(key) : { row: await readKey(db, key) });
   const { row, result: keptResult, facts } = found ?? {};
   if (key && row && row.method !== null) {
-    // One that stands for an operation does not expire before that is over.
+    // A key whose operation is open does not expire.
     if (row.expired) {
       await forgetKey(db, key, row);
       return undefined;
@@ -107,7 +107,7 @@ async function attemptPhased<Facts>(
   }
 
   async function keep(finished: Answer): Promise<Answer> {
-    // Of several that continue one operation at once, the first decides what the answer is, for good.
+    // If several requests continue the operation at once, the first to store its answer sets the answer for all.
     const kept = key && keepAnswer && !(await finishKey(db, key, finished)) ? await readKey(db, key) : undefined;
     return { ...finished, ...(kept && storedAnswer(kept)) };
   }

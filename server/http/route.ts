@@ -8,7 +8,7 @@ import type { TestedCard } from './refused-cards.ts';
 import type { ListDeclaration, Page } from './lists.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** A route is data: what it needs and gives. The common rules read it; the handler never sees a header. */
+/** The declaration of a route. The common rules read it, so a handler never reads a header. */
 
 export type RateCategory = 'read' | 'write' | 'coupon_validation' | 'capture';
 
@@ -37,42 +37,42 @@ export interface RouteBase {
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  /** Null where it depends on what is asked for, which the handler then looks at. */
+  /** Null where it depends on the request; the handler then checks it. */
   readonly permission: MemberPermission | null;
   readonly category: RateCategory;
   readonly idempotency: 'required' | 'optional' | 'none';
-  /** Shows or changes secrets, or who may do what: a member of the team gives the password once more. */
+  /** Shows or changes secrets or permissions: a member must confirm the password. */
   readonly stepUp?: boolean;
   /**
    * `none`: the route changes nothing, although it is not a GET. `with_change`: the entry is recorded in the transaction of
    * the change also for API keys, as it always is for members; otherwise it is written soon after the answer.
    */
   readonly audit?: 'none' | 'with_change';
-  /** The answer shows a secret: kept under an idempotency key it is sealed. */
+  /** The answer contains a secret, so it is stored encrypted under the idempotency key. */
   readonly secretAnswer?: boolean;
   /** Open to publishable keys and to pages of any origin. */
   readonly publishable?: boolean;
-  /** What a missing object is called in a 404. */
+  /** The name of the object in a 404. */
   readonly resource: string;
   readonly body?: TSchema;
-  /** The largest body it takes, where that is not `limits.bodyBytes`. */
+  /** The largest body; `limits.bodyBytes` by default. */
   readonly bodyBytes?: number;
   readonly bodyExample?: unknown;
   readonly upload?: { readonly field: string; readonly maxBytes: number; readonly description: string };
   readonly list?: ListDeclaration;
-  /** What the query may say, where the route is not a list. */
+  /** The query parameters of a route that is not a list. */
   readonly parameters?: QueryParameters;
-  /** What `expand` may name, and the permission to read what that adds. */
+  /** The values of `expand`, each with the permission that it needs. */
   readonly expand?: Readonly<Record<string, ReadPermission>>;
-  /** Gives `fields[<name>]` on reads, with the property names of the schema. */
+  /** Adds the parameter `fields[<name>]`, whose values are the properties of the schema. */
   readonly fields?: { readonly name: string; readonly schema: TSchema };
-  /** Null where the call is never carried out. */
+  /** Null for a route that is always rejected. */
   readonly success: {
     readonly status: 200 | 201;
     readonly schema: TSchema;
     readonly shape: 'resource' | 'list' | 'other';
   } | null;
-  /** With a status where it is not the one the catalogue gives the code first. */
+  /** With a status where it is not the first that `errors.ts` lists for the code. */
   readonly errors: readonly (ApiErrorCode | { readonly code: ApiErrorCode; readonly status: number })[];
 }
 
@@ -86,9 +86,9 @@ export interface Route extends RouteBase {
   readonly effect?: (request: RouteRequest<unknown, unknown>) => Promise<unknown>;
   /** Moves money or cards in phases: it claims and answers the idempotency key itself, through `runPhased`. */
   readonly phased?: (request: RouteRequest<unknown, unknown>, key: PhasedRequest) => Promise<PhasedAnswer>;
-  /** What an idempotency key compares, where that is not the body as it came. */
+  /** The fields that an idempotency key compares; the body by default. */
   readonly fieldsToHash?: (request: RouteRequest<unknown, unknown>) => Promise<object>;
-  /** Takes card numbers: which card, and for whom. A client whose cards are refused again and again has to wait. */
+  /** For routes that take card numbers: the card and its customer. Too many rejected cards make the client wait. */
   readonly testedCard?: (request: RouteRequest<unknown, unknown>) => Promise<TestedCard>;
   /** The company's clock afterwards, for routes that move it. */
   readonly clockAfter?: (result: unknown) => number;
