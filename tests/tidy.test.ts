@@ -165,11 +165,10 @@ test('amounts are scaled by the decimals of their currency, never by 100', () =>
   assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
 });
 
-test('a source file has at most 400 lines', () => {
+test('a source file has at most 400 lines, a test file at most 800', () => {
   const long = sources
-    .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => ({ file, lines: read(file).split('\n').length }))
-    .filter(({ lines }) => lines > 400);
+    .filter(({ file, lines }) => lines > (file.endsWith('.test.ts') ? 800 : 400));
   assert.deepEqual(long, []);
 });
 
