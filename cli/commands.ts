@@ -262,13 +262,12 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'bash|zsh|fish',
       summary: 'Print the completion script for your shell',
       more:
-        'Completes `svc` and `npx svc`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish loads the file ' +
-        'automatically. Run `npx svc` only in the folder of the service: in any other folder, npx would download an unrelated ' +
-        'package with the same name.',
+        'Completes `svc` and `npx @svc-payments/cli`. Save the output to a file and source it in ~/.bashrc or ~/.zshrc; fish ' +
+        'loads the file automatically.',
       examples: [
-        'npx svc completion bash > ~/.svc-completion',
-        'npx svc completion zsh > ~/.svc-completion',
-        'npx svc completion fish > ~/.config/fish/conf.d/svc.fish',
+        'npx @svc-payments/cli completion bash > ~/.svc-completion',
+        'npx @svc-payments/cli completion zsh > ~/.svc-completion',
+        'npx @svc-payments/cli completion fish > ~/.config/fish/conf.d/svc.fish',
       ],
       load: async () => (await import('./completion.ts')).completionCommand,
     },

@@ -18,7 +18,7 @@ export function overview(): string {
     const lines = commands.map((command) => `  ${called(command).padEnd(40)}  ${command.summary}`);
     return [title, ...lines].join('\n');
   });
-  return `Usage: npx svc <command>\n\n${parts.join('\n\n')}\n\n${footer}\n`;
+  return `Usage: svc <command>\n\n${parts.join('\n\n')}\n\n${footer}\n`;
 }
 
 export function commandHelp(command: Command): string {
@@ -54,7 +54,7 @@ export function commandsPage(note: string): string {
 
 # The svc command
 
-Run \`npx svc\` in the folder of the service (in any other folder, npx would download an unrelated package with the same name). From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
+In the folder of the service, run \`npx @svc-payments/cli\`. From any other folder, run \`npm run --prefix ~/svc --silent svc --\`, where \`~/svc\` is the folder of the service. Do not run \`npx svc\`: outside of the folder of the service, npx would download an unrelated package with that name. ${footer.replaceAll('\n', ' ').replaceAll(/--?[a-z]+|[A-Z]+_[A-Z_]+/g, '`$&`')}
 
 If a command fails, it prints the reason to standard error and exits with 1. Long commands print their progress to standard error.
 

@@ -96,7 +96,9 @@ describe('completion', () => {
     assert.deepEqual(await complete('completion', 'f'), ['fish']);
     assert.deepEqual(await complete('keys', 'create', '--kind', ''), ['secret', 'publishable']);
     assert.deepEqual(await complete('keys', 'create', '--name', ''), ['']);
-    assert.deepEqual(await completeWith('_svc_npx', 'npx svc', ['keys', 'r']), ['revoke']);
+    for (const program of ['svc', '@svc-payments/cli', '@ svc-payments/cli']) {
+      assert.deepEqual(await completeWith('_svc_npx', `npx ${program}`, ['keys', 'r']), ['revoke']);
+    }
     assert.deepEqual(await completeWith('_svc_npx', 'npx other', ['keys', 'r']), ['']);
   });
 
@@ -120,7 +122,7 @@ const without = (shell: string): string | false =>
     : `${shell} is not installed`;
 
 describe('completion in a real shell', () => {
-  test('works in fish, for svc and for npx svc', { skip: without('fish') }, async () => {
+  test('works in fish, for svc and for npx', { skip: without('fish') }, async () => {
     const complete = async (line: string): Promise<string[]> => {
       const script = `$argv[1] cli/svc.ts completion fish | source; complete -C ${JSON.stringify(line)}`;
       const { stdout } = await run('fish', ['--no-config', '-c', script, process.execPath], { cwd: root });
@@ -129,7 +131,7 @@ describe('completion in a real shell', () => {
         .map((found) => found.split('\t')[0] ?? '')
         .filter((word) => word !== '');
     };
-    for (const program of ['svc', 'npx svc']) {
+    for (const program of ['svc', 'npx svc', 'npx @svc-payments/cli']) {
       assert.deepEqual(await complete(`${program} li`), ['listen']);
       assert.deepEqual(await complete(`${program} keys `), ['create', 'list', 'revoke']);
       assert.deepEqual(await complete(`${program} keys create --e`), ['--expires-in']);
@@ -158,16 +160,17 @@ describe('completion in a real shell', () => {
     };
     try {
       assert.equal(await called('svc li'), 'svc listen');
-      assert.equal(await called('npx svc keys cr_--ki_pu'), 'npx svc keys create --kind publishable');
+      const scoped = 'npx @svc-payments/cli keys';
+      assert.equal(await called(`${scoped} cr_--ki_pu`), `${scoped} create --kind publishable`);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   });
 });
 
-describe('npx svc', () => {
+describe('npx @svc-payments/cli', () => {
   test('runs in this folder', async () => {
-    const child = spawn('npx', ['--no-install', 'svc', 'completion', 'bash'], { cwd: root });
+    const child = spawn('npx', ['--no-install', '@svc-payments/cli', 'completion', 'bash'], { cwd: root });
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;

@@ -6,7 +6,7 @@ import { commandHelp, overview } from './help.ts';
 import { type Flags, options } from './options.ts';
 import { suggestion } from './suggest.ts';
 
-/** `npx svc <command>`: the command line for operators and developers. */
+/** `svc <command>`: the command line for operators and developers. */
 
 function parsed(): { flags: Flags; words: string[]; given: string[] } {
   try {

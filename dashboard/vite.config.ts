@@ -1,10 +1,26 @@
+import scalar from '@scalar/fastify-api-reference';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import fastify from 'fastify';
+import { defineConfig, type Plugin } from 'vite';
+
+/**
+ * The script of the API reference at /docs/api. Its package brings 30 MB of others and is needed only here: the service
+ * serves the file.
+ */
+const referenceScript: Plugin = {
+  name: 'reference-script',
+  async generateBundle() {
+    const app = fastify();
+    await app.register(scalar, { routePrefix: '/docs/api', configuration: { url: '/openapi.json' } });
+    const { body } = await app.inject('/docs/api/js/scalar.js');
+    this.emitFile({ type: 'asset', fileName: 'scalar.js', source: body });
+  },
+};
 
 /** All code is in files with hashed names, because the content security policy allows nothing inline. */
 export default defineConfig({
   base: '/',
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), referenceScript],
   build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022' },
 });

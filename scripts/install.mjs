@@ -1,67 +1,109 @@
-// Plain JavaScript for Node 20 and newer. Installs missing or outdated packages from the lockfile, and builds the dashboard
-// if its sources have changed.
+// Plain JavaScript for Node 20 and newer. Installs missing or outdated packages from the lockfiles, and builds the dashboard
+// if its sources have changed. It never touches a folder of packages that already has what the lockfile asks for.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createHash } from 'node:crypto';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dashboard = join(root, 'dashboard');
 const event = process.env.npm_lifecycle_event ?? '';
-// The service does not need development dependencies. Without them, the first start is faster.
-const withoutDevelopment = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
+// These only run the service. They need no development packages, and the service works without its dashboard.
+const onlyRuns = ['prestart', 'presvc', 'preshop', 'preacquirer'].includes(event);
+const development = !onlyRuns && event !== 'build';
 
 const [major = 0] = process.versions.node.split('.').map(Number);
-if (major < 20) {
-  console.error(`Node 20 or newer is required; this is ${process.version}.`);
-  process.exit(1);
+if (major < 20) fail(`Node 20 or newer is required; this is ${process.version}.`);
+
+if (!hasPackages(root, development) && !install(root, development)) process.exit(1);
+// The packages bring Node 24 where npm installs optional ones; npm scripts find it before that of the machine.
+if (major < 24 && !existsSync(join(root, 'node_modules', '.bin', 'node'))) {
+  fail(`Node 24 or newer is required, because the optional packages are not installed; this is ${process.version}.`);
+}
+buildDashboard();
+
+function readPackages(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
 }
 
-const marker = join(root, 'node_modules', '.installed');
-const lockHash = createHash('sha256')
-  .update(readFileSync(join(root, 'package-lock.json')))
-  .digest('hex');
-const installed = existsSync(marker) ? readFileSync(marker, 'utf8').trim().split(' ') : [];
-const upToDate = installed[0] === lockHash && (withoutDevelopment || installed[1] === 'all');
+/** What npm has installed into a folder, by its own account; npm writes it when an installation is complete. */
+function installedPackages(folder) {
+  return readPackages(join(folder, 'node_modules', '.package-lock.json'));
+}
 
-if (!upToDate) {
-  console.error('Installing dependencies from the lockfile …');
-  // Only on a fresh clone, so that a development tree keeps its compiler.
-  const fresh = !existsSync(join(root, 'node_modules')) || installed[1] === 'production';
-  const omit = withoutDevelopment && fresh ? ['--omit=dev'] : [];
+/** Compares what is installed with the lockfile. Optional packages may be absent: another platform, or the operator's choice. */
+function hasPackages(folder, withDevelopment) {
+  const installed = installedPackages(folder);
+  if (!installed) return false;
+  const wanted = Object.entries(readPackages(join(folder, 'package-lock.json')) ?? {});
+  return wanted.every(([path, { dev, devOptional, optional, version, integrity, resolved, link }]) => {
+    if (!path.includes('node_modules/')) return true;
+    if (!withDevelopment && (dev || devOptional)) return true;
+    const found = installed[path];
+    if (!found) return optional === true;
+    const same = link ? found.resolved === resolved : found.version === version && found.integrity === integrity;
+    return same && existsSync(join(folder, path));
+  });
+}
+
+function install(folder, withDevelopment) {
+  console.error(`Installing packages of ${folder === root ? 'the service' : 'the dashboard'} from the lockfile …`);
+  const installed = installedPackages(folder);
+  // A running service may use the packages that are there, so add to them. `ci` would delete them first.
+  const how = installed ? ['install', '--no-save'] : ['ci'];
+  // A development tree keeps its compiler when someone only starts the service in it.
+  const keepsDevelopment = Object.values(installed ?? {}).some(({ dev }) => dev);
+  const which = withDevelopment || keepsDevelopment ? '--include=dev' : '--omit=dev';
+  const parameters = [...how, which, '--loglevel=error', '--no-audit', '--no-fund'];
   const npm = process.env.npm_execpath;
-  // The installed packages are correct and a running service may use them. So add to them; `ci` would delete them first.
-  const how = installed[0] === lockHash ? ['install', '--no-save', '--include=dev'] : ['ci'];
-  const npmArguments = [...how, '--loglevel=error', '--no-audit', '--no-fund', ...omit];
-  const result = npm
-    ? spawnSync(process.execPath, [npm, ...npmArguments], { cwd: root, stdio: ['ignore', 2, 2] })
-    : spawnSync('npm', npmArguments, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' });
-  if (result.status !== 0) process.exit(result.status ?? 1);
-  writeFileSync(marker, `${lockHash} ${omit.length > 0 ? 'production' : 'all'}\n`);
+  const options = { cwd: folder, stdio: ['ignore', 2, 2] };
+  const { status } = npm
+    ? spawnSync(process.execPath, [npm, ...parameters], options)
+    : spawnSync('npm', parameters, { ...options, shell: process.platform === 'win32' });
+  return status === 0;
 }
 
-// Builds the dashboard once for each state of its sources.
-const dashboard = join(root, 'dashboard');
-const built = join(dashboard, 'dist', '.built');
-const sources = ['index.html', 'package.json', 'vite.config.ts', 'src', 'public']
-  .map((name) => join(dashboard, name))
-  .filter((path) => existsSync(path))
-  .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
-const sourceHash = createHash('sha256');
-// The version of the API comes from the SDK.
-const apiVersion = join(root, 'sdk', 'node', 'src', 'generated', 'operations.ts');
-for (const path of [...sources, apiVersion, join(root, 'package-lock.json')]) sourceHash.update(readFileSync(path));
-const state = sourceHash.digest('hex');
-
-if (sources.length > 2 && !(existsSync(built) && readFileSync(built, 'utf8') === state)) {
+/** Builds the dashboard once for each state of its sources. */
+function buildDashboard() {
+  const built = join(dashboard, 'dist', '.built');
+  const state = dashboardState();
+  if (existsSync(built) && readFileSync(built, 'utf8') === state) return;
+  if (!isWritable(dashboard)) return missDashboard('its folder is read-only');
+  if (!hasPackages(dashboard, true) && !install(dashboard, true)) {
+    return missDashboard('the packages that build it could not be installed');
+  }
   console.error('Building the dashboard …');
-  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  const result = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
+  const vite = join(dashboard, 'node_modules', 'vite', 'bin', 'vite.js');
+  const { status } = spawnSync(process.execPath, [vite, 'build', '--logLevel', 'warn'], {
     cwd: dashboard,
     stdio: ['ignore', 2, 2],
   });
-  if (result.status !== 0) process.exit(result.status ?? 1);
+  if (status !== 0) process.exit(status ?? 1);
   writeFileSync(built, state);
+}
+
+/** The service does not depend on its dashboard; everything else does. */
+function missDashboard(reason) {
+  const message = `The dashboard was not built: ${reason}.`;
+  if (!onlyRuns) fail(message);
+  console.error(`${message} The service starts without the new version of it. To build it, run: npm run build`);
+}
+
+function dashboardState() {
+  const names = ['index.html', 'package.json', 'package-lock.json', 'vite.config.ts', 'src', 'public'];
+  const sources = names
+    .map((name) => join(dashboard, name))
+    .flatMap((path) => (statSync(path).isDirectory() ? filesIn(path) : [path]));
+  // The version of the API comes from the SDK.
+  const apiVersion = join(root, 'sdk', 'node', 'src', 'generated', 'operations.ts');
+  const hash = createHash('sha256');
+  for (const path of [...sources, apiVersion]) hash.update(readFileSync(path));
+  return hash.digest('hex');
 }
 
 function filesIn(directory) {
@@ -69,4 +111,18 @@ function filesIn(directory) {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .toSorted();
+}
+
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
 }

@@ -182,7 +182,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks, dependencies.restores);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
-  await mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
+  mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
   mountMailbox(app, showsMailbox(config) ? () => latestMails(db, mailKey, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {

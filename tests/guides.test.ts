@@ -103,7 +103,7 @@ class Reader {
 
   static async begin(name: string, steps: readonly Step[]): Promise<Reader> {
     const folder = join(home, name);
-    const sdk = join(folder, 'node_modules', '@svc', 'node');
+    const sdk = join(folder, 'node_modules', '@svc-payments', 'node');
     await mkdir(sdk, { recursive: true });
     await writeFile(join(sdk, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }));
     const source = new URL('../sdk/node/src/index.ts', import.meta.url).href;

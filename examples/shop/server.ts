@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-// In your own project, import from '@svc/node'.
+// In your own project, import from '@svc-payments/node'.
 import {
   ConnectionError,
   type Customer,

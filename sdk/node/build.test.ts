@@ -23,7 +23,7 @@ let installed: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-sdk-'));
-  installed = join(folder, 'node_modules', '@svc', 'node');
+  installed = join(folder, 'node_modules', '@svc-payments', 'node');
   await mkdir(installed, { recursive: true });
   await cp(join(here, 'package.json'), join(installed, 'package.json'));
   const [, built] = await Promise.all([
@@ -75,7 +75,7 @@ const edge = `
     return modules.get(url);
   };
   const program = load('edge:program', \`
-    import { Svc, SvcError, webhooks } from '@svc/node';
+    import { Svc, SvcError, webhooks } from '@svc-payments/node';
     const names = ['process', 'Buffer', 'require', 'global', 'setImmediate'];
     export const nodeOnly = names.filter((name) => name in globalThis);
     const svc = new Svc(given.key, { baseUrl: given.baseUrl });
@@ -87,8 +87,8 @@ const edge = `
     export const verified = (await webhooks.verify(await request.arrayBuffer(), request.headers, given.secret)).id;
     export const forged = await webhooks.verify(body + ' ', headers, given.secret).catch(({ name }) => name);
   \`);
-  const sdk = import.meta.resolve('@svc/node');
-  await program.link((name, { identifier }) => load(name === '@svc/node' ? sdk : new URL(name, identifier).href));
+  const sdk = import.meta.resolve('@svc-payments/node');
+  await program.link((name, { identifier }) => load(name === '@svc-payments/node' ? sdk : new URL(name, identifier).href));
   await program.evaluate();
   process.stdout.write(JSON.stringify(program.namespace));
 `;
@@ -111,12 +111,12 @@ const onNode = ['--typeRoots', join(nodeTypes, '..'), '--types', 'node', '--skip
 
 describe('the built SDK', () => {
   it('loads as an ES module', async () => {
-    await writeFile(join(folder, 'module.mjs'), `import { Svc, webhooks } from '@svc/node';${usage}`);
+    await writeFile(join(folder, 'module.mjs'), `import { Svc, webhooks } from '@svc-payments/node';${usage}`);
     assert.deepEqual(await run(['module.mjs']), { status: 0, output: 'function0' });
   });
 
   it('loads as CommonJS', async () => {
-    await writeFile(join(folder, 'script.cjs'), `const { Svc, webhooks } = require('@svc/node');${usage}`);
+    await writeFile(join(folder, 'script.cjs'), `const { Svc, webhooks } = require('@svc-payments/node');${usage}`);
     assert.deepEqual(await run(['--no-experimental-require-module', 'script.cjs']), { status: 0, output: 'function0' });
   });
 
@@ -188,7 +188,7 @@ describe('the built SDK', () => {
 
   it('has types for both module systems, on Node and elsewhere', async () => {
     const text = `
-      import { Svc, type Customer, type Order, type Page, type Plan, webhooks } from '@svc/node';
+      import { Svc, type Customer, type Order, type Page, type Plan, webhooks } from '@svc-payments/node';
       export async function use(svc: Svc): Promise<void> {
         const one = await svc.customers.get('1');
         const whole: Customer = one;
@@ -231,7 +231,7 @@ describe('the built SDK', () => {
       `webhooks.verify({}, {}, 'whsec_x');`,
       `svc.customers.create({ email: 1, first_name: '', last_name: '', phone: '' });`,
     ];
-    const start = `import { type Svc, webhooks } from '@svc/node'; declare const svc: Svc;`;
+    const start = `import { type Svc, webhooks } from '@svc-payments/node'; declare const svc: Svc;`;
     await writeFile(join(folder, 'mistakes.mts'), [start, ...mistakes].join('\n'));
     const lines = (await typeErrors(['mistakes.mts'], ...onNode)).map((line) => Number(/\((\d+),/.exec(line)?.[1]));
     const accepted = mistakes.filter((_, index) => !lines.includes(index + 2));

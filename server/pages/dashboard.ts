@@ -1,13 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, extname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { builtFile, notBuilt } from './built.ts';
 
 /** The dashboard: one document for all its pages, with its scripts and styles. */
-
-const built = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 
 /** The first path segments that the dashboard's router handles. */
 const dashboardPages = [
@@ -47,14 +45,13 @@ const contentTypes: Readonly<Record<string, string>> = {
 };
 
 export function mountDashboard(app: FastifyInstance): void {
-  const document = existsSync(join(built, 'index.html')) ? readFileSync(join(built, 'index.html')) : undefined;
+  const file = builtFile('index.html');
+  const document = file && readFileSync(file);
   const show = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     // A program that mistook /orders for /v1/orders gets an error; only browsers get a page.
     const isPage = request.url === '/' || request.headers.accept?.includes('text/html');
     if (!isPage) throw nothingHere();
-    if (!document) {
-      throw new ApiError('service_unavailable', 'The dashboard is not built. Run: npm run build -w dashboard');
-    }
+    if (!document) throw notBuilt();
     return reply
       .header('Content-Type', 'text/html; charset=utf-8')
       .header('Content-Security-Policy', policy)
@@ -69,7 +66,8 @@ export function mountDashboard(app: FastifyInstance): void {
     app.get(`/${page}`, show);
     app.get(`/${page}/*`, show);
   }
-  if (!document) return;
+  if (!file) return;
+  const built = dirname(file);
   const favicon = compressedFile(join(built, 'favicon.svg'));
   app.get('/favicon.svg', (request, reply) => favicon(request, reply, 'public, max-age=3600'));
   const names = readdirSync(join(built, 'assets'));

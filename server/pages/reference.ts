@@ -1,4 +1,6 @@
-import fastify, { type FastifyInstance } from 'fastify';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { builtFile, notBuilt } from './built.ts';
 import { escaped } from './html.ts';
 import { type Documented, openApiDocument } from '../http/openapi/document.ts';
 import { latestVersion, supportedVersions } from '../http/versions/versions.ts';
@@ -27,10 +29,10 @@ const page = `<!doctype html>
 </html>
 `;
 
-export async function mountReference(app: FastifyInstance, documented: Documented): Promise<void> {
+export function mountReference(app: FastifyInstance, documented: Documented): void {
   mountDocument(app, '/openapi.json', documented, latestVersion);
   for (const version of supportedVersions) mountDocument(app, `/openapi/${version}.json`, documented, version);
-  let script: Promise<Buffer> | undefined;
+  let script: Buffer | undefined;
   app.get('/docs/api', (_request, reply) => reply.redirect('/docs/api/', 301));
   app.get('/docs/api/', (_request, reply) =>
     reply
@@ -38,13 +40,13 @@ export async function mountReference(app: FastifyInstance, documented: Documente
       .header('Content-Security-Policy', contentSecurityPolicy)
       .send(page),
   );
-  app.get('/docs/api/js/scalar.js', async (_request, reply) => {
+  app.get('/docs/api/js/scalar.js', (_request, reply) => {
     script ??= referenceScript();
     return reply
       .header('Content-Type', 'application/javascript; charset=utf-8')
       .header('Content-Security-Policy', contentSecurityPolicy)
       .header('Cache-Control', 'public, max-age=3600')
-      .send(await script);
+      .send(script);
   });
 }
 
@@ -61,11 +63,9 @@ function mountDocument(app: FastifyInstance, path: string, documented: Documente
   });
 }
 
-/** It takes a fifth of a second and 25 MB, and most processes never serve it. */
-async function referenceScript(): Promise<Buffer> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const holder = fastify();
-  await holder.register(scalar, { routePrefix: '/docs/api', configuration });
-  const { rawPayload } = await holder.inject({ method: 'GET', url: '/docs/api/js/scalar.js' });
-  return rawPayload;
+/** Read on first use, because it is 4 MB and most processes never serve it. */
+function referenceScript(): Buffer {
+  const file = builtFile('scalar.js');
+  if (!file) throw notBuilt();
+  return readFileSync(file);
 }
