@@ -59,4 +59,4 @@ app.get('/v1/customers', async () => {
   return { data: rows };
 });
 
-process.stdout.write(`  API ${await app.listen({ host: '127.0.0.1', port: 0 })}/v1\n`);
+process.stdout.write(`{"url":"${await app.listen({ host: '127.0.0.1', port: 0 })}","msg":"ready"}\n`);

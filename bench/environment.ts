@@ -16,6 +16,7 @@ import {
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { deriveKey, Secret } from '../server/platform/secret.ts';
+import { readyUrl } from '../tests/support/ready.ts';
 
 /** A durable PostgreSQL as in production, a company with a key, and the measured server processes. */
 
@@ -177,8 +178,8 @@ async function startServer(
 async function addressOf(child: ChildProcess, outputFile: string, name: string): Promise<string> {
   const deadlineMs = Date.now() + startTimeoutMs;
   while (child.exitCode === null && Date.now() < deadlineMs) {
-    const found = /API\s+(http:\S+)\/v1/.exec(await readFile(outputFile, 'utf8'));
-    if (found?.[1]) return found[1];
+    const url = readyUrl(await readFile(outputFile, 'utf8'));
+    if (url !== undefined) return url;
     await sleep(50);
   }
   child.kill();

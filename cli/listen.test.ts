@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -12,6 +13,7 @@ import { webhooks } from '../sdk/node/src/index.ts';
 import { insertEvents } from '../server/features/events/queries.ts';
 import { newEvent } from '../server/features/events/service.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
+import { fileURLToPath } from 'node:url';
 import { type RunningCommand, startPlainReceiver, startSvc, svc } from '../tests/support/command.ts';
 import { type FlakyProxy, type Mishap, startFlakyProxy } from '../tests/support/flaky-proxy.ts';
 import { openShop, order } from '../tests/support/orders.ts';
@@ -257,5 +259,21 @@ describe('svc listen', () => {
     child.kill('SIGKILL');
     assert.equal(code, 0);
     assert.ok(!listening.output().includes('EPIPE'), listening.output());
+  });
+
+  test('ends when only its launcher gets the signal, as with `npx svc listen &` and `kill $!`', async (t) => {
+    const program = fileURLToPath(new URL('svc.ts', import.meta.url));
+    const environment = { ...process.env, ...settings(service.key), npm_lifecycle_event: 'npx' };
+    // The shell stays between, as the one of npm does.
+    const launcher = spawn('sh', ['-c', '"$0" "$@"; true', process.execPath, program, 'listen'], { env: environment });
+    t.after(() => launcher.kill('SIGKILL'));
+    const ended = once(launcher.stdout, 'close');
+    let output = '';
+    launcher.stdout.on('data', (chunk) => (output += String(chunk)));
+    await eventually('it listens', async () => output.includes('Events from'));
+    launcher.kill('SIGTERM');
+    // Its end of the pipe closes when it has ended.
+    const outcome = await Promise.race([ended.then(() => 'ended'), sleep(5_000, 'still running', { ref: false })]);
+    assert.equal(outcome, 'ended');
   });
 });

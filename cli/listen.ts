@@ -7,7 +7,7 @@ import { ApiFailure, call, chosenTarget, type Target } from './api.ts';
 import { CommandError } from './command-error.ts';
 import { type Answer, chosenSecret, forward, receiverUrl } from './forward.ts';
 import type { Flags } from './options.ts';
-import { suggestion } from './suggest.ts';
+import { suggestion } from '../server/platform/suggest.ts';
 
 /** `listen`: follows the event feed and forwards each event to a receiver on this machine. */
 

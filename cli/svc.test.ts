@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -13,7 +13,8 @@ import { cloneDatabase } from '../tests/support/database.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { commands } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
-import { closest } from './suggest.ts';
+import { closest } from '../server/platform/suggest.ts';
+import { readyUrl } from '../tests/support/ready.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -191,12 +192,9 @@ describe('npx @svc-payments/cli', () => {
       SVC_DEMO: '1',
     };
     const service = startSvc(settings, 'start');
-    const baseUrl = await eventually(
-      'it is ready',
-      async () => /Ready in[^]*API +(http\S+)\/v1/.exec(service.output())?.[1],
-      30_000,
-    );
-    const key = /Secret key +(\S+)/.exec(service.output())?.[1] ?? '';
+    const baseUrl = await eventually('it is ready', async () => readyUrl(service.output()), 30_000);
+    const { secret_key: key } = JSON.parse(await readFile(join(folder, 'demo.json'), 'utf8')) as { secret_key: string };
+    assert.ok(!service.output().includes(key), 'no key in the output of a program that is not at a terminal');
     for (const path of ['/v1/events/feed', '/v1/products']) {
       const answer = await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } });
       assert.equal(answer.status, 200, path);

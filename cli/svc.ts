@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util';
 import { CommandError } from './command-error.ts';
 import { type Command, commands, commandsUnder, findCommand, optionsOf, wordsMax } from './commands.ts';
 import { commandHelp, overview } from './help.ts';
+import { watchLauncher } from '../server/platform/launcher.ts';
 import { type Flags, options } from './options.ts';
-import { suggestion } from './suggest.ts';
+import { suggestion } from '../server/platform/suggest.ts';
 
 /** `svc <command>`: the command line for operators and developers. */
 
@@ -98,6 +99,9 @@ function messageOf(error: Error): string {
   if (searched) return error.stack ?? String(error);
   return `Unexpected error: ${error.message || String(error)}. Set SVC_LOG_LEVEL=debug to see where.`;
 }
+
+// Commands that run until a signal ends them handle it as if it had reached them.
+watchLauncher(() => process.kill(process.pid, 'SIGTERM'));
 
 main().catch((error: Error) => {
   const message = messageOf(error);

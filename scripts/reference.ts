@@ -24,6 +24,7 @@ function configurationPage(): string {
 # Configuration
 
 Settings are environment variables. If a value is invalid, the service exits at the start with a message that names the variable.
+A variable that begins with \`SVC_\` and is not in this list has no effect. The log names it at the start, with the setting that was probably meant.
 
 ${table(['Variable', 'Default', 'Meaning'], rows)}
 

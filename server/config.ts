@@ -4,6 +4,7 @@ import { limits } from './limits.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
 import { Secret } from './platform/secret.ts';
+import { closest } from './platform/suggest.ts';
 
 /** Every setting of the service. `docs/configuration.md` is generated from this table, and a test compares both. */
 
@@ -275,6 +276,28 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   if (problems.length === 0) problems.push(...contradictions(config));
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   return config;
+}
+
+/** Variables that the `svc` command and the example shop read, and tests set. The service itself ignores them. */
+const otherPrograms =
+  /^SVC_(URL|KEY|PUBLISHABLE_KEY|PLAN_ID|RECEIVER_URL|WEBHOOK_SECRET|PROCESSOR_SECRET|FAILPOINTS?|TEST_\w+)$/;
+
+interface UnknownSetting {
+  readonly name: string;
+  /** The most similar setting, if one is similar enough. */
+  readonly meant: string | undefined;
+}
+
+/**
+ * Variables that look like settings and are none. The service starts nevertheless: an older version must run with the
+ * settings of a newer one, and Kubernetes sets such names for a service whose name begins with `svc`.
+ */
+export function unknownSettings(environment: NodeJS.ProcessEnv): UnknownSetting[] {
+  const known = Object.keys(settings);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('SVC_') && !known.includes(name) && !otherPrograms.test(name))
+    .toSorted()
+    .map((name) => ({ name, meant: closest(name, known) }));
 }
 
 function contradictions(config: Config): string[] {

@@ -1,11 +1,14 @@
-import { loadConfig } from './config.ts';
+import { loadConfig, unknownSettings } from './config.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { UnusableDatabaseError } from './platform/database-error.ts';
+import { isDiskFull } from './platform/disk-full.ts';
+import { watchLauncher } from './platform/launcher.ts';
 import { createLog } from './platform/log.ts';
 import { MigrationError } from './platform/migrations.ts';
 import { type Service, startService } from './service.ts';
 import { StartError } from './start/listen.ts';
-import { welcome } from './welcome.ts';
+import { version } from './version.ts';
+import { announcement, welcome } from './welcome.ts';
 
 /** `npm start`: runs the service in the roles of SVC_ROLES until a signal ends it. */
 
@@ -19,31 +22,30 @@ function fail(message: string): never {
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const log = createLog(config.SVC_LOG_LEVEL ?? 'info');
-  const stop = stopper(config.SVC_SHUTDOWN_SECONDS * 1000, () => starting);
+  // Start and stop are logged at every level except `silent`.
+  const lifecycle = log.child({}, { level: config.SVC_LOG_LEVEL === 'silent' ? 'silent' : 'info' });
+  const isTerminal = process.stdout.isTTY;
+  if (!isTerminal) lifecycle.info({ version, roles: config.SVC_ROLES, pid: process.pid }, 'starting');
+  for (const { name, meant } of unknownSettings(process.env)) {
+    log.warn({ name, ...(meant && { meant }) }, `unknown setting ${name}${meant ? `; did you mean ${meant}?` : ''}`);
+  }
+  const stop = stopper(
+    config.SVC_SHUTDOWN_SECONDS * 1000,
+    () => starting,
+    () => isTerminal || lifecycle.info('stopped'),
+  );
   const starting = startService(config, log, (error) => {
     log.fatal({ err: error }, 'fatal error');
     stop(1);
   });
   process.on('SIGTERM', () => stop(0));
   process.on('SIGINT', () => stop(0));
-  watchNpm(() => stop(0));
+  watchLauncher(() => stop(0));
   const service = await starting;
-  process.stdout.write(welcome(config, service, performance.now() - startedAtMs));
-}
-
-/**
- * A signal that reaches only npm ends npm and not its child: under npm, losing the parent process counts as the
- * signal.
- */
-function watchNpm(onGone: () => void): void {
-  if (!process.env.npm_lifecycle_event) return;
-  const parent = process.ppid;
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return;
-    clearInterval(timer);
-    onGone();
-  }, 1_000);
-  timer.unref();
+  const startedInMs = performance.now() - startedAtMs;
+  // Programs collect what is not a terminal: it gets lines of JSON only, and no password or key.
+  if (isTerminal) process.stdout.write(welcome(config, service, startedInMs));
+  else lifecycle.info(announcement(config, service, startedInMs), 'ready');
 }
 
 const sameSignalMs = 1_000;
@@ -52,7 +54,11 @@ const sameSignalMs = 1_000;
  * The first signal finishes running work (including a start); a second signal or the deadline ends the process at
  * once. Under npm, Ctrl-C arrives twice, from the terminal and from npm: signals close together count as one.
  */
-function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode: number) => void {
+function stopper(
+  deadlineMs: number,
+  service: () => Promise<Service>,
+  onStopped: () => void,
+): (exitCode: number) => void {
   let stoppingSinceMs: number | undefined;
   return (exitCode) => {
     const nowMs = performance.now();
@@ -65,16 +71,21 @@ function stopper(deadlineMs: number, service: () => Promise<Service>): (exitCode
     service()
       .then((started) => started.stop())
       .then(
-        () => process.exit(exitCode),
+        () => {
+          onStopped();
+          process.exit(exitCode);
+        },
         () => process.exit(1),
       );
   };
 }
 
-main().catch((error: unknown) => {
-  const kinds = [ConfigurationError, MigrationError, UnusableDatabaseError, StartError];
-  const expected = kinds.some((kind) => error instanceof kind);
-  fail(
-    expected ? (error as Error).message : `The service could not start.\n${(error as Error).stack ?? String(error)}`,
-  );
-});
+/** What the operator can fix is explained in one line; for any other error, the stack shows where it happened. */
+function explain(error: Error): string {
+  const expected = [ConfigurationError, MigrationError, UnusableDatabaseError, StartError];
+  if (expected.some((kind) => error instanceof kind)) return error.message;
+  if (isDiskFull(error)) return `The service could not start because the disk is full: ${error.message}`;
+  return `The service could not start.\n${error.stack ?? String(error)}`;
+}
+
+main().catch((error: unknown) => fail(explain(error instanceof Error ? error : new Error(String(error)))));

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { buildApp, fileStore, usualReferences } from './app.ts';
@@ -27,8 +27,9 @@ import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import { deriveKey, type Secret } from './platform/secret.ts';
 import { startTracing, type Tracing } from './platform/tracing.ts';
+import { prepareDataFolder } from './start/data-folder.ts';
 import { prepareDatabase } from './start/database.ts';
-import { closeWithin, finishingShare, freePort, listenOrExplain, StartError } from './start/listen.ts';
+import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
@@ -60,9 +61,7 @@ async function start(
   onFatal: (error: Error) => void,
   resources: Resources,
 ): Promise<Service> {
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
-    throw new StartError(`The folder in SVC_DATA_DIR cannot be used: ${error.message}.`);
-  });
+  await prepareDataFolder(config.dataDir);
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
   const vaultService = {
     baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT),

@@ -1,5 +1,19 @@
+import { join } from 'node:path';
 import type { Config } from './config.ts';
 import type { Service } from './service.ts';
+import { version } from './version.ts';
+
+/** What the log says after a start, instead of the text for a person at a terminal. */
+export function announcement(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): object {
+  return {
+    version,
+    roles: config.SVC_ROLES,
+    url: baseUrl,
+    ...(listensOn && { listens_on: listensOn }),
+    ...(demo && { demo: join(config.dataDir, 'demo.json') }),
+    started_in_ms: Math.round(startedInMs),
+  };
+}
 
 /** The text that a new user sees after `npm start`; for a process without the API, its role. */
 export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, startedInMs: number): string {

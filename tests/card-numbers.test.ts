@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
+import { readyUrl } from './support/ready.ts';
 
 /**
  * Marker numbers through every way into a real service, also the ways that fail; then a search for them in all that it
@@ -151,12 +152,12 @@ async function start(settings: Record<string, string> = {}): Promise<Running> {
   }
   const exited = once(child, 'close');
   const deadlineMs = performance.now() + 30_000;
-  while (!/API reference .*\n[^]*curl /.test(output)) {
+  while (readyUrl(output) === undefined) {
     assert.equal(child.exitCode, null, `it ended:\n${output}`);
     assert.ok(performance.now() < deadlineMs, `not ready:\n${output}`);
     await sleep(10);
   }
-  return { child, exited, baseUrl: /API +(http\S+)\/v1/.exec(output)?.[1] ?? '' };
+  return { child, exited, baseUrl: readyUrl(output) ?? '' };
 }
 
 let service: Running;

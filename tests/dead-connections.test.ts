@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { type FreezingProxy, startFreezingProxy } from './support/freezing-proxy.ts';
+import { readyUrl } from './support/ready.ts';
 
 /**
  * The whole service as a process whose network to the database stops carrying packets, with short time-outs. The drill
@@ -64,7 +65,7 @@ async function start(): Promise<void> {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)));
   running = { child, output: () => output };
-  baseUrl = await until(() => /API +(http\S+)\/v1/.exec(output)?.[1], 30_000);
+  baseUrl = await until(() => readyUrl(output), 30_000);
   key = JSON.parse(await readFile(join(folder, 'demo.json'), 'utf8')).secret_key;
 }
 

@@ -114,7 +114,7 @@ function launchService(failpoint: Failpoint, roles: string): Doomed {
     SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
     SVC_LOG_LEVEL: 'warn',
   };
-  return launch([program], environment, /API +(http\S+)\/v1/);
+  return launch([program], environment, /"url":"(http[^"]+)".*"msg":"ready"/);
 }
 
 interface Request {

@@ -35,7 +35,7 @@ before(async () => {
     cwd: folder,
     env: environment({
       PORT: '0',
-      SVC_LOG_LEVEL: 'silent',
+      SVC_LOG_LEVEL: 'error',
       // Readers have a machine to themselves; this one is shared with other tests.
       SVC_MAX_EVENT_LOOP_DELAY_MS: '0',
       // As under npm: it ends when this process does, however that happens.
@@ -43,7 +43,7 @@ before(async () => {
     }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  await printed(service, /Ready in/);
+  await printed(service, /"msg":"ready"/);
 });
 
 after(async () => {

@@ -12,10 +12,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { loadConfig } from '../server/config.ts';
+import { loadConfig, unknownSettings } from '../server/config.ts';
 import { ConfigurationError } from '../server/platform/configuration-error.ts';
+import { welcome } from '../server/welcome.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { cloneDatabase } from './support/database.ts';
+import { readyUrl } from './support/ready.ts';
 
 /** `npm start` as a newcomer and an operator meet it: real processes, each on a data folder of its own. */
 
@@ -71,9 +73,9 @@ async function start(folder: string, settings: Settings = {}): Promise<Running> 
   const one = launch(folder, settings);
   await until(() => {
     assert.equal(one.child.exitCode, null, `it ended:\n${one.output.stderr}`);
-    return /API reference .*\n/.test(one.output.stdout);
+    return readyUrl(one.output.stdout) !== undefined;
   }, 30_000);
-  const baseUrl = /API +(http\S+)\/v1/.exec(one.output.stdout)?.[1] ?? '';
+  const baseUrl = readyUrl(one.output.stdout) ?? '';
   assert.equal((await fetch(`${baseUrl}/healthz`)).status, 200);
   return { ...one, baseUrl, readyMs: performance.now() - startedAtMs };
 }
@@ -197,9 +199,16 @@ const folder = join(root, 'new/data');
 folders.push(folder);
 let service = await start(folder);
 
-test('a first start prints the address, the keys and where the reference is', async () => {
+/** What a person at a terminal sees after the start. */
+async function seenAtTerminal(): Promise<string> {
+  const { baseUrl } = service;
+  const started = { baseUrl, listensOn: undefined, demo: await readDemo(folder), stop: async () => undefined };
+  return welcome(loadConfig({ SVC_DATA_DIR: folder }), started, 100);
+}
+
+test('a first start shows the address, the keys and where the reference is', async () => {
   const demo = await readDemo(folder);
-  const { stdout } = service.output;
+  const stdout = await seenAtTerminal();
   for (const text of [
     `${service.baseUrl}/v1`,
     `${service.baseUrl}/docs`,
@@ -212,8 +221,21 @@ test('a first start prints the address, the keys and where the reference is', as
   assert.equal((await fetch(`${service.baseUrl}/docs`)).status, 200);
 });
 
+test('only a terminal gets that text; anything else gets lines of JSON without passwords and keys', async () => {
+  const { stdout } = service.output;
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual([lines[0]?.msg, lines[0]?.level], ['starting', 'info']);
+  const ready = lines.find(({ msg }) => msg === 'ready');
+  assert.deepEqual([ready?.url, ready?.demo], [service.baseUrl, join(folder, 'demo.json')]);
+  const demo = await readDemo(folder);
+  for (const secret of [demo.password, demo.secret_key, demo.live_secret_key]) assert.ok(!stdout.includes(secret));
+});
+
 test('the curl line it prints works when it is pasted', async () => {
-  const line = /^ *(curl .*)$/m.exec(service.output.stdout)?.[1] ?? '';
+  const line = /^ *(curl .*)$/m.exec(await seenAtTerminal())?.[1] ?? '';
   const [, url = '', header = ''] = /^curl (\S+) -H '(.*)'$/.exec(line) ?? [];
   const hasCurl = await run('curl', ['--version']).then(
     () => true,
@@ -536,11 +558,49 @@ test('a port that is taken is refused by name, without a stack, and PostgreSQL i
   assert.doesNotMatch(one.output.stderr, stackLine);
 });
 
-test('a data folder that is a file is refused by name, without a stack', async () => {
-  const one = launch(program);
-  assert.equal((await one.exited).code, 1);
-  assert.match(one.output.stderr, /SVC_DATA_DIR/);
-  assert.doesNotMatch(one.output.stderr, stackLine);
+// In /sys and /proc nothing can be created, even by root.
+const unusableFolders = { 'is a file': program, 'cannot be written to': '/sys', 'cannot be created': '/proc/nope' };
+for (const [what, path] of Object.entries(unusableFolders)) {
+  test(`a data folder that ${what} is refused at once, in one line that names the setting`, async (t) => {
+    if (process.platform !== 'linux' && path !== program) return t.skip('there is no such folder');
+    const one = launch(path);
+    const timer = setTimeout(() => one.child.kill('SIGKILL'), 10_000);
+    assert.equal((await one.exited).code, 1);
+    clearTimeout(timer);
+    assert.match(one.output.stderr, /^The folder in SVC_DATA_DIR cannot be used: .*\n$/);
+  });
+}
+
+test('an unknown setting is named in the log, with the one that was probably meant', async () => {
+  assert.deepEqual(
+    unknownSettings({ SVC_ROLE: 'api', SVC_RATELIMIT_STORE: 'redis', SVC_PORT_8080_TCP_ADDR: '1', SVC_KEY: 'x' }),
+    [
+      { name: 'SVC_PORT_8080_TCP_ADDR', meant: undefined },
+      { name: 'SVC_RATELIMIT_STORE', meant: 'SVC_RATE_LIMIT_STORE' },
+      { name: 'SVC_ROLE', meant: 'SVC_ROLES' },
+    ],
+  );
+  const one = launch('/proc/nope', { SVC_ROLE: 'api' });
+  await one.exited;
+  assert.match(one.output.stdout, /"level":"warn".*"msg":"unknown setting SVC_ROLE; did you mean SVC_ROLES\?"/);
+});
+
+test('every SVC variable that our programs read is known to the service', async () => {
+  const { stdout } = await run(
+    'git',
+    ['grep', '-hoE', '(process\\.env|environment)\\.SVC_[A-Z_0-9]+', '--', 'server', 'cli', 'examples', ':!*.test.ts'],
+    {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+    },
+  );
+  const names = new Set(
+    stdout
+      .trim()
+      .split('\n')
+      .map((text) => text.replace(/^.*\./, '')),
+  );
+  assert.ok(names.size > 5);
+  assert.deepEqual(unknownSettings(Object.fromEntries([...names].map((name) => [name, '']))), []);
 });
 
 // Every key is derived from it: with an empty one they would be known to all, with another one the stored hashes and
@@ -610,6 +670,25 @@ test('with an external database no demo company is created', async () => {
   assert.equal(await stop(one), 0);
 });
 
+test('at a terminal, a start shows the text with the keys and no line of JSON', async (t) => {
+  if (process.platform !== 'linux') return t.skip('`script` has other options');
+  const own = await newFolder();
+  const settings = { ...external, SVC_DEMO: '1', PORT: '0', SVC_DATA_DIR: own, SVC_LOG_LEVEL: 'warn' };
+  const child = spawn('script', ['-qec', `'${process.execPath}' '${program}'`, '/dev/null'], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (shown += chunk));
+  await until(() => shown.includes('Try it'), 30_000);
+  child.kill('SIGTERM');
+  await exited;
+  assert.match(shown, /Ready in [^]*Dashboard/);
+  assert.ok(shown.includes((await readDemo(own)).password));
+  assert.doesNotMatch(shown, /^\{/m);
+});
+
 test('SVC_DEMO=1 creates the demo company in an external database', async () => {
   const own = await newFolder();
   const one = await start(own, { ...external, SVC_DEMO: '1' });
@@ -671,11 +750,7 @@ test('no log of any of these runs holds a secret', async () => {
   }
   const secrets = [...new Set(passwords.map((text) => text.trim()).filter((text) => text.length > 8))];
   assert.ok(secrets.length > 3);
-  // The welcome is for the eyes of who started it; what programs collect are the lines of JSON.
-  const lines = launched.flatMap(({ output }) => [
-    ...output.stdout.split('\n').filter((line) => line.startsWith('{')),
-    output.stderr,
-  ]);
+  const lines = launched.flatMap(({ output }) => [output.stdout, output.stderr]);
   for (const one of folders) lines.push(await readFile(join(one, 'postgres.log'), 'utf8').catch(() => ''));
   const all = lines.join('\n');
   assert.ok(all.includes('"msg":"request"'));

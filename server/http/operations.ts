@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
 import type { DatabasePool } from '../platform/database.ts';
+import { isDiskFull } from '../platform/disk-full.ts';
 import { createMetrics, type Metrics, type OpenTransactions } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -44,7 +45,11 @@ export const clockCheck = (clocks: Pick<ClockWatch, 'problem'>): ReadinessCheck 
 
 async function problemsOf(checks: readonly ReadinessCheck[]): Promise<string[]> {
   const outcomes = await Promise.allSettled(checks.map(({ check }) => withinTime(check())));
-  return outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [checks[index]?.name ?? ''] : []));
+  return outcomes.flatMap((outcome, index) => {
+    if (outcome.status !== 'rejected') return [];
+    const reason = isDiskFull(outcome.reason) ? ' (the disk is full)' : '';
+    return [`${checks[index]?.name ?? ''}${reason}`];
+  });
 }
 
 async function withinTime(work: Promise<void>): Promise<void> {

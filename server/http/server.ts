@@ -7,6 +7,7 @@ import { limits } from '../limits.ts';
 import { DatabaseClosedError, isUnavailable } from '../platform/database.ts';
 import { StorageError } from '../platform/files/storage-error.ts';
 import type { AdmissionControl } from '../platform/admission-control.ts';
+import { isDiskFull } from '../platform/disk-full.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
@@ -220,8 +221,15 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error instanceof ApiError) return error;
   if (error.message === 'aborted') return new ApiError('invalid_request', 'The request body is incomplete.');
   if (error instanceof DatabaseClosedError) return unavailable('The service is shutting down. Retry shortly.');
-  if (isUnavailable(error)) return unavailable('The database is unavailable. Retry shortly.');
-  if (error instanceof StorageError) return unavailable('The file storage is unavailable. Retry shortly.');
+  const isFull = isDiskFull(error);
+  if (isUnavailable(error)) {
+    return unavailable(
+      `${isFull ? 'The disk of the database is full' : 'The database is unavailable'}. Retry shortly.`,
+    );
+  }
+  if (error instanceof StorageError) {
+    return unavailable(`The file storage is ${isFull ? 'full' : 'unavailable'}. Retry shortly.`);
+  }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500;
   if (errorCode(error) === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     const most = bodyLimit < 1024 * 1024 ? `${bodyLimit / 1024} KiB` : `${bodyLimit / 1024 / 1024} MiB`;
@@ -236,7 +244,8 @@ function sendError(error: FastifyError | Error, request: FastifyRequest, reply: 
   if (error === overloaded) request.work.isShed = true;
   const known = toApiError(error, request.routeOptions.bodyLimit ?? limits.publicBodyBytes);
   if (known !== error && known.status >= 500) {
-    log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, 'request failed');
+    const failure = isDiskFull(error) ? 'request failed: the disk is full' : 'request failed';
+    log.error({ err: error, request_id: request.id, company: request.admission?.company.id }, failure);
   }
   if (known.status === 413) reply.header('Connection', 'close');
   if (!reply.hasHeader('SVC-Version')) reply.header('SVC-Version', versionOfRefusal(request));

@@ -19,7 +19,8 @@ function describeError(error: unknown): object {
 }
 
 export function createLog(level: string, destination?: { write(line: string): void }): Logger {
-  const options = { level, base: null, serializers: { err: describeError } };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const options = { level, base: null, formatters, serializers: { err: describeError } };
   if (destination) return pino(options, destination);
   // Output next to the log must not end the process either. With these handlers, a closed pipe does not.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);

@@ -231,6 +231,24 @@ describe('tracing', () => {
     server.closeAllConnections();
   });
 
+  it('delays a stop by at most a second when the collector does not answer', async (t) => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const problems: string[] = [];
+    const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: url }, (problem) => problems.push(problem));
+    tracing.startRequestSpan({ method: 'GET', headers: {} }).end(200);
+    const stoppedAtMs = performance.now();
+    await tracing.shutdown();
+    const elapsedMs = performance.now() - stoppedAtMs;
+    assert.ok(elapsedMs < 1_500, `it took ${Math.round(elapsedMs)} ms`);
+    assert.deepEqual(problems, ['the last spans were not delivered within 1000 ms']);
+  });
+
   it('refuses to start with an endpoint that is not an address', async () => {
     await assert.rejects(startTracing({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'collector' }), /collector/);
   });

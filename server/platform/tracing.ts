@@ -26,7 +26,8 @@ export interface Tracing {
 type Environment = Readonly<Record<string, string | undefined>>;
 type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
 
-const shutdownTimeoutMs = 5_000;
+/** A collector that does not answer must not delay the stop of the service. */
+const shutdownTimeoutMs = 1_000;
 const reportLengthMax = 500;
 
 // Other methods would let a client create any number of span names.

@@ -15,6 +15,7 @@ import { loadConfig } from '../config.ts';
 import { fileKeyStore } from './key-store.ts';
 import { open, seal } from './keys.ts';
 import { cardWith, freePort, newRing, someNumber } from './testing.ts';
+import { readyUrl } from '../../tests/support/ready.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'svc-vault-'));
 after(() => rm(root, { recursive: true, force: true }));
@@ -106,7 +107,7 @@ describe('processes of their own', () => {
         SVC_VAULT_TOKEN: token,
         SVC_DEMO: '1',
       });
-      await untilReady(api, async () => /API reference .*\n[^]*curl /.test(api.output.text));
+      await untilReady(api, async () => readyUrl(api.output.text) !== undefined);
       const demo = JSON.parse(await readFile(join(apiFolder, 'demo.json'), 'utf8')) as Record<string, string>;
       const send = async (key: string | undefined, path: string, body: object, idempotencyKey: string) => {
         const reply = await fetch(demo.base_url + path, {

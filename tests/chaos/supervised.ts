@@ -48,7 +48,7 @@ export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile:
     ready = false;
     killed = false;
     started.stdout.on('data', (chunk: Buffer) => {
-      if (chunk.includes('Ready in')) ready = true;
+      if (chunk.includes('"msg":"ready"')) ready = true;
       log.write(chunk);
     });
     started.stderr.on('data', (chunk: Buffer) => log.write(chunk));

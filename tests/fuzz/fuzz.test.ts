@@ -17,7 +17,7 @@ test('requests made by chance from the document are all answered as it says, and
     assert.equal(called.size, operations.length);
     // Most of what is sent reaches the work behind the checks.
     assert.ok(succeeded.size > operations.length / 2, `${succeeded.size} of ${operations.length} operations succeeded`);
-    const failed = target.service.logLines.filter((line) => /"level":50/.test(line));
+    const failed = target.service.logLines.filter((line) => /"level":"error"/.test(line));
     assert.deepEqual(failed, []);
   } finally {
     await target.service.stop();

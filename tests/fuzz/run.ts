@@ -48,8 +48,8 @@ class Tally {
 
   read(): void {
     for (const line of this.#service.logLines.splice(0)) {
-      const entry = JSON.parse(line) as Partial<Answered> & { level: number };
-      if (entry.level >= 50 && this.errors.length < 20) this.errors.push(line);
+      const entry = JSON.parse(line) as Partial<Answered> & { level: string };
+      if (['error', 'fatal'].includes(entry.level) && this.errors.length < 20) this.errors.push(line);
       if (entry.route === undefined || entry.status === undefined || !isOfTheApi(entry.route)) continue;
       this.requests += 1;
       this.routes.add(`${entry.method} ${entry.route.replace(/:(\w+)/g, '{$1}')}`);

@@ -96,9 +96,9 @@ export async function openHostileClient(): Promise<HostileClient> {
     const health = await fetch(`${service.baseUrl}/healthz`);
     assert.equal(health.status, 200);
     assert.deepEqual(uncaught.splice(0), []);
-    const lines = service.logLines.splice(0).map((line) => JSON.parse(line) as { level: number; status?: number });
+    const lines = service.logLines.splice(0).map((line) => JSON.parse(line) as { level: string; status?: number });
     assert.deepEqual(
-      lines.filter((line) => line.level >= 50 || (line.status ?? 0) >= 500),
+      lines.filter((line) => ['error', 'fatal'].includes(line.level) || (line.status ?? 0) >= 500),
       [],
     );
   });

@@ -252,7 +252,7 @@ describe('a request that the processor calls expired', { concurrency: false }, (
       assert.equal(refunded.body.refunded_amount, 100, refunded.text);
       const logged = service.logLines.slice(lines).filter((line) => line.includes('rejected a request as expired'));
       assert.equal(logged.length, 2);
-      assert.ok(logged.every((line) => JSON.parse(line).level === 50));
+      assert.ok(logged.every((line) => JSON.parse(line).level === 'error'));
     } finally {
       acquirer.offsetMs = 0;
     }

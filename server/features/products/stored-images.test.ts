@@ -440,11 +440,13 @@ describe('with S3', () => {
     assert.equal(response.status, 404);
   });
 
-  test('a bucket that does not answer gives 5xx, no image, and a file that stays registered', async (context) => {
+  test('a bucket that does not answer gives 503, no image, and a file that stays registered', async (context) => {
     const offline = await startTestService({ settings: settingsFor(9) });
     context.after(() => offline.stop());
     const { productId, reply } = await uploadTo(offline, await picture());
-    assert.ok(reply.status >= 500, reply.text);
+    assert.deepEqual([reply.status, reply.body.error.code], [503, 'service_unavailable'], reply.text);
+    assert.equal(reply.headers.get('retry-after'), '1');
+    assert.match(reply.body.error.message, /file storage is unavailable/);
     const { body } = await offline.call('GET', `/v1/products/${productId}?expand=images`);
     assert.deepEqual(body.images, []);
     assert.equal((await offline.db.query('SELECT 1 FROM unreferenced_files')).length, 1);

@@ -49,7 +49,9 @@ interface Failure {
 
 const triesMax = 3;
 const firstBackOffMs = 100;
-const tryTimeoutMs = 30_000;
+/** For all tries together, so that the caller gets an answer in time. */
+const sendTimeoutMs = 30_000;
+const connectTimeoutMs = 3_000;
 
 // The hash of an empty body.
 const emptySha256 = createHash('sha256').digest('hex');
@@ -65,23 +67,24 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     cache: new Map<string, ArrayBuffer>(),
   };
 
-  async function attempt({ method, key, headers, upload }: S3Request): Promise<Failure | null> {
+  async function attempt({ method, key, headers, upload }: S3Request, signal: AbortSignal): Promise<Failure | null> {
     // Each try gets a new signature, since a signature is valid for only a few minutes. `allHeaders` makes it cover
     // the content type.
     const signer = new AwsV4Signer({ ...credentials, method, url: `${ownBase}/${key}`, headers, allHeaders: true });
     const signed = await signer.sign();
     try {
-      return failureOf(await exchange(method, signed.url, Object.fromEntries(signed.headers), upload));
+      return failureOf(await exchange(method, signed.url, Object.fromEntries(signed.headers), signal, upload));
     } catch (error) {
       return { reason: networkReason(error), retryable: true, cause: error };
     }
   }
 
   async function send(request: S3Request): Promise<void> {
+    const signal = AbortSignal.timeout(sendTimeoutMs);
     for (let tryNumber = 1; ; tryNumber += 1) {
-      const failure = await attempt(request);
+      const failure = await attempt(request, signal);
       if (!failure) return;
-      if (!failure.retryable || tryNumber === triesMax) {
+      if (!failure.retryable || tryNumber === triesMax || signal.aborted) {
         const { reason, cause } = failure;
         throw new StorageError(`S3 ${request.method} of ${request.key} failed: ${reason}`, { cause });
       }
@@ -135,11 +138,22 @@ async function sha256Of(path: string): Promise<string> {
 }
 
 // Not `fetch`: Node's `fetch` keeps all sent bytes of a file in memory until the upload is complete.
-function exchange(method: string, url: URL, headers: Record<string, string>, upload?: Upload): Promise<Answer> {
+function exchange(
+  method: string,
+  url: URL,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  upload?: Upload,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { request: start } = url.protocol === 'https:' ? https : http;
-    const request = start(url, { method, headers, signal: AbortSignal.timeout(tryTimeoutMs) });
+    const request = start(url, { method, headers, signal });
     let answered = false;
+    request.on('socket', (socket) => {
+      if (!socket.connecting) return;
+      const timer = setTimeout(() => request.destroy(new Error('no connection')), connectTimeoutMs);
+      for (const event of ['connect', 'close']) socket.once(event, () => clearTimeout(timer));
+    });
     request.on('response', (response) => {
       answered = true;
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
@@ -167,7 +181,7 @@ function failureOf({ status, body }: Answer): Failure | null {
 
 function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return 'no response';
-  if (error.name === 'AbortError') return `no response in ${tryTimeoutMs / 1000} seconds`;
+  if (error.name === 'AbortError') return `no response in ${sendTimeoutMs / 1000} seconds`;
   return 'code' in error ? `no response (${String(error.code)})` : 'no response';
 }
 
