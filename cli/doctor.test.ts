@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Queryable } from '../server/platform/database.ts';
-import { migrationNames } from '../server/platform/migrations.ts';
+import { migrationNames } from '../server/platform/migration-files.ts';
 import { svc } from '../tests/support/command.ts';
 import { openShop, order, refund, checkAllOpen } from '../tests/support/orders.ts';
 import { startTestService, type TestService } from '../tests/support/service.ts';
@@ -185,9 +185,17 @@ describe('the doctor', () => {
 
   it('does not migrate a database of an older version', async () => {
     const newest = (await migrationNames()).at(-1) ?? '';
-    const applied = (): Promise<unknown[]> =>
-      service.db.query('SELECT name FROM schema_migrations WHERE name = $1', [newest]);
-    await service.db.query('DELETE FROM schema_migrations WHERE name = $1', [newest]);
+    const tables = ['schema_migrations', 'compatible_migrations'];
+    const removed = await Promise.all(
+      tables.map((table) =>
+        service.db.query(`DELETE FROM ${table} m WHERE name = $1 RETURNING to_json(m) AS row`, [newest]),
+      ),
+    );
+    const applied = async (): Promise<unknown[]> =>
+      service.db.query(
+        `SELECT 1 FROM schema_migrations FULL JOIN compatible_migrations c USING (name) WHERE name = $1`,
+        [newest],
+      );
     try {
       const settings = {
         DATABASE_URL: service.database.connectionString,
@@ -198,7 +206,11 @@ describe('the doctor', () => {
       assert.match(stderr, new RegExp(`older than this version.*${newest}`));
       assert.deepEqual(await applied(), []);
     } finally {
-      await service.db.query('INSERT INTO schema_migrations (name, run_on) VALUES ($1, now())', [newest]);
+      for (const [index, table] of tables.entries()) {
+        for (const { row } of removed[index] as { row: object }[]) {
+          await service.db.query(`INSERT INTO ${table} SELECT * FROM json_populate_record(NULL::${table}, $1)`, [row]);
+        }
+      }
     }
   });
 });

@@ -1,6 +1,7 @@
 import { loadConfig } from '../server/config.ts';
 import { explainDatabase } from '../server/platform/database-error.ts';
-import { migrate, migrationNames } from '../server/platform/migrations.ts';
+import { migrationNames } from '../server/platform/migration-files.ts';
+import { migrate } from '../server/platform/migrations.ts';
 import { withConnection } from './connect.ts';
 import type { Flags } from './options.ts';
 

@@ -1,12 +1,21 @@
+import { execFileSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { readMigrations } from '../server/platform/migrations.ts';
+import { readMigrations } from '../server/platform/migration-files.ts';
 
 /**
- * `node scripts/release.ts VERSION`: adds a release with the migrations since the last one. From then on, tests check that
- * these migrations do not change, and upgrade from this release.
+ * `node scripts/release.ts VERSION`: adds a release with its commit and the migrations since the last one. From then on,
+ * tests check that these migrations do not change, upgrade from this release, and run its code on the new schema.
  */
 
-export type Releases = Readonly<Record<string, Readonly<Record<string, string>>>>;
+interface Release {
+  /** The code of the release, which the next version must run beside. */
+  readonly commit: string;
+  /** The hashes of the migrations since the release before, by name. */
+  readonly migrations: Readonly<Record<string, string>>;
+}
+
+/** The releases by version, the oldest first. */
+export type Releases = Readonly<Record<string, Release>>;
 
 const file = new URL('../server/releases.json', import.meta.url);
 
@@ -19,10 +28,11 @@ async function release(version: string): Promise<void> {
   if (!/^\d+\.\d+\.\d+$/.test(version) || releases[version]) {
     throw new Error('Pass a version that is not released yet, for example 0.2.0.');
   }
-  const released = new Set(Object.values(releases).flatMap(Object.keys));
+  const released = new Set(Object.values(releases).flatMap(({ migrations }) => Object.keys(migrations)));
   const added = (await readMigrations()).filter(({ name }) => !released.has(name));
   const migrations = Object.fromEntries(added.map(({ name, sha256 }) => [name, sha256]));
-  await writeFile(file, `${JSON.stringify({ ...releases, [version]: migrations }, null, 2)}\n`);
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  await writeFile(file, `${JSON.stringify({ ...releases, [version]: { commit, migrations } }, null, 2)}\n`);
 }
 
 if (import.meta.main) await release(process.argv[2] ?? '');

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readReleases } from '../scripts/release.ts';
-import { type Migration, migrate, readMigrations, requireMigrated } from '../server/platform/migrations.ts';
+import { type Migration, readMigrations } from '../server/platform/migration-files.ts';
+import { migrate, requireMigrated } from '../server/platform/migrations.ts';
 import { cloneDatabase, emptyDatabase, type TestDatabase } from './support/database.ts';
 import { describeCatalog } from './support/schema.ts';
 
@@ -35,7 +37,7 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
   }
 }
 
-/** The table of migrations as 0.1.0 made it, without hashes. */
+/** The table of migrations as 0.0.1 made it, without hashes. */
 const oldTable =
   'CREATE TABLE schema_migrations (id serial PRIMARY KEY, name varchar(255) NOT NULL, run_on timestamp NOT NULL)';
 
@@ -43,7 +45,7 @@ const oldTable =
 async function released(version: string): Promise<string> {
   const url = await database(emptyDatabase);
   const names = new Set<string>();
-  for (const [each, added] of Object.entries(releases)) {
+  for (const [each, { migrations: added }] of Object.entries(releases)) {
     for (const name of Object.keys(added)) names.add(name);
     if (each === version) break;
   }
@@ -60,14 +62,19 @@ async function released(version: string): Promise<string> {
 const hashesOf = (url: string): Promise<Pick<Migration, 'name' | 'sha256'>[]> =>
   withClient(
     url,
-    async (client) => (await client.query('SELECT name, sha256 FROM schema_migrations ORDER BY name')).rows,
+    async (client) =>
+      (
+        await client.query(
+          'SELECT name, sha256 FROM schema_migrations UNION ALL SELECT name, sha256 FROM compatible_migrations ORDER BY name',
+        )
+      ).rows,
   );
 
 const expectedHashes = migrations.map(({ name, sha256 }) => ({ name, sha256 }));
 
 describe('migrations', () => {
   it('are never changed or taken away once they are released', () => {
-    const released = Object.entries(releases).flatMap(([version, added]) =>
+    const released = Object.entries(releases).flatMap(([version, { migrations: added }]) =>
       Object.entries(added).map(([name, sha256]) => ({ version, name, sha256 })),
     );
     assert.ok(released.length >= 14);
@@ -99,14 +106,14 @@ describe('migrations', () => {
   }
 
   it('make the same schema of a database that ran an earlier text of 000009, with optional phone numbers', async () => {
-    const url = await released('0.1.0');
+    const url = await released('0.0.1');
     await withClient(url, (client) => client.query('ALTER TABLE team_members ALTER COLUMN phone_number DROP NOT NULL'));
     await migrate(url);
     assert.equal(await describeCatalog(url), fresh);
   });
 
   it('write the phones of customers in E.164, and give the people of a team their numbers', async () => {
-    const url = await released('0.1.0');
+    const url = await released('0.0.1');
     const id = '019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60';
     await withClient(url, async (client) => {
       await client.query(
@@ -150,8 +157,8 @@ describe('migrations', () => {
     });
   });
 
-  it('remove the links and card tokens that 0.1.0 kept in plain, and leave everything else', async () => {
-    const url = await released('0.1.0');
+  it('remove the links and card tokens that 0.0.1 kept in plain, and leave everything else', async () => {
+    const url = await released('0.0.1');
     const links = ['https://pay.example/invitations/AZxMHw', 'http://127.0.0.1:8080/reset-password?token=q8Zx-_1'];
     const [company, other] = ['019c4c1e-6f00-7a3b-9d1c-2b8f3a4e5d60', 'See https://pay.example/docs/webhooks.'];
     const mails = await withClient(url, async (client) => {
@@ -227,6 +234,59 @@ describe('migrations', () => {
       client.query(`INSERT INTO schema_migrations (name, run_on) VALUES ('999999_later', now())`),
     );
     await assert.rejects(migrate(newer), /newer version of the service \(999999_later\)/);
+  });
+
+  const later = (text: string): Migration => ({
+    name: '999999_later',
+    text,
+    sha256: 'f00d',
+    promise: { kind: 'expand', oldestVersion: '0.1.0', removes: [] },
+  });
+
+  it('wait for a table in use in short turns, so that other statements on it do not wait for long', async () => {
+    const url = await database(cloneDatabase);
+    await withClient(url, async (busy) => {
+      await busy.query('BEGIN; LOCK TABLE orders IN ACCESS SHARE MODE');
+      let ended = false;
+      const migrated = migrate(url, [...migrations, later('ALTER TABLE orders ADD COLUMN later text')]).finally(() => {
+        ended = true;
+      });
+      const waitsMs = await withClient(url, async (other) => {
+        const waits: number[] = [];
+        while (waits.reduce((sum, each) => sum + each, 0) < 2_500) {
+          const startedMs = performance.now();
+          await other.query('SELECT count(*) FROM orders');
+          await sleep(20);
+          waits.push(performance.now() - startedMs);
+        }
+        return waits;
+      });
+      assert.ok(!ended, 'the table was in use all the time');
+      assert.ok(Math.max(...waitsMs) < 1_800, `waited ${Math.max(...waitsMs)} ms`);
+      await busy.query('COMMIT');
+      await migrated;
+    });
+  });
+
+  it('build indexes while rows are written, from several processes at once and after a build that failed', async () => {
+    const url = await database(cloneDatabase);
+    const build = later('-- expand, runs with 0.1.0\nCREATE INDEX CONCURRENTLY orders_later ON orders (updated_at);\n');
+    const known = [...migrations, build];
+    await withClient(url, async (busy) => {
+      await busy.query('BEGIN; LOCK TABLE orders IN ROW EXCLUSIVE MODE');
+      const building = Promise.all([migrate(url, known), migrate(url, known)]);
+      await sleep(200);
+      await busy.query('COMMIT');
+      await building;
+      const isValid = async (): Promise<boolean> =>
+        (await busy.query(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'orders_later'::regclass`)).rows[0]
+          .indisvalid;
+      assert.equal(await isValid(), true);
+      await busy.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'orders_later'::regclass`);
+      await busy.query(`DELETE FROM compatible_migrations WHERE name = $1`, [build.name]);
+      await migrate(url, known);
+      assert.equal(await isValid(), true);
+    });
   });
 
   it('leave nothing behind when one of them fails', async () => {

@@ -27,8 +27,7 @@ export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
   async check() {
     // The ping comes first, so that queries do not pile up in a pool that gets no answer.
     await db.ping(readinessMs);
-    const applied = await db.query<{ name: string }>('SELECT name FROM schema_migrations');
-    if (!(await isMigrated(applied))) throw new Error('the database is not migrated yet');
+    if (!(await isMigrated((text) => db.query(text)))) throw new Error('the database is not migrated yet');
   },
 });
 

@@ -21,7 +21,7 @@ const tablesQuery = `
   FROM pg_class c
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'schema_migrations'
+  WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname NOT IN ('schema_migrations', 'compatible_migrations')
   GROUP BY c.relname ORDER BY c.relname`;
 
 // NOT NULL is already listed with its column; PostgreSQL 18 also lists it as a constraint.
@@ -73,21 +73,21 @@ const catalogQuery = `
   SELECT format('schema %s %s', nspname, nspacl) AS line FROM ours JOIN pg_namespace USING (oid, nspname)
   UNION ALL
   SELECT format('%s %s.%s %s %s', c.relkind, o.nspname, c.relname, c.reloptions, c.relacl)
-  FROM pg_class c JOIN ours o ON o.oid = c.relnamespace WHERE c.relname !~ '^schema_migrations'
+  FROM pg_class c JOIN ours o ON o.oid = c.relnamespace WHERE c.relname !~ '^(schema|compatible)_migrations'
   UNION ALL
   SELECT format('column %s.%s %s %s %s null:%s default:%s %s %s', o.nspname, c.relname, row_number() OVER (PARTITION BY c.oid ORDER BY a.attnum),
     a.attname, format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attstorage, a.attacl)
   FROM pg_class c JOIN ours o ON o.oid = c.relnamespace
   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
   LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-  WHERE c.relkind IN ('r', 'p', 'v') AND c.relname <> 'schema_migrations'
+  WHERE c.relkind IN ('r', 'p', 'v') AND c.relname NOT IN ('schema_migrations', 'compatible_migrations')
   UNION ALL
   SELECT format('constraint %s %s %s %s', o.nspname, conrelid::regclass, conname, pg_get_constraintdef(k.oid))
   FROM pg_constraint k JOIN ours o ON o.oid = k.connamespace
-  WHERE contype <> 'n' AND conrelid <> 'schema_migrations'::regclass
+  WHERE contype <> 'n' AND conrelid::regclass::text NOT IN ('schema_migrations', 'compatible_migrations')
   UNION ALL
   SELECT format('index %s', indexdef) FROM pg_indexes
-  WHERE schemaname IN (SELECT nspname FROM ours) AND tablename <> 'schema_migrations'
+  WHERE schemaname IN (SELECT nspname FROM ours) AND tablename NOT IN ('schema_migrations', 'compatible_migrations')
   UNION ALL
   SELECT format('trigger %s', pg_get_triggerdef(oid)) FROM pg_trigger WHERE NOT tgisinternal
   UNION ALL
