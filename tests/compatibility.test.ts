@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readReleases } from '../scripts/release.ts';
+import { readReleases } from '../scripts/record-release.ts';
 import { type Migration, readMigrations, readPromise } from '../server/platform/migration-files.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { compareVersions, programVersion } from '../server/platform/version.ts';

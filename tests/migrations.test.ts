@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { readReleases } from '../scripts/release.ts';
+import { readReleases } from '../scripts/record-release.ts';
 import { type Migration, readMigrations } from '../server/platform/migration-files.ts';
 import { migrate, requireMigrated } from '../server/platform/migrations.ts';
 import { cloneDatabase, emptyDatabase, type TestDatabase } from './support/database.ts';

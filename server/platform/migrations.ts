@@ -85,7 +85,7 @@ function refusal(tooNew: readonly Applied[]): string {
   const start = oldest ? `Start ${oldest} or newer` : 'Start that version';
   return (
     `The database was migrated by a newer version of the service (${namesOf(tooNew)}), and ${programVersion} does not run ` +
-    `on it. ${start}. To go back to ${programVersion}, restore the backup from before the upgrade: see docs/upgrading.md.`
+    `on it. ${start}. To go back to ${programVersion}, restore the backup from before the upgrade: see "Rolling upgrades" in docs/reliability.md.`
   );
 }
 

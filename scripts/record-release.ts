@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { readMigrations } from '../server/platform/migration-files.ts';
 
 /**
- * `node scripts/release.ts VERSION`: adds a release with its commit and the migrations since the last one. From then on,
+ * `node scripts/record-release.ts VERSION`: adds a release with its commit and the migrations since the last one. From then on,
  * tests check that these migrations do not change, upgrade from this release, and run its code on the new schema.
  */
 
