@@ -20,7 +20,7 @@ export interface Traffic {
   stop(): Promise<void>;
 }
 
-export interface PlacedOrder {
+interface PlacedOrder {
   readonly key: string;
   readonly body: object;
   readonly id: string;
@@ -33,7 +33,7 @@ interface SendOptions {
 
 type Reply = Record<string, any>;
 
-export const someCard = { number: '4242424242424242', exp_month: '12', exp_year: '2040', cvc: '999' };
+const someCard = { number: '4242424242424242', exp_month: '12', exp_year: '2040', cvc: '999' };
 const pauseMs = 100;
 
 export function startTraffic(apiKey: string, urls: readonly string[], clients: number, productId: string): Traffic {
