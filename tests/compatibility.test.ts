@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readReleases } from '../scripts/record-release.ts';
+import { readReleases, type Releases } from '../scripts/record-release.ts';
 import { type Migration, readMigrations, readPromise } from '../server/platform/migration-files.ts';
 import { migrate } from '../server/platform/migrations.ts';
 import { compareVersions, programVersion } from '../server/platform/version.ts';
@@ -10,18 +10,21 @@ import { cloneDatabase, emptyDatabase, type TestDatabase } from './support/datab
 
 /** The release before runs on the schema of this version, so a migration may only add to what that release uses. */
 
-const releases = await readReleases();
-const [lastVersion = ''] = Object.keys(releases).slice(-1);
-const migrations = await readMigrations();
-const releasedNames = new Set(Object.values(releases).flatMap(({ migrations: each }) => Object.keys(each)));
-const released = migrations.filter(({ name }) => releasedNames.has(name));
-const added = migrations.filter(({ name }) => !releasedNames.has(name));
-
+let releases: Releases;
+let lastVersion: string;
+/** The migrations since the last release. */
+let added: readonly Migration[];
 let database: TestDatabase;
 let client: pg.Client;
 let then: Catalog;
 
 before(async () => {
+  releases = await readReleases();
+  lastVersion = Object.keys(releases).at(-1) ?? '';
+  const names = new Set(Object.values(releases).flatMap(({ migrations }) => Object.keys(migrations)));
+  const migrations = await readMigrations();
+  const released = migrations.filter(({ name }) => names.has(name));
+  added = migrations.filter(({ name }) => !names.has(name));
   database = await emptyDatabase();
   client = new pg.Client({ connectionString: database.connectionString });
   await client.connect();
@@ -158,7 +161,9 @@ describe('the check of the schema', () => {
        ADD CONSTRAINT missing_operations_kind_check CHECK (kind IN ('charge', 'refund', 'void', 'capture'))`,
   ];
   for (const change of allowed) {
-    it(`accepts: ${change.replaceAll(/\s+/g, ' ')}`, async () => {});
+    it(`accepts: ${change.replaceAll(/\s+/g, ' ')}`, async () => {
+      assert.deepEqual(await breaksOf(change), []);
+    });
   }
 
   it('names the changes that would lock a large table, and accepts the ways around them', () => {

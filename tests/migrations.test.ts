@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { readReleases } from '../scripts/record-release.ts';
+import type { Releases } from '../scripts/record-release.ts';
 import { type Migration, readMigrations } from '../server/platform/migration-files.ts';
 import { migrate, requireMigrated } from '../server/platform/migrations.ts';
+import releasesFile from '../server/releases.json' with { type: 'json' };
 import { cloneDatabase, emptyDatabase, type TestDatabase } from './support/database.ts';
 import { describeCatalog } from './support/schema.ts';
 
-const releases = await readReleases();
-const migrations = await readMigrations();
+const releases: Releases = releasesFile;
+let migrations: readonly Migration[];
 const databases: TestDatabase[] = [];
 let fresh: string;
 
@@ -20,6 +21,7 @@ async function database(make: () => Promise<TestDatabase>): Promise<string> {
 }
 
 before(async () => {
+  migrations = await readMigrations();
   fresh = await describeCatalog(await database(cloneDatabase));
 });
 
@@ -70,7 +72,8 @@ const hashesOf = (url: string): Promise<Pick<Migration, 'name' | 'sha256'>[]> =>
       ).rows,
   );
 
-const expectedHashes = migrations.map(({ name, sha256 }) => ({ name, sha256 }));
+const expectedHashes = (): Pick<Migration, 'name' | 'sha256'>[] =>
+  migrations.map(({ name, sha256 }) => ({ name, sha256 }));
 
 describe('migrations', () => {
   it('are never changed or taken away once they are released', () => {
@@ -101,7 +104,7 @@ describe('migrations', () => {
       const url = await released(version);
       await migrate(url);
       assert.equal(await describeCatalog(url), fresh);
-      assert.deepEqual(await hashesOf(url), expectedHashes);
+      assert.deepEqual(await hashesOf(url), expectedHashes());
     });
   }
 
@@ -199,7 +202,7 @@ describe('migrations', () => {
   it('are recorded with their hashes, and run once when several processes start together', async () => {
     const url = await database(emptyDatabase);
     await Promise.all([migrate(url), migrate(url), migrate(url)]);
-    assert.deepEqual(await hashesOf(url), expectedHashes);
+    assert.deepEqual(await hashesOf(url), expectedHashes());
     assert.equal(await describeCatalog(url), fresh);
   });
 

@@ -75,12 +75,18 @@ export async function startProcess({ name, root, port, environment }: Settings):
     name,
     url,
     output: () => output,
-    warnings: () => output.split('\n').filter((line) => line.startsWith('{')),
+    warnings: () => output.split('\n').filter(isWarning),
     async stop() {
       if (child.exitCode === null) child.kill('SIGTERM');
       await exited;
     },
   };
+}
+
+function isWarning(line: string): boolean {
+  if (!line.startsWith('{')) return false;
+  const { level } = JSON.parse(line) as { level: string | number };
+  return typeof level === 'number' ? level >= 40 : ['warn', 'error', 'fatal'].includes(level);
 }
 
 /** Runs a `svc` command of a tree. Fails if the command fails. */
