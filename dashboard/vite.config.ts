@@ -18,9 +18,22 @@ const referenceScript: Plugin = {
   },
 };
 
+/** The folders of the packages in the build, of which a release lists the licenses. */
+const packageList: Plugin = {
+  name: 'package-list',
+  generateBundle(_options, bundle) {
+    const modules = Object.values(bundle).flatMap((part) => (part.type === 'chunk' ? part.moduleIds : []));
+    const names = modules.flatMap((id) => /^.*\/(node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? []);
+    // Their styles and scripts are in the build too, but not as modules of their own.
+    const others = ['node_modules/tailwindcss', 'node_modules/@scalar/fastify-api-reference'];
+    const folders = [...new Set([...names, ...others])].toSorted().map((name) => `dashboard/${name}`);
+    this.emitFile({ type: 'asset', fileName: 'packages.json', source: JSON.stringify(folders) });
+  },
+};
+
 /** All code is in files with hashed names, because the content security policy allows nothing inline. */
 export default defineConfig({
   base: '/',
-  plugins: [react(), tailwindcss(), referenceScript],
+  plugins: [react(), tailwindcss(), referenceScript, packageList],
   build: { outDir: 'dist', emptyOutDir: true, assetsInlineLimit: 0, target: 'es2022' },
 });

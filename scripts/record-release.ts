@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { readMigrations } from '../server/platform/migration-files.ts';
 
 /**
- * `node scripts/record-release.ts VERSION`: adds a release with its commit and the migrations since the last one. From then on,
+ * `npm run release -- --record VERSION`: adds a release with its commit and the migrations since the last one. From then on,
  * tests check that these migrations do not change, upgrade from this release, and run its code on the new schema.
  */
 
@@ -23,7 +23,7 @@ export async function readReleases(): Promise<Releases> {
   return JSON.parse(await readFile(file, 'utf8'));
 }
 
-async function release(version: string): Promise<void> {
+export async function recordRelease(version: string): Promise<void> {
   const releases = await readReleases();
   if (!/^\d+\.\d+\.\d+$/.test(version) || releases[version]) {
     throw new Error('Pass a version that is not released yet, for example 0.2.0.');
@@ -34,5 +34,3 @@ async function release(version: string): Promise<void> {
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
   await writeFile(file, `${JSON.stringify({ ...releases, [version]: { commit, migrations } }, null, 2)}\n`);
 }
-
-if (import.meta.main) await release(process.argv[2] ?? '');

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ApiError } from '../errors.ts';
+import { programFolder } from '../platform/program-folder.ts';
 
-const folder = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
+const folder = fileURLToPath(new URL('dashboard/dist/', programFolder));
 
 /** The path of a file that `npm run build` creates; undefined if there is none. */
 export function builtFile(name: string): string | undefined {

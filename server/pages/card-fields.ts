@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { classicScript, readSource, sources } from '../../sdk/browser/bundle.ts';
+import { browserFile } from '../../sdk/browser/files.ts';
 import { ApiError, invalidField } from '../errors.ts';
 
 /** Card capture in the browser: the SDK, the frame with the card fields, and a checkout page to try both. */
@@ -41,19 +41,19 @@ const permissionsPolicy =
   'midi=(), payment=(), usb=()';
 
 export async function mountCardFields(app: FastifyInstance, options: CardFieldsOptions = {}): Promise<void> {
-  const sdk = asset(scriptType, () => classicScript(sources.svc, ['Svc']));
+  const sdk = asset(scriptType, () => browserFile('svc.js'));
   mountAsset(app, '/svc.js', sdk);
   mountFields(app);
   mountDemo(app, sdk, options);
 }
 
 function mountFields(app: FastifyInstance): void {
-  const script = asset(scriptType, () => classicScript(sources.cardFields));
-  const style = asset(styleType, () => readSource('src/card-fields.css'));
+  const script = asset(scriptType, () => browserFile('card-fields.js'));
+  const style = asset(styleType, () => browserFile('card-fields.css'));
   mountAsset(app, '/card-fields.js', script);
   mountAsset(app, '/card-fields.css', style);
 
-  const page = once(() => readSource('src/card-fields.html').replaceAll('{{version}}', versionOf(script, style)));
+  const page = once(() => browserFile('card-fields.html').replaceAll('{{version}}', versionOf(script, style)));
   app.get('/card-fields', (_request, reply) => {
     // Any merchant may embed the fields; pages with cross-origin isolation require the last two headers.
     reply.header('Cross-Origin-Resource-Policy', 'cross-origin').header('Cross-Origin-Embedder-Policy', 'require-corp');
@@ -62,13 +62,11 @@ function mountFields(app: FastifyInstance): void {
 }
 
 function mountDemo(app: FastifyInstance, sdk: () => Asset, options: CardFieldsOptions): void {
-  const script = asset(scriptType, () => classicScript(sources.demoCheckout));
-  const style = asset(styleType, () => readSource('demo/checkout.css'));
+  const script = asset(scriptType, () => browserFile('checkout.js'));
+  const style = asset(styleType, () => browserFile('checkout.css'));
   mountAsset(app, '/demo/checkout.js', script);
   mountAsset(app, '/demo/checkout.css', style);
-  const template = once(() =>
-    readSource('demo/checkout.html').replaceAll('{{version}}', versionOf(sdk, script, style)),
-  );
+  const template = once(() => browserFile('checkout.html').replaceAll('{{version}}', versionOf(sdk, script, style)));
 
   app.get('/demo/checkout', (_request, reply) => {
     const page = template().replaceAll('{{publishableKey}}', demoOf(options).publishableKey);

@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Marked, Token, Tokens } from 'marked';
 import { ApiError } from '../errors.ts';
+import { programFolder } from '../platform/program-folder.ts';
 import { escaped } from './html.ts';
 
 /**
@@ -11,8 +12,8 @@ import { escaped } from './html.ts';
  * list of files is read once and only those are opened, so that no path of a request becomes a path on the disk.
  */
 
-const folder = new URL('../../docs/', import.meta.url);
-const styleFile = new URL('guides.css', import.meta.url);
+const folder = new URL('docs/', programFolder);
+const styleFile = new URL('server/pages/guides.css', programFolder);
 
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { programFolder } from './program-folder.ts';
 
-const directory = fileURLToPath(new URL('../migrations/', import.meta.url));
+const directory = fileURLToPath(new URL('server/migrations/', programFolder));
 
 export interface Migration {
   readonly name: string;

