@@ -56,6 +56,7 @@ import { mountFiles } from './pages/files.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountMailbox } from './pages/mailbox.ts';
+import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
@@ -182,6 +183,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks, dependencies.restores);
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
+  mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
   mountMailbox(app, showsMailbox(config) ? () => latestMails(db, mailKey, mailboxSize) : undefined);

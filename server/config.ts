@@ -53,6 +53,18 @@ const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret
   },
 });
 
+const contact = (describe: string): Setting<string | undefined> => ({
+  fallback: '',
+  describe,
+  parse: (value) => {
+    const address = /^(?:mailto:)?([^\s@:/]+@[^\s@:/]+)$/.exec(value)?.[1];
+    if (address) return `mailto:${address}`;
+    if (value && !(/^https:\/\/\S+$/.test(value) && URL.canParse(value)))
+      throw new ConfigurationError('must be an email address or an https URL, for example security@example.com');
+    return value || undefined;
+  },
+});
+
 const addressRanges = (describe: string): Setting<readonly string[]> => ({
   fallback: '',
   describe,
@@ -195,6 +207,10 @@ export const settings = {
   SMTP_URL: secretUrl(
     ['smtp', 'smtps'],
     'Mail server, for example `smtps://user:password@mail.example.com`. Default: none; emails are listed by `svc mails` and, on your own machine, on the page `/mailbox`.',
+  ),
+  SVC_SECURITY_CONTACT: contact(
+    'Where to report vulnerabilities of your installation, shown at `/.well-known/security.txt`: an email address or an https URL. ' +
+      'Default: none; the file does not exist.',
   ),
   SVC_SIGN_UP: choice(
     'on',
