@@ -10,6 +10,12 @@ export function sql(strings: TemplateStringsArray, ...values: readonly unknown[]
   return { strings, values };
 }
 
+/**
+ * Returns an SQL expression: whether there is a row `FROM` this. For output columns, where PostgreSQL may answer EXISTS by
+ * hashing the whole table; it looks up a single value by index.
+ */
+export const anyRow = (from: string): string => `coalesce((SELECT true FROM ${from} LIMIT 1), false)`;
+
 /** For identifiers from our own column tables, never from a request. */
 export function raw(text: string): Sql {
   return { strings: [text], values: [] };

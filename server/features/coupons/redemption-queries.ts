@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 import { couponColumns, type CouponRow } from './queries.ts';
 
 /** Queries for the use of coupons: lookup by code, and the limits of redemptions. */
@@ -36,8 +37,8 @@ const waiting = (where: string): string => `CASE
 const limitFacts = (customer: string): string => `k.used AS code_used, k.redemptions AS code_redemptions,
   ${byCustomer(customer)} AS customer_used, ${byCustomer(customer, '(r.counted OR r.waits)')} AS customer_firm,
   ${waiting('true')} AS waiting, ${waiting('r.code_id = k.id')} AS code_waiting,
-  CASE WHEN c.first_time_customer_only THEN EXISTS (SELECT 1 FROM orders o WHERE o.company_id = c.company_id
-    AND o.customer_id = ${customer} AND o.status NOT IN ('pending', 'failed')) ELSE false END AS customer_has_bought`;
+  CASE WHEN c.first_time_customer_only THEN ${anyRow(`orders o WHERE o.company_id = c.company_id
+    AND o.customer_id = ${customer} AND o.status NOT IN ('pending', 'failed')`)} ELSE false END AS customer_has_bought`;
 
 const facts = (customer: string): string =>
   `${couponColumns.map((name) => `c.${name}`).join(', ')}, k.code, k.id AS code_id, ${limitFacts(customer)}`;

@@ -1,6 +1,7 @@
 import { keyColumns, type KeyRow } from '../../http/key-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { anyRow } from '../../platform/sql.ts';
 import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';
 
 /** The rows that a new order depends on, as its request refers to them. */
@@ -67,7 +68,7 @@ interface FactsRow extends KeyRow {
 
 const readFactsStatement = `
   SELECT q.place, ${keyColumns('q.now')}, o.answer_event_id IS NOT NULL AS answered,
-    EXISTS (SELECT 1 FROM transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference) AS reference_used,
+    ${anyRow('transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference')} AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year,

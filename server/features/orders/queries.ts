@@ -3,7 +3,7 @@ import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
-import { joinSql, type Sql, sql } from '../../platform/sql.ts';
+import { anyRow, joinSql, type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/queries.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
@@ -34,8 +34,7 @@ const inlineTransactions = `(
 const stateStatement = `
   SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
     companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, c.deleted_at IS NOT NULL AS customer_deleted,
-    EXISTS (SELECT 1 FROM open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id
-      AND t.type = 'void') AS voiding
+    ${anyRow(`open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id AND t.type = 'void'`)} AS voiding
   FROM orders
   JOIN companies ON companies.id = orders.company_id
   JOIN customers c ON c.company_id = orders.company_id AND c.id = orders.customer_id

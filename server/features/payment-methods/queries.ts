@@ -1,7 +1,7 @@
 import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
-import { sql } from '../../platform/sql.ts';
+import { anyRow, sql } from '../../platform/sql.ts';
 import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
 import type { BillingDetails } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
@@ -97,8 +97,8 @@ export interface PaymentMethodRow extends CardFacts {
 }
 
 const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details,
-  EXISTS (SELECT 1 FROM customers c WHERE c.company_id = payment_methods.company_id
-    AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id) AS is_default`;
+  ${anyRow(`customers c WHERE c.company_id = payment_methods.company_id
+    AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id`)} AS is_default`;
 
 /** Deletes the card's entry in the removal list: from here on the card is referenced. */
 export async function insertPaymentMethod(
