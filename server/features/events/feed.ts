@@ -18,7 +18,8 @@ interface Position {
   readonly within?: { readonly next: FeedMark; readonly afterId: string } | undefined;
 }
 
-export const cursorForm = /^([0-9]{1,16})-([0-9]{1,16})(?:\.([0-9]{1,16})-([0-9]{1,16})\.([0-9a-f-]{36}))?$/;
+// The second number is a time in milliseconds: with 13 digits it is a date that PostgreSQL accepts.
+export const cursorForm = /^([0-9]{1,16})-([0-9]{1,13})(?:\.([0-9]{1,16})-([0-9]{1,13})\.([0-9a-f-]{36}))?$/;
 
 function readCursor(text: string): Position {
   const parts = cursorForm.exec(text);
