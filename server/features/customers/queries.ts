@@ -4,7 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
+import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import { searchQuery } from './search.ts';
 import type { ShippingAddress } from './schemas.ts';
 
@@ -70,9 +70,8 @@ export async function insertCustomer(
      INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
        shipping_address, tags, metadata, search, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14))
-     INSERT INTO events (${eventColumns})
-     SELECT ${eventColumns} FROM json_to_recordset($15::json) AS e ${eventRecord}`,
-    [...values(companyId, row, keys), JSON.stringify([created])],
+     ${insertingEvents('$15', '$16')}`,
+    [...values(companyId, row, keys), ...eventValues([created])],
   );
 }
 

@@ -17,16 +17,32 @@ export interface EventRow {
   readonly previous: object | null;
 }
 
-/** The columns of an event, for statements that insert it with the change it describes. */
-export const eventColumns = 'company_id, id, type, object_id, sequence, request_id, object, previous';
-export const eventRecord = `(company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text,
-  object json, previous json)`;
+const eventColumns = 'company_id, id, type, object_id, sequence, request_id';
+
+/** A control character: it does not occur in JSON text. */
+const separator = '\u001e';
+
+/**
+ * Returns SQL that inserts events together with the change they describe. `rows` and `objects` are SQL for the two values
+ * of `eventValues`. The objects are separate, because PostgreSQL would parse JSON inside of JSON three times.
+ */
+export const insertingEvents = (rows: string, objects: string, where = 'true'): string => `
+  INSERT INTO events (${eventColumns}, previous, object) SELECT ${eventColumns}, previous, object::json
+  FROM ROWS FROM (
+    json_to_recordset((${rows})::json)
+      AS (company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text, previous json),
+    unnest(string_to_array(${objects}, E'\\x1e'))
+  ) AS e (${eventColumns}, previous, object) WHERE ${where}`;
+
+export function eventValues(events: readonly EventRow[]): [rows: string, objects: string] {
+  return [
+    JSON.stringify(events.map(({ object: _, ...row }) => row)),
+    events.map(({ object }) => JSON.stringify(object)).join(separator),
+  ];
+}
 
 export async function insertEvents(db: Queryable, events: readonly EventRow[]): Promise<void> {
-  await db.query(
-    `INSERT INTO events (${eventColumns}) SELECT ${eventColumns} FROM json_to_recordset($1::json) AS e ${eventRecord}`,
-    [JSON.stringify(events)],
-  );
+  await db.query(insertingEvents('$1', '$2'), eventValues(events));
 }
 
 const columns = 'id, type, sequence, request_id, object, previous';

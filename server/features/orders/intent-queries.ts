@@ -2,7 +2,7 @@ import { type Claim, claimKeys, claimRecord } from '../../http/key-queries.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type Redemption, redeemingParts } from '../coupons/redemption-queries.ts';
 import { admitRedemptions } from '../coupons/service.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
+import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, validUntil } from './open-queries.ts';
 import type { OrderRow } from './order.ts';
 import { orderColumns } from './queries.ts';
@@ -47,15 +47,13 @@ const intentStatement = (more: string): string => `
       now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
     FROM intent WHERE transaction_id IS NOT NULL AND id IN (SELECT operation_id FROM claimed)
   ), emitted AS (
-    INSERT INTO events (${eventColumns})
-    SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
-    WHERE object_id IN (SELECT operation_id FROM claimed)
+    ${insertingEvents('$2', '$3', 'object_id IN (SELECT operation_id FROM claimed)')}
   )${more}
   SELECT id, ${milliseconds('valid_until')} AS valid_until_ms FROM intent
   WHERE id IN (SELECT operation_id FROM claimed)`;
 
 const recordPlain = intentStatement('');
-const recordRedeeming = intentStatement(`, ${redeemingParts('$3', 'id IN (SELECT operation_id FROM claimed)')}`);
+const recordRedeeming = intentStatement(`, ${redeemingParts('$4', 'id IN (SELECT operation_id FROM claimed)')}`);
 
 interface OpenedRow {
   id: string;
@@ -79,7 +77,7 @@ export async function recordIntents(db: Queryable, intents: readonly Intent[]): 
         lock_ms: sale?.lockMs,
       })),
     ),
-    JSON.stringify(intents.flatMap(({ events }) => events)),
+    ...eventValues(intents.flatMap(({ events }) => events)),
     ...(redemptions.length > 0 ? [JSON.stringify(redemptions)] : []),
   ]);
   const recorded = openedById(rows);
@@ -122,7 +120,7 @@ const planStatement = `
     INSERT INTO orders (${orderColumns})
     SELECT ${orderColumns} FROM json_to_recordset($1::json) AS o (${orderRecord})
   ), emitted AS (
-    INSERT INTO events (${eventColumns}) SELECT ${eventColumns} FROM json_to_recordset($3::json) AS e ${eventRecord}
+    ${insertingEvents('$3', '$4')}
   )
   INSERT INTO open_transactions (${openColumns})
   SELECT company_id, order_id, '${inFlightSlot}', id, customer_id, payment_method_id, type, amount, currency, card_brand,
@@ -141,7 +139,7 @@ export async function planCharges(
   const rows = await db.query<OpenedRow>(planStatement, [
     JSON.stringify(charges.flatMap(({ placed }) => placed ?? [])),
     JSON.stringify(charges.flatMap(({ sale }) => sale ?? [])),
-    JSON.stringify(charges.flatMap(({ events }) => events)),
+    ...eventValues(charges.flatMap(({ events }) => events)),
   ]);
   return openedById(rows);
 }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
 import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/redemption-queries.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
+import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import { inFlightSlot } from './open-queries.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 
@@ -58,9 +58,7 @@ const outcomeStatement = (more: string): string => `
       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
     SELECT * FROM closed
   ), emitted AS (
-    INSERT INTO events (${eventColumns})
-    SELECT ${eventColumns} FROM json_to_recordset($2::json) AS e ${eventRecord}
-    WHERE object_id IN (SELECT id FROM moved)
+    ${insertingEvents('$2', '$3', 'object_id IN (SELECT id FROM moved)')}
   ), disputed AS (
     INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
     SELECT c.company_id, c.order_id, c.chargeback_at FROM change c JOIN moved m ON m.id = c.order_id
@@ -69,7 +67,7 @@ const outcomeStatement = (more: string): string => `
   SELECT id FROM moved`;
 
 const recordPlain = outcomeStatement('');
-const recordRedeeming = outcomeStatement(`, ${redemptionOutcomeParts('$3', 'e.order_id IN (SELECT id FROM moved)')}`);
+const recordRedeeming = outcomeStatement(`, ${redemptionOutcomeParts('$4', 'e.order_id IN (SELECT id FROM moved)')}`);
 
 /** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
@@ -110,7 +108,7 @@ export async function writeOutcomes(
   const redeeming = redemptions.length > 0;
   const rows = await db.query<{ id: string }>(redeeming ? recordRedeeming : recordPlain, [
     JSON.stringify(changes),
-    JSON.stringify(taken.map(({ event }) => event)),
+    ...eventValues(taken.map(({ event }) => event)),
     ...(redeeming ? [JSON.stringify(redemptions)] : []),
   ]);
   const moved = new Set(rows.map(({ id }) => id));

@@ -2,7 +2,7 @@ import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow, sql } from '../../platform/sql.ts';
-import { eventColumns, eventRecord, type EventRow } from '../events/queries.ts';
+import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import type { BillingDetails } from './schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 
@@ -129,6 +129,9 @@ export async function insertPaymentMethod(
   return rows.length === 1;
 }
 
+const ifDefault = (yes: string, no: string): string =>
+  `CASE WHEN EXISTS (SELECT 1 FROM made_default) THEN ${yes}::text ELSE ${no}::text END`;
+
 /**
  * The same for a customer who is not deleted, and sets the default, in one statement. Returns undefined if the
  * customer or the card does not exist. A capture takes two thirds of the time that it takes in a transaction.
@@ -157,10 +160,7 @@ export async function attachAtOnce(
          AND ($11::boolean OR customer.default_payment_method_id IS NULL)
        RETURNING 1
      ), emitted AS (
-       INSERT INTO events (${eventColumns})
-       SELECT ${eventColumns} FROM json_to_recordset(
-         CASE WHEN EXISTS (SELECT 1 FROM made_default) THEN $12::json ELSE $13::json END) AS e ${eventRecord}
-       WHERE EXISTS (SELECT 1 FROM added)
+       ${insertingEvents(ifDefault('$12', '$14'), ifDefault('$13', '$15'), 'EXISTS (SELECT 1 FROM added)')}
      )
      SELECT EXISTS (SELECT 1 FROM made_default) AS is_default FROM added`,
     [
@@ -175,8 +175,8 @@ export async function attachAtOnce(
       method.fingerprint,
       method.billing_details && JSON.stringify(method.billing_details),
       setAsDefault,
-      JSON.stringify([attached(true)]),
-      JSON.stringify([attached(false)]),
+      ...eventValues([attached(true)]),
+      ...eventValues([attached(false)]),
     ],
   );
   return row && { isDefault: row.is_default };
