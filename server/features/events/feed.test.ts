@@ -111,7 +111,13 @@ describe('the feed of events', () => {
   });
 
   test('refuses what is no cursor, and one of another database', async () => {
-    for (const cursor of ['evt_1', '9007199254740991-1', '1-9608462660130722', '9007199254740991-9999999999999', '1-1.1-1.nonsense-nonsense-nonsense-nonsense-n']) {
+    for (const cursor of [
+      'evt_1',
+      '9007199254740991-1',
+      '1-9608462660130722',
+      '9007199254740991-9999999999999',
+      '1-1.1-1.nonsense-nonsense-nonsense-nonsense-n',
+    ]) {
       const reply = await service.call('GET', `/v1/events/feed?cursor=${cursor}`, { key });
       assert.deepEqual([reply.status, reply.body.error?.param], [400, 'cursor'], cursor);
     }
