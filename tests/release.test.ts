@@ -158,6 +158,7 @@ touch /opt/svc/written 2> /dev/null && echo "wrote to the code"
 echo "interfaces $(sed -n 's/^ *\\([a-z0-9]*\\):.*/\\1/p' /proc/net/dev | tr '\\n' ' ')"
 kill -TERM $pid && wait $pid && echo "stopped well"
 grep -h bytecode /data/err || true
+grep -h 'unknown setting' /data/out /data/err || true
 `;
 
 describe('a release in an empty root, as another user, without a network', { skip: missingForIsolation() }, () => {
@@ -185,7 +186,7 @@ describe('a release in an empty root, as another user, without a network', { ski
     for (const line of said('page').split('\n')) assert.match(line, / 200$/, line);
     assert.match(said('cli'), /secret/, diagnosis);
     assert.match(stdout, /stopped well/, diagnosis);
-    assert.doesNotMatch(stdout, /wrote to the code|bytecode/, diagnosis);
+    assert.doesNotMatch(stdout, /wrote to the code|bytecode|unknown setting/, diagnosis);
     assert.match(said('interfaces'), /^ ?(lo ?)+$/, diagnosis);
     const startedIn = /"started_in_ms":\d+/.exec(readFileSync(join(data, 'out'), 'utf8'))?.[0];
     context.diagnostic(`user ${said('user')}, ${startedIn}`);

@@ -149,6 +149,8 @@ done
 root=$(cd "$(dirname "$program")/.." && pwd)
 node=$root/node/bin/node
 [ -x "$node" ] || node=\${SVC_NODE:-node}
+# The service would report it as an unknown setting.
+unset SVC_NODE
 case $("$node" --version 2>/dev/null || true) in
   v2[4-9].* | v[3-9][0-9].*) ;;
   *)
