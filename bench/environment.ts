@@ -15,7 +15,8 @@ import {
   startEmbeddedPostgres,
 } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { migrate } from '../server/platform/migrations.ts';
-import { deriveKey, Secret } from '../server/platform/secret.ts';
+import { Secret } from '../server/platform/secret.ts';
+import { originalKeys } from '../server/platform/service-keys.ts';
 import { readyUrl } from '../tests/support/ready.ts';
 
 /** A durable PostgreSQL as in production, a company with a key, and the measured server processes. */
@@ -148,7 +149,7 @@ async function createCompany(connectionString: string, masterSecret: string, nam
     onError: () => undefined,
   });
   const { sandbox } = await createCompanies(db, Date.now(), name);
-  const pepper = deriveKey(new Secret(Buffer.from(masterSecret)), 'api-keys');
+  const pepper = originalKeys(new Secret(Buffer.from(masterSecret)))['api-keys'];
   const keyOf = async (kind: 'secret' | 'publishable'): Promise<string> =>
     (await createApiKey(db, pepper, sandbox, Date.now(), { kind, name: 'bench' })).text.reveal();
   const access = { companyId: sandbox.id, key: await keyOf('secret'), publishableKey: await keyOf('publishable') };

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { sealSecret } from '../server/features/webhooks/secrets.ts';
 import { newSigningSecret } from '../server/features/webhooks/signing.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
-import { deriveKey } from '../server/platform/secret.ts';
+import { originalKeys } from '../server/platform/service-keys.ts';
 import { compareCpu } from './against.ts';
 import { post } from './orders.ts';
 import { cpuSeconds, familyCpuSeconds } from './processes.ts';
@@ -46,7 +46,7 @@ async function makeEndpoints({ environment }: Bench, receiver: string, count: nu
   const { sql, companyId, masterSecret } = environment;
   await sql.query('DELETE FROM webhook_endpoints');
   await sql.query('DELETE FROM webhook_deliveries');
-  const key = deriveKey(masterSecret, 'webhook-secrets');
+  const key = originalKeys(masterSecret)['webhook-secrets'];
   for (let made = 0; made < count; made += 1) {
     const id = newId(Date.now());
     const secret = sealSecret(key, companyId, id, newSigningSecret(randomBytes(32)));

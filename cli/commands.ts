@@ -78,6 +78,20 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: async () => (await import('./mails.ts')).mailsCommand,
     },
     {
+      name: 'secrets rotate',
+      summary: 'Create new keys, re-encrypt everything with them, and complete a change of the master secret',
+      more:
+        'Works while the service runs. To change the master secret, first restart every process with the new one in ' +
+        'SVC_MASTER_SECRET and the old one in SVC_MASTER_SECRET_PREVIOUS. If it is interrupted, run it again: it continues. ' +
+        'See docs/secrets.md.',
+      load: async () => (await import('./secrets.ts')).secretsCommand,
+    },
+    {
+      name: 'secrets status',
+      summary: 'Show which keys and master secrets are in use, and what is still encrypted with old ones',
+      load: async () => (await import('./secrets.ts')).secretsCommand,
+    },
+    {
       name: 'vault keys',
       summary: 'Print a value for SVC_VAULT_KEYS: the current keys and a new one',
       more: 'Stores nothing. If SVC_VAULT_KEYS is not set, it prints a first set of keys.',

@@ -6,16 +6,18 @@ import { type DatabaseClock, openDatabaseClock } from '../server/platform/databa
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
-import { checkMasterSecret, loadMasterSecret } from '../server/platform/master-secret.ts';
+import { prepareKeys, readKeys } from '../server/platform/key-ring.ts';
+import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
-import { deriveKey } from '../server/platform/secret.ts';
+import type { ServiceKey, ServiceKeys } from '../server/platform/service-keys.ts';
 import { CommandError } from './command-error.ts';
 
 export interface Connected {
   readonly db: DatabasePool;
-  readonly pepper: Buffer;
+  readonly pepper: ServiceKey;
   /** Decrypts the links in emails that were not sent. */
-  readonly mailKey: Buffer;
+  readonly mailKey: ServiceKey;
+  readonly keys: ServiceKeys;
   readonly config: Config;
   /** The time of the database, which the service uses too. */
   readonly clock: DatabaseClock;
@@ -26,12 +28,14 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
   const config = loadConfig(process.env);
   return withConnection(config, async (connectionString) => {
     await requireMigrated(connectionString).catch(explainDatabase('DATABASE_URL'));
-    const masterSecret = await loadMasterSecret(config);
+    const secrets = await loadMasterSecrets(config);
     return withPool(connectionString, async (db) => {
-      await checkMasterSecret(db, masterSecret);
-      const [pepper, mailKey] = [deriveKey(masterSecret, 'api-keys'), deriveKey(masterSecret, 'mails')];
+      await prepareKeys(db, secrets);
+      const keys = await readKeys(db, secrets);
       const clock = await openDatabaseClock(db, () => undefined);
-      return work({ db, pepper, mailKey, config, clock }).finally(() => clock.stop());
+      return work({ db, pepper: keys['api-keys'], mailKey: keys.mails, keys, config, clock }).finally(() =>
+        clock.stop(),
+      );
     });
   });
 }

@@ -1,11 +1,13 @@
 import { skewMsMax } from '../server/platform/clock-watch.ts';
 import type { Queryable } from '../server/platform/database.ts';
+import { rotationState } from '../server/platform/key-rotation.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
+import { countOldValues } from './sealed-values.ts';
 
 /** `doctor`: checks the database for inconsistencies. Only reads; exits with 1 if it finds a problem. */
 
@@ -37,12 +39,25 @@ export async function examine(db: Queryable): Promise<LookupOutcome[]> {
   return findings;
 }
 
-/** Two checks more than those of the database: the vault keys and the clock. Every command checks the master secret. */
-const checkCount = checks.length + 2;
+/** More than those of the database: the vault keys, old keys, and the clock. Every command checks the master secret. */
+const checkCount = checks.length + 3;
+
+async function oldKeys(db: Queryable): Promise<LookupOutcome[]> {
+  const { underWay } = await rotationState(db);
+  const values = await countOldValues(db);
+  const count = underWay ? 1 : values.reduce((sum, each) => sum + each.count, 0);
+  if (count === 0) return [];
+  const means = underWay
+    ? 'rotation of the keys that is not finished: run `svc secrets rotate`'
+    : 'value that is encrypted with a retired key: run `svc secrets rotate`';
+  const examples = values.filter((each) => each.count > 0).map((each) => `${each.count} ${each.name}`);
+  return [{ check: 'old_keys', means, count, examples }];
+}
 
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const findings = await examine(connected.db);
+    findings.push(...(await oldKeys(connected.db)));
     const keys = await wrongKeys(connected);
     if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });
     const skewMs = connected.clock.skewMs();

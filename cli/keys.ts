@@ -14,6 +14,7 @@ import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 import type { Company } from '../server/company.ts';
+import type { ServiceKey } from '../server/platform/service-keys.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async ({ db, pepper }) => {
@@ -59,7 +60,7 @@ function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   return new Date(nowMs + seconds * 1000);
 }
 
-async function createKey(db: DatabasePool, pepper: Buffer, company: Company, flags: Flags): Promise<string> {
+async function createKey(db: DatabasePool, pepper: ServiceKey, company: Company, flags: Flags): Promise<string> {
   const kind = flags.kind ?? 'secret';
   if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind must be secret or publishable.');
   const nowMs = systemClock.nowMs();

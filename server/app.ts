@@ -81,7 +81,7 @@ import { inBatchers } from './platform/batcher.ts';
 import type { Logger } from './platform/log.ts';
 import { createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
-import { deriveKey, type Secret } from './platform/secret.ts';
+import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
 import type { Vault } from './vault/vault.ts';
 
@@ -94,7 +94,7 @@ export interface AppDependencies {
   readonly restores: Pick<RestoreWatch, 'isRestored'>;
   readonly log: Logger;
   readonly background: Background;
-  readonly masterSecret: Secret<Buffer>;
+  readonly keys: ServiceKeys;
   readonly limiter: RateLimiter;
   readonly tracing: Tracing;
   readonly vault: Vault;
@@ -118,17 +118,17 @@ export const usualReferences: References = {
 
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, db, clock, log, background, masterSecret, limiter, tracing, references, vault } = dependencies;
-  const signingKey = deriveKey(masterSecret, 'file-urls');
+  const { config, db, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
+  const signingKey = keys['file-urls'];
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
-  const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
+  const cards = { vault, clock, tokenHashKey: keys['card-tokens'] };
   const { orders, subscriptions, webhooks } = dependencies;
-  const pepper = deriveKey(masterSecret, 'api-keys');
+  const pepper = keys['api-keys'];
   const directory = await openApiKeyDirectory(db, pepper, clock);
   const forgetAccess = (): void => directory.forget();
-  const mailKey = deriveKey(masterSecret, 'mails');
-  const team = { baseUrl: dependencies.baseUrl, invitationKey: deriveKey(masterSecret, 'invitations'), mailKey };
+  const mailKey = keys.mails;
+  const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
   const routes = apiRoutes(references, links, cards, {
     orders,
     subscriptions,
@@ -163,8 +163,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     limiter,
     rateLimits,
     refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS,
-    idempotencyHashKey: deriveKey(masterSecret, 'idempotency'),
-    answerKey: deriveKey(masterSecret, 'kept-answers'),
+    idempotencyHashKey: keys.idempotency,
+    answerKey: keys['kept-answers'],
     uploadDirectory,
   };
   const app = await buildServer([...routes, ...ofDashboard], http, {
@@ -199,7 +199,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
 }
 
 function userDependencies(
-  { config, db, clock, background, log, masterSecret }: AppDependencies,
+  { config, db, clock, background, log, keys }: AppDependencies,
   team: TeamDependencies,
 ): UserDependencies {
   return {
@@ -208,10 +208,10 @@ function userDependencies(
     team,
     background,
     log,
-    sessionKey: deriveKey(masterSecret, 'sessions'),
-    attemptsKey: deriveKey(masterSecret, 'login-attempts'),
-    totpKey: deriveKey(masterSecret, 'totp'),
-    recoveryKey: deriveKey(masterSecret, 'account-recovery'),
+    sessionKey: keys.sessions,
+    attemptsKey: keys['login-attempts'],
+    totpKey: keys.totp,
+    recoveryKey: keys['account-recovery'],
     signUpOpen: config.SVC_SIGN_UP !== 'off',
   };
 }

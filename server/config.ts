@@ -163,6 +163,9 @@ export const settings = {
     'Secret of at least 32 characters, from which all keys except the vault keys are derived. Required with ' +
       '`DATABASE_URL`. Must be the same for every process. With the embedded PostgreSQL, the first start generates one in `$SVC_DATA_DIR/master.secret`.',
   ),
+  SVC_MASTER_SECRET_PREVIOUS: secret(
+    'The master secret before this one, while you change it: see [Secrets](secrets.md). Default: none.',
+  ),
   SVC_DEMO: flag(
     '`1` creates the demo company in the database of `DATABASE_URL`. With the embedded PostgreSQL, it is always created.',
   ),
@@ -182,6 +185,9 @@ export const settings = {
   SVC_VAULT_URL: url(['http', 'https'], 'URL of the vault, for processes without the role `vault`.'),
   SVC_VAULT_TOKEN: secret(
     'Token of at least 32 characters for calls to a separate vault. Must be the same for the vault and for its callers.',
+  ),
+  SVC_VAULT_TOKEN_PREVIOUS: secret(
+    'A second token that the vault accepts, while you change `SVC_VAULT_TOKEN`: see [Secrets](secrets.md). Default: none.',
   ),
   SVC_VAULT_PORT: integer(8081, 0, 65535, 'Port of a separate vault.'),
   SVC_HEALTH_PORT: integer(

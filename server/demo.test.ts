@@ -4,12 +4,19 @@ import { newPerson } from '../tests/support/dashboard.ts';
 import { startTestService } from '../tests/support/service.ts';
 import { ensureDemo } from './demo.ts';
 import { Secret } from './platform/secret.ts';
+import { originalKeys } from './platform/service-keys.ts';
 
 test('the login of the demo company works, also where its data is from before there was a dashboard', async () => {
   const service = await startTestService();
   try {
     const { db, clock, config, baseUrl } = service;
-    const dependencies = { db, clock, baseUrl, dataDir: config.dataDir, masterSecret: new Secret(Buffer.alloc(32, 9)) };
+    const dependencies = {
+      db,
+      clock,
+      baseUrl,
+      dataDir: config.dataDir,
+      keys: originalKeys(new Secret(Buffer.alloc(32, 9))),
+    };
     const signIn = async ({ email, password }: { email: string; password: string }): Promise<string[]> => {
       const reply = await newPerson(service).call('POST', '/dashboard/session', { body: { email, password } });
       assert.equal(reply.status, 200, reply.text);

@@ -14,7 +14,7 @@ import type { DemoCheckout } from './pages/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
-import { deriveKey, type Secret } from './platform/secret.ts';
+import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Company } from './company.ts';
 
 /** What a new user needs to start; also the content of `demo.json`. */
@@ -33,7 +33,7 @@ export interface Demo {
 export interface DemoDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
-  readonly masterSecret: Secret<Buffer>;
+  readonly keys: ServiceKeys;
   readonly dataDir: string;
   readonly baseUrl: string;
 }
@@ -96,11 +96,11 @@ const shopper = { email: 'shopper@example.com', first_name: 'Sam', last_name: 'S
 
 /** The server side of the demo checkout page: attaches the card to a customer of the demo company. */
 export async function demoCheckout(
-  { db, clock, masterSecret }: DemoDependencies,
+  { db, clock, keys }: DemoDependencies,
   cards: CardDependencies,
   demo: Demo,
 ): Promise<DemoCheckout> {
-  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
+  const directory = await openApiKeyDirectory(db, keys['api-keys'], clock);
   return {
     publishableKey: demo.publishable_key,
     async capture(token) {
@@ -125,17 +125,17 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 }
 
 /** The file may have outlived its database. */
-async function stillValid({ db, clock, masterSecret }: DemoDependencies, demo: Demo): Promise<boolean> {
-  const directory = await openApiKeyDirectory(db, deriveKey(masterSecret, 'api-keys'), clock);
-  const keys = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
-  const found = await Promise.all(keys.map((key) => directory.find(key ?? '', '127.0.0.1')));
+async function stillValid({ db, clock, keys }: DemoDependencies, demo: Demo): Promise<boolean> {
+  const directory = await openApiKeyDirectory(db, keys['api-keys'], clock);
+  const texts = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
+  const found = await Promise.all(texts.map((key) => directory.find(key ?? '', '127.0.0.1')));
   return found.every((access) => typeof access === 'object');
 }
 
 async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
-  const { db, clock, masterSecret, baseUrl } = dependencies;
+  const { db, clock, keys, baseUrl } = dependencies;
   const { sandbox, live } = await demoCompanies(dependencies);
-  const pepper = deriveKey(masterSecret, 'api-keys');
+  const pepper = keys['api-keys'];
   const key = async (company: Company, kind: 'secret' | 'publishable'): Promise<string> => {
     const { text } = await createApiKey(db, pepper, company, clock.nowMs(), { kind, name: `Demo ${kind} key` });
     return text.reveal();

@@ -271,6 +271,24 @@ CREATE TABLE installation (
   CONSTRAINT installation_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE key_readers (
+  id uuid NOT NULL,
+  name text NOT NULL,
+  master_id text NOT NULL,
+  newest_known integer NOT NULL,
+  newest_active integer NOT NULL,
+  seen_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT key_readers_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE key_rotations (
+  id integer NOT NULL,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  finished_at timestamp with time zone,
+  CONSTRAINT key_rotations_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX key_rotations_open ON public.key_rotations USING btree (((finished_at IS NULL))) WHERE (finished_at IS NULL);
+
 CREATE TABLE login_attempts (
   key bytea NOT NULL,
   failures integer NOT NULL,
@@ -650,6 +668,27 @@ CREATE TABLE secret_checks (
   digest bytea NOT NULL,
   CONSTRAINT secret_checks_pkey PRIMARY KEY (name)
 );
+
+CREATE TABLE service_key_copies (
+  key_id integer NOT NULL,
+  master_id text NOT NULL,
+  sealed bytea NOT NULL,
+  CONSTRAINT service_key_copies_key_id_fkey FOREIGN KEY (key_id) REFERENCES service_keys(id) ON DELETE CASCADE,
+  CONSTRAINT service_key_copies_pkey PRIMARY KEY (key_id, master_id)
+);
+
+CREATE TABLE service_keys (
+  id integer NOT NULL,
+  purpose text NOT NULL,
+  original boolean NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  activated_at timestamp with time zone,
+  retired_at timestamp with time zone,
+  CONSTRAINT service_keys_check CHECK (((retired_at IS NULL) OR (activated_at IS NOT NULL))),
+  CONSTRAINT service_keys_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX service_keys_current ON public.service_keys USING btree (purpose) WHERE ((activated_at IS NOT NULL) AND (retired_at IS NULL));
+CREATE UNIQUE INDEX service_keys_pending ON public.service_keys USING btree (purpose) WHERE (activated_at IS NULL);
 
 CREATE TABLE sessions (
   id uuid NOT NULL,

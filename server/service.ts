@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { buildApp, fileStore, usualReferences } from './app.ts';
@@ -22,10 +23,11 @@ import { explainDatabase } from './platform/database-error.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { Logger } from './platform/log.ts';
 import type { Mailer } from './platform/mail/mailer.ts';
-import { loadMasterSecret, rememberMasterSecret } from './platform/master-secret.ts';
+import { openKeyRing } from './platform/key-ring.ts';
+import { loadMasterSecrets, type MasterSecrets } from './platform/master-secret.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
-import { deriveKey, type Secret } from './platform/secret.ts';
+import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
 import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import { prepareDatabase } from './start/database.ts';
@@ -75,11 +77,11 @@ async function start(
     await openVault(config, url, resources).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
     return vaultService;
   }
-  const masterSecret = await loadMasterSecret(config);
-  const { apiUrl, vaultUrl } = await prepareDatabase(config, masterSecret, onFatal, resources);
+  const secrets = await loadMasterSecrets(config);
+  const { apiUrl, vaultUrl } = await prepareDatabase(config, secrets.current, onFatal, resources);
   const vault = await openVault(config, vaultUrl, resources);
   if (isVaultAlone) return vaultService;
-  const parts = await openParts({ config, log, resources, masterSecret, apiUrl, vault });
+  const parts = await openParts({ config, log, resources, secrets, apiUrl, vault });
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (config.SVC_ROLES.includes('api') ? startApiRole(parts) : startHealthServer(parts));
   const demo = await prepareData(parts);
@@ -90,10 +92,13 @@ interface Surroundings {
   readonly config: Config;
   readonly log: Logger;
   readonly resources: Resources;
-  readonly masterSecret: Secret<Buffer>;
+  readonly secrets: MasterSecrets;
   readonly apiUrl: string;
   readonly vault: Vault;
 }
+
+/** How `svc secrets status` names this process. */
+const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${hostname()} ${process.pid}`;
 
 /** The parts that API and worker share. */
 interface Parts extends Surroundings, Payments {
@@ -104,7 +109,8 @@ interface Parts extends Surroundings, Payments {
   readonly restores: RestoreWatch;
   readonly outbound: Outbound;
   readonly isAllowed: ReturnType<typeof addressCheck>;
-  readonly webhookSecretKey: Buffer;
+  readonly keys: ServiceKeys;
+  readonly webhookSecretKey: ServiceKey;
   readonly port: number;
   readonly baseUrl: string;
   readonly readiness: () => ReadinessCheck[];
@@ -113,9 +119,11 @@ interface Parts extends Surroundings, Payments {
 }
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
-  const { config, log, resources, masterSecret, apiUrl, vault } = surroundings;
+  const { config, log, resources, secrets, apiUrl, vault } = surroundings;
   const db = resources.openPool(apiUrl, 'svc');
-  await rememberMasterSecret(db, masterSecret);
+  const ring = await openKeyRing(db, secrets, readerName(config), log);
+  resources.onStop(() => ring.stop());
+  const { keys } = ring;
   const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
   resources.onStop(() => tracing.shutdown());
   const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not return its time');
@@ -146,7 +154,8 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     restores,
     outbound,
     isAllowed,
-    webhookSecretKey: deriveKey(masterSecret, 'webhook-secrets'),
+    keys,
+    webhookSecretKey: keys['webhook-secrets'],
     port,
     baseUrl: baseUrlOf(config, port),
     readiness: () => [
@@ -159,11 +168,11 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
 }
 
 async function startWorkerRole(parts: Parts): Promise<void> {
-  const { config, resources, masterSecret, apiUrl, baseUrl } = parts;
+  const { config, resources, keys, apiUrl, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) resources.onStop(() => mailer.close());
   const root = join(config.dataDir, 'files');
-  const disk = createDiskStore({ root, baseUrl, signingKey: deriveKey(masterSecret, 'file-urls') });
+  const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
   const worker = startWorker({
     db: parts.db,
     batchDb: resources.openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: queueSettings }),
@@ -173,7 +182,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
     orders: parts.orders,
     subscriptions: parts.subscriptions,
     mailer,
-    mailKey: deriveKey(masterSecret, 'mails'),
+    mailKey: keys.mails,
     outbound: parts.outbound,
     webhookSecretKey: parts.webhookSecretKey,
     log: parts.log,
@@ -194,7 +203,7 @@ async function startApiRole(parts: Parts): Promise<void> {
     restores: parts.restores,
     log,
     background: createBackground(),
-    masterSecret: parts.masterSecret,
+    keys: parts.keys,
     limiter,
     tracing: parts.tracing,
     vault: parts.vault,
@@ -223,14 +232,14 @@ async function startHealthServer(parts: Parts): Promise<void> {
  * company.
  */
 async function prepareData(parts: Parts): Promise<Demo | undefined> {
-  const { config, db, clock, masterSecret, baseUrl, vault } = parts;
+  const { config, db, clock, keys, baseUrl, vault } = parts;
   await maintainPartitions(db);
   await maintainRequestPartitions(db);
   await ensureRoles(db, clock.nowMs());
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
-  const demoDependencies = { db, clock, masterSecret, dataDir: config.dataDir, baseUrl };
+  const demoDependencies = { db, clock, keys, dataDir: config.dataDir, baseUrl };
   const demo = await ensureDemo(demoDependencies);
-  const cards = { vault, clock, tokenHashKey: deriveKey(masterSecret, 'card-tokens') };
+  const cards = { vault, clock, tokenHashKey: keys['card-tokens'] };
   parts.cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
   return demo;
 }

@@ -29,8 +29,10 @@ const deliverOnly = `
   import { openDatabase } from ${JSON.stringify(file('../server/platform/database.ts'))};
   import { createLog } from ${JSON.stringify(file('../server/platform/log.ts'))};
   import { addressCheck } from ${JSON.stringify(file('../server/platform/outbound/addresses.ts'))};
+  import { Secret } from ${JSON.stringify(file('../server/platform/secret.ts'))};
+  import { originalKeys } from ${JSON.stringify(file('../server/platform/service-keys.ts'))};
   import { createOutbound } from ${JSON.stringify(file('../server/platform/outbound/outbound.ts'))};
-  const [connectionString, authority, secretKey] = process.argv.slice(1);
+  const [connectionString, authority] = process.argv.slice(1);
   const db = openDatabase({ connectionString, poolSize: 4, applicationName: 'worker', onError: () => undefined });
   startDispatcher({
     db,
@@ -38,7 +40,7 @@ const deliverOnly = `
     clock: systemClock,
     log: createLog('warn', { write: (line) => process.stderr.write(line) }),
     outbound: createOutbound({ isAllowed: addressCheck(['127.0.0.0/8', '::1']), certificates: [authority] }),
-    secretKey: Buffer.from(secretKey, 'base64'),
+    secretKey: originalKeys(new Secret(Buffer.alloc(32, 7)))['webhook-secrets'],
     random: Math.random,
     times: { silenceMs: 1_000 },
   });`;
@@ -49,8 +51,8 @@ const workers = new Set<ChildProcess>();
 
 async function startWorker(): Promise<void> {
   const known = await workerIds();
-  const { database, webhookSecretKey, config } = service;
-  const script = [database.apiUrl, testAuthority, webhookSecretKey.toString('base64')];
+  const { database, config } = service;
+  const script = [database.apiUrl, testAuthority];
   const parameters = longKills
     ? [file('../server/main.ts')]
     : ['--input-type=module', '--eval', deliverOnly, ...script];

@@ -14,6 +14,7 @@ import type { Page } from './lists.ts';
 import { render, renderList } from './render.ts';
 import type { PhasedAnswer, Route, RouteRequest } from './route.ts';
 import { renderError } from './versions/versions.ts';
+import type { ServiceKey } from '../platform/service-keys.ts';
 
 /** Executes a route by its kind: one transaction, an effect outside of transactions, or phases. */
 
@@ -21,8 +22,8 @@ export interface ExecuteDependencies {
   readonly db: DatabasePool;
   readonly clock: Clock;
   readonly audit: AuditLog;
-  readonly idempotencyHashKey: Buffer;
-  readonly answerKey: Buffer;
+  readonly idempotencyHashKey: ServiceKey;
+  readonly answerKey: ServiceKey;
 }
 
 export async function execute(

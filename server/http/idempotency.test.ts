@@ -19,6 +19,8 @@ import {
 } from '../../tests/support/service.ts';
 import { type KeyedRequest, reapIdempotencyKeys } from './key-queries.ts';
 import { hashFields, runOnce } from './idempotency.ts';
+import { Secret } from '../platform/secret.ts';
+import { originalKeys, type ServiceKey } from '../platform/service-keys.ts';
 
 const header = 'x-svc-idempotency-key';
 const hourMs = 3_600_000;
@@ -653,7 +655,8 @@ describe('what is kept of a body', () => {
   });
 
   it('depends on the key of the hash', () => {
-    const [one, two] = [randomBytes(32), randomBytes(32)];
+    const newKey = (): ServiceKey => originalKeys(new Secret(randomBytes(32))).idempotency;
+    const [one, two] = [newKey(), newKey()];
     assert.deepEqual(hashFields(one, 'company', { a: 1 }), hashFields(one, 'company', { a: 1 }));
     assert.notDeepEqual(hashFields(one, 'company', { a: 1 }), hashFields(two, 'company', { a: 1 }));
   });

@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
-import { keyedHash } from '../platform/secret.ts';
+import type { ServiceKey } from '../platform/service-keys.ts';
 import { type Answer, type KeyedRequest, type KeyRow, lockKey, storeAnswer } from './key-queries.ts';
 
 /**
@@ -40,15 +40,16 @@ function canonical(value: unknown): string {
 
 /**
  * A keyed hash for each top-level field: enough to name what differs, useless to who reads the table. Company and
- * field are part of it, so that equal values do not show as equal elsewhere.
+ * field are part of it, so that equal values do not show as equal elsewhere. Returns one record for each valid key.
  */
-export function hashFields(key: Buffer, companyId: string, body: unknown): Record<string, string> {
+export function hashFields(key: ServiceKey, companyId: string, body: unknown): Record<string, string>[] {
   const fields = typeof body === 'object' && body !== null ? Object.entries(body) : [];
-  return Object.fromEntries(
-    fields.map(([name, value]) => [
-      name,
-      keyedHash(key, `${companyId}\0${name}\0${canonical(value)}`).toString('base64url', 0, 12),
-    ]),
+  const hashes = fields.map(([name, value]) => ({
+    name,
+    all: key.hashes(`${companyId}\0${name}\0${canonical(value)}`),
+  }));
+  return Array.from({ length: hashes[0]?.all.length ?? 1 }, (_, index) =>
+    Object.fromEntries(hashes.map(({ name, all }) => [name, all[index]?.toString('base64url', 0, 12) ?? ''])),
   );
 }
 
@@ -86,12 +87,20 @@ export function checkSameRequest(row: KeyRow, request: KeyedRequest): void {
 
 function describeDifference(row: KeyRow, request: KeyedRequest): string | undefined {
   if (row.method !== request.method || row.path !== request.path) return `that request was ${row.method} ${row.path}.`;
-  const names = new Set([...Object.keys(row.field_hashes), ...Object.keys(request.fieldHashes)]);
-  const differing = [...names].filter((name) => row.field_hashes[name] !== request.fieldHashes[name]).toSorted();
+  const differing = differingFields(row, request);
   if (differing.length > 0) return `these fields differ: ${differing.join(', ')}.`;
   // A version that neither request named may have changed with the company's settings: that is still the same request.
   if (row.api_version === request.apiVersion || !(row.version_named || request.versionNamed)) return undefined;
   return `that request used version ${row.api_version}, but this one uses ${request.apiVersion}. To repeat it, send the header SVC-Version: ${row.api_version}.`;
+}
+
+/** The stored request was hashed with one of the valid keys; with the others, every field differs. */
+function differingFields({ field_hashes: stored }: KeyRow, request: KeyedRequest): string[] {
+  const names = [...new Set([...Object.keys(stored), ...Object.keys(request.fieldHashes)])].toSorted();
+  const [fewest = []] = [request.fieldHashes, ...(request.earlierHashes ?? [])]
+    .map((hashes) => names.filter((name) => stored[name] !== hashes[name]))
+    .toSorted((one, other) => one.length - other.length);
+  return fewest;
 }
 
 export async function store(db: Database, request: KeyedRequest, answer: Answer): Promise<void> {

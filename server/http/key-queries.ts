@@ -18,6 +18,8 @@ export interface KeyedRequest {
   readonly method: string;
   readonly path: string;
   readonly fieldHashes: Readonly<Record<string, string>>;
+  /** The hashes with earlier keys, which the stored request may have. */
+  readonly earlierHashes?: readonly Readonly<Record<string, string>>[];
   readonly requestId: string;
   readonly apiVersion: string;
   /** Whether the request named the version in a header; otherwise the company's version applies. */

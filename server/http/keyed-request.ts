@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { openBytes, sealBytes } from '../platform/sealing.ts';
+import type { ServiceKey } from '../platform/service-keys.ts';
 import type { Admission } from './admit.ts';
 import { type KeyedRequest } from './key-queries.ts';
 import { hashFields } from './idempotency.ts';
@@ -11,16 +11,22 @@ export async function keyedRequest(
   route: Route,
   request: FastifyRequest,
   outside: RouteRequest<unknown, unknown>,
-  { idempotencyHashKey, answerKey }: { readonly idempotencyHashKey: Buffer; readonly answerKey: Buffer },
+  { idempotencyHashKey, answerKey }: { readonly idempotencyHashKey: ServiceKey; readonly answerKey: ServiceKey },
 ): Promise<KeyedRequest | undefined> {
   const { company, apiVersion, versionNamed, idempotencyKey } = request.admission as Admission;
   if (idempotencyKey === undefined) return undefined;
+  const [fieldHashes = {}, ...earlierHashes] = hashFields(
+    idempotencyHashKey,
+    company.id,
+    await comparedFields(route, outside),
+  );
   return {
     companyId: company.id,
     key: idempotencyKey,
     method: request.method,
     path: pathOf(route, outside),
-    fieldHashes: hashFields(idempotencyHashKey, company.id, await comparedFields(route, outside)),
+    fieldHashes,
+    earlierHashes,
     requestId: request.id,
     apiVersion,
     versionNamed,
@@ -37,9 +43,9 @@ async function comparedFields(route: Route, outside: RouteRequest<unknown, unkno
   return route.secretAnswer && caller?.kind === 'member' ? { ...(fields as object), caller: caller.id } : fields;
 }
 
-function answerSeal(key: Buffer, companyId: string): NonNullable<KeyedRequest['seal']> {
+function answerSeal(key: ServiceKey, companyId: string): NonNullable<KeyedRequest['seal']> {
   return {
-    close: (text) => sealBytes(key, Buffer.from(text), companyId).toString('base64'),
-    open: (text) => openBytes(key, Buffer.from(text, 'base64'), companyId).toString(),
+    close: (text) => key.seal(Buffer.from(text), companyId).toString('base64'),
+    open: (text) => key.open(Buffer.from(text, 'base64'), companyId).toString(),
   };
 }

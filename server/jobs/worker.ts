@@ -16,9 +16,11 @@ import { hourMs } from '../platform/durations.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
+import { removeExpiredKeys } from '../platform/key-ring.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
+import type { ServiceKey } from '../platform/service-keys.ts';
 
 export interface WorkerDependencies {
   readonly db: DatabasePool;
@@ -30,10 +32,10 @@ export interface WorkerDependencies {
   /** Undefined if mails are only stored. */
   readonly mailer: Mailer | undefined;
   /** Decrypts the links in mails. */
-  readonly mailKey: Buffer;
+  readonly mailKey: ServiceKey;
   readonly batchDb: Queryable;
   readonly outbound: Outbound;
-  readonly webhookSecretKey: Buffer;
+  readonly webhookSecretKey: ServiceKey;
   readonly log: Logger;
 }
 
@@ -77,6 +79,7 @@ const jobs: readonly Job[] = [
   { name: 'ended login attempts', everyMs: 60_000, run: ({ db, clock }) => reapAttempts({ db, clock }) },
   { name: 'expired password links', everyMs: 600_000, run: ({ db, clock }) => reapResets({ db, clock }) },
   { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
+  { name: 'retired keys', everyMs: hourMs, run: ({ db }) => removeExpiredKeys(db) },
   { name: 'old mails', everyMs: hourMs, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
   { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },

@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type DiskStore, verifyFileUrl } from '../platform/files/disk-store.ts';
+import type { ServiceKey } from '../platform/service-keys.ts';
 
 /** Serves files with a signed link of the disk store. A browser may display them only as pictures. */
-export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: Buffer, clock: Clock): void {
+export function mountFiles(app: FastifyInstance, store: DiskStore, signingKey: ServiceKey, clock: Clock): void {
   app.get<{ Params: { '*': string }; Querystring: { expires?: unknown; signature?: unknown } }>(
     '/files/*',
     // Each link is signed, and many shoppers may share one address.

@@ -28,14 +28,18 @@ export async function compareSecrets(
   db: Queryable,
   table: Table,
   keys: Keys,
-): Promise<{ readonly different: string[]; readonly absent: string[] }> {
+): Promise<{ readonly different: string[]; readonly absent: string[]; readonly known: number }> {
   const known = await db.query<{ name: string; digest: Buffer }>(`SELECT name, digest FROM ${table} ORDER BY name`);
   const different = known.filter(({ name, digest }) => {
     const key = keys.get(name);
     return key !== undefined && !digestOf(key, name).equals(digest);
   });
   const absent = known.filter(({ name }) => !keys.has(name));
-  return { different: different.map(({ name }) => name), absent: absent.map(({ name }) => name) };
+  return {
+    different: different.map(({ name }) => name),
+    absent: absent.map(({ name }) => name),
+    known: known.length,
+  };
 }
 
 export async function forgetSecrets(db: Queryable, table: Table): Promise<void> {

@@ -26,25 +26,26 @@ export class Secret<Value> {
   }
 }
 
-export type KeyPurpose =
+/** The purposes whose keys rotate: see service-keys.ts. */
+export type DerivedPurpose =
   | 'api-keys'
   | 'card-tokens'
   | 'idempotency'
   | 'file-urls'
   | 'webhook-secrets'
   | 'kept-answers'
-  | 'database-role-api'
-  | 'database-role-vault'
   | 'invitations'
   | 'mails'
   | 'sessions'
   | 'login-attempts'
   | 'totp'
-  | 'account-recovery'
-  | 'secret-check';
+  | 'account-recovery';
+
+/** These keys change only with the master secret. */
+type MasterPurpose = 'database-role-api' | 'database-role-vault' | 'secret-check' | 'key-encryption';
 
 /** Derives one key per purpose from the master secret, so that a leak of one key reveals nothing about the others. */
-export function deriveKey(master: Secret<Buffer>, purpose: KeyPurpose): Buffer {
+export function deriveKey(master: Secret<Buffer>, purpose: DerivedPurpose | MasterPurpose): Buffer {
   return Buffer.from(hkdfSync('sha256', master.reveal(), Buffer.alloc(0), `svc/${purpose}`, 32));
 }
 

@@ -13,7 +13,7 @@ import type { Resources } from './resources.ts';
  * SVC_VAULT_URL.
  */
 export async function openVault(config: Config, databaseUrl: string, resources: Resources): Promise<Vault> {
-  const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
+  const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_TOKEN_PREVIOUS } = config;
   if (!config.SVC_ROLES.includes('vault')) {
     const vault = remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
     resources.onStop(async () => vault.close?.());
@@ -22,7 +22,10 @@ export async function openVault(config: Config, databaseUrl: string, resources: 
   const db = resources.openPool(databaseUrl, 'svc vault');
   const vault = localVault(db, await openKeyStore(config, db), systemClock);
   if (SVC_VAULT_TOKEN) {
-    const server = buildVaultServer(vault, SVC_VAULT_TOKEN);
+    const server = buildVaultServer(vault, [
+      SVC_VAULT_TOKEN,
+      ...(SVC_VAULT_TOKEN_PREVIOUS ? [SVC_VAULT_TOKEN_PREVIOUS] : []),
+    ]);
     resources.onStop(() => server.close());
     await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
   }

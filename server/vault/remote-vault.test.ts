@@ -37,7 +37,7 @@ describe('the vault over HTTP', () => {
   let url: string;
   let remote: Vault;
   before(async () => {
-    app = buildVaultServer(service.vault, new Secret(credential));
+    app = buildVaultServer(service.vault, [new Secret(credential)]);
     url = await app.listen({ host: '127.0.0.1', port: 0 });
     remote = remoteVault(url, new Secret(credential));
   });
@@ -243,7 +243,7 @@ describe('a vault that is away', () => {
   for (const [failure, listener] of Object.entries(failures)) {
     it(`which ${failure} makes the API answer 503 and leave nothing half done, and a retry works when it is back`, async () => {
       const broken = listener && createServer(listener);
-      const real = buildVaultServer(service.vault, new Secret(credential));
+      const real = buildVaultServer(service.vault, [new Secret(credential)]);
       try {
         if (broken) await listen(broken, port);
         const customer = await newCustomer();

@@ -110,7 +110,7 @@ function sameSecret(given: string, expected: Secret<string>): boolean {
   return timingSafeEqual(keyedHash(key, given), keyedHash(key, expected.reveal()));
 }
 
-export function buildVaultServer(vault: Vault, credential: Secret<string>): FastifyInstance {
+export function buildVaultServer(vault: Vault, credentials: readonly Secret<string>[]): FastifyInstance {
   const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
   app.get('/healthz', async (_request, reply) => reply.send({ status: 'ok', now_ms: await vault.nowMs() }));
   app.get('/readyz', async (_request, reply) => {
@@ -120,7 +120,8 @@ export function buildVaultServer(vault: Vault, credential: Secret<string>): Fast
   app.addHook('onRequest', async (request, reply) => {
     if (request.url === '/healthz' || request.url === '/readyz') return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
-    if (!sameSecret(given, credential)) return reply.code(401).send({ error: 'unauthorized' });
+    if (!credentials.some((credential) => sameSecret(given, credential)))
+      return reply.code(401).send({ error: 'unauthorized' });
     return undefined;
   });
   // An error may contain the request, so the caller learns only that it failed.

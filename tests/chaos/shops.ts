@@ -5,9 +5,10 @@ import { loadConfig } from '../../server/config.ts';
 import { createApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies, setProcessor } from '../../server/features/companies/service.ts';
 import { openDatabase } from '../../server/platform/database.ts';
-import { loadMasterSecret } from '../../server/platform/master-secret.ts';
+import { loadMasterSecrets } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
-import { deriveKey, Secret } from '../../server/platform/secret.ts';
+import { Secret } from '../../server/platform/secret.ts';
+import { originalKeys } from '../../server/platform/service-keys.ts';
 import { openKeyStore } from '../../server/vault/open-key-store.ts';
 import { connectProcessor } from '../../server/vault/processors/connections.ts';
 import type { Goods } from './client.ts';
@@ -35,7 +36,8 @@ export async function prepareCompany(
     const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
     await connectProcessor(db, await openKeyStore(config, db), live.id, connection);
     await setProcessor(db, live.id, 'acquirer', requestLifeMs);
-    const pepper = deriveKey(await loadMasterSecret(config), 'api-keys');
+    const { current } = await loadMasterSecrets(config);
+    const pepper = originalKeys(current)['api-keys'];
     const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
     return text.reveal();
   } finally {

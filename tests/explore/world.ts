@@ -14,6 +14,8 @@ import type { Laboratory, Merchant, Snapshot } from './laboratory.ts';
 import { type FaultKind, Machine, type Schedule, Scheduler } from './scheduler.ts';
 import { type SteppedPool, steppedOutbound, steppedPool, steppedVault } from './stepped.ts';
 import type { RequestContext } from '../../server/request-context.ts';
+import { originalKeys } from '../../server/platform/service-keys.ts';
+import { Secret } from '../../server/platform/secret.ts';
 
 /** The service of one schedule: API processes, workers, a vault and an acquirer, each with its own clock. */
 
@@ -48,7 +50,7 @@ export interface Operation {
   ) => Promise<{ status: number; body: string }>;
 }
 
-const hashKey = Buffer.alloc(32, 3);
+const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
 const clockStepMs = 120_000;
 /** How long a client waits before it repeats a request. */
 const patienceMs = 7_000;
@@ -274,7 +276,7 @@ export class World {
         key,
         method,
         path,
-        fieldHashes: hashFields(hashKey, company.id, body),
+        fieldHashes: hashFields(hashKey, company.id, body)[0] ?? {},
         requestId,
         apiVersion: latestVersion,
         versionNamed: false,

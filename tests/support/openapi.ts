@@ -8,6 +8,8 @@ import { openApiDocument } from '../../server/http/openapi/document.ts';
 import { refusalsOf } from '../../server/http/openapi/errors.ts';
 import { latestVersion } from '../../server/http/versions/versions.ts';
 import { systemClock } from '../../server/platform/clock.ts';
+import { Secret } from '../../server/platform/secret.ts';
+import { originalKeys } from '../../server/platform/service-keys.ts';
 
 /** Checks every response of a test against the OpenAPI document; an undocumented field or status fails. */
 
@@ -29,7 +31,7 @@ const vault = {
   nowMs: never,
   operations: never,
 };
-const cards = { vault, clock: systemClock, tokenHashKey: Buffer.alloc(32) };
+const cards = { vault, clock: systemClock, tokenHashKey: originalKeys(new Secret(Buffer.alloc(32)))['card-tokens'] };
 export const routes = apiRoutes(
   usualReferences,
   { files, clock: systemClock },

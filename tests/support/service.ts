@@ -24,7 +24,8 @@ import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memo
 import type { RateLimiter } from '../../server/platform/rate-limiter/rate-limiter.ts';
 import { addressCheck } from '../../server/platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from '../../server/platform/outbound/outbound.ts';
-import { deriveKey, Secret } from '../../server/platform/secret.ts';
+import { Secret } from '../../server/platform/secret.ts';
+import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
@@ -70,10 +71,10 @@ export interface TestService {
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
   readonly outbound: Outbound;
-  readonly webhookSecretKey: Buffer;
+  readonly webhookSecretKey: ServiceKey;
   readonly keys: KeyStore;
-  readonly pepper: Buffer;
-  readonly mailKey: Buffer;
+  readonly pepper: ServiceKey;
+  readonly mailKey: ServiceKey;
   /** A secret key of the service's sandbox company, used if a call names no other. */
   readonly key: string;
   readonly company: Company;
@@ -100,7 +101,8 @@ export interface TestOptions {
   readonly offline?: boolean;
 }
 
-const masterSecret = new Secret(Buffer.alloc(32, 7));
+/** Commands and processes of a test use the same secret. */
+const serviceKeys = originalKeys(new Secret(Buffer.alloc(32, 7)));
 
 export async function startTestService(options: TestOptions = {}): Promise<TestService> {
   const database = options.database ?? (await cloneDatabase());
@@ -145,7 +147,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const vaultDb = openPool(database.vaultUrl);
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
   const vault = options.vault ?? localVault(vaultDb, keys, clock);
-  const pepper = deriveKey(masterSecret, 'api-keys');
+  const pepper = serviceKeys['api-keys'];
   const log = createLog('trace', { write: (line) => logLines.push(line) });
   const isAllowed = options.offline ? () => false : addressCheck(config.SVC_WEBHOOK_ALLOW);
   const outbound = createOutbound({
@@ -153,7 +155,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ...(options.certificates && { certificates: options.certificates }),
     ...(options.offline && { resolve: async () => [] }),
   });
-  const webhookSecretKey = deriveKey(masterSecret, 'webhook-secrets');
+  const webhookSecretKey = serviceKeys['webhook-secrets'];
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
@@ -170,7 +172,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     restores,
     log,
     background,
-    masterSecret,
+    keys: serviceKeys,
     limiter: options.limiter ?? createMemoryRateLimiter(),
     tracing: await startTracing({}),
     vault,
@@ -216,7 +218,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     webhookSecretKey,
     keys,
     pepper,
-    mailKey: deriveKey(masterSecret, 'mails'),
+    mailKey: serviceKeys.mails,
     key: merchant.key,
     company: merchant.sandbox,
     createKey,

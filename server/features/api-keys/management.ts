@@ -9,12 +9,13 @@ import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts
 import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
 import { checkAddressRange, createApiKey, InvalidKeyOption, revokeApiKey } from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 
 /** API keys in the dashboard. They use real time, even in a sandbox whose clock was moved. */
 
 export interface KeyDependencies {
   readonly clock: Clock;
-  readonly pepper: Buffer;
+  readonly pepper: ServiceKey;
   /** Clears the cache, so that the next request sees the change. */
   readonly forgetAccess: () => void;
 }

@@ -8,7 +8,8 @@ import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { keyedHash, type Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
 import { type ApiKey, findByLookup, insertApiKey, listApiKeys, markRevoked, markUsed } from './queries.ts';
 import type { Company } from '../../company.ts';
@@ -42,7 +43,7 @@ export function checkAddressRange(text: string): void {
 /** The text of the key is returned only here; only a keyed hash of it is stored. */
 export async function createApiKey(
   db: Database,
-  pepper: Buffer,
+  pepper: ServiceKey,
   company: Company,
   nowMs: number,
   options: NewKey,
@@ -62,7 +63,7 @@ export async function createApiKey(
     revokedAt: null,
     lastUsedAt: null,
   };
-  const secretHash = keyedHash(pepper, generated.secret.reveal());
+  const secretHash = pepper.hash(generated.secret.reveal());
   if (!(await insertApiKey(db, key, secretHash, limits.apiKeys, new Date(nowMs)))) {
     const most = limits.apiKeys.toLocaleString('en');
     throw new ApiError(
@@ -92,7 +93,11 @@ const usedIntervalMs = 60_000;
  * costs four times as much, on every request). A change of any key or company clears the cache of every process at
  * once, through NOTIFY.
  */
-export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, clock: Clock): Promise<ApiKeyDirectory> {
+export async function openApiKeyDirectory(
+  db: DatabasePool,
+  pepper: ServiceKey,
+  clock: Clock,
+): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();
   const lastMarkedMs = new Map<string, number>();
   let generation = 0;
@@ -107,8 +112,8 @@ export async function openApiKeyDirectory(db: DatabasePool, pepper: Buffer, cloc
     if (!parsed) return 'invalid_api_key_format';
     const startedIn = generation;
     const found = await findByLookup(db, parsed.lookupId);
-    if (!found || !timingSafeEqual(found.secretHash, keyedHash(pepper, parsed.secret.reveal())))
-      return 'invalid_api_key';
+    const hashes = pepper.hashes(parsed.secret.reveal());
+    if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) return 'invalid_api_key';
     const { key, company } = found;
     // A change that was announced during the query may be missing from its result.
     if (startedIn !== generation) return { key, company };

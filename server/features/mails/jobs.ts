@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Mailer } from '../../platform/mail/mailer.ts';
 import { claimDueMails, deleteOldMails, dropExpiredLinks, markFailed, markSent } from './queries.ts';
 import { bodyOf } from './service.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 
 export async function removeExpiredLinks(db: Queryable): Promise<number> {
   return dropExpiredLinks(db);
@@ -16,7 +17,7 @@ const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes 
 export async function sendDueMails(
   db: Queryable,
   mailer: Mailer | undefined,
-  key: Buffer,
+  key: ServiceKey,
   log: Logger,
   batch: number,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { openBytes, sealBytes } from '../../platform/sealing.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import {
   countMailsOfDay,
   dropLinksFor,
@@ -46,7 +46,7 @@ export async function writeMails(
 }
 
 const removedLink = '[link removed]';
-const about = ({ company_id, id }: MailKey): string => `mail ${company_id} ${id}`;
+export const aboutMail = ({ company_id, id }: MailKey): string => `mail ${company_id} ${id}`;
 
 /**
  * The link is stored encrypted, and only until the mail is sent or the link is invalid, so that a database dump
@@ -54,7 +54,7 @@ const about = ({ company_id, id }: MailKey): string => `mail ${company_id} ${id}
  */
 export async function writeLinkMail(
   db: Queryable,
-  key: Buffer,
+  key: ServiceKey,
   companyId: string,
   nowMs: number,
   { recipient, subject, body, link }: NewLinkMail,
@@ -66,15 +66,15 @@ export async function writeLinkMail(
     recipient,
     subject,
     body: body(removedLink),
-    sealed_body: sealBytes(key, Buffer.from(body(link.url)), about(mail)),
+    sealed_body: key.seal(Buffer.from(body(link.url)), aboutMail(mail)),
     link_for: link.for,
     link_expires_at: link.expiresAt,
   });
 }
 
 /** Returns the full text of the mail, with the link. */
-export function bodyOf(key: Buffer, mail: MailRow): string {
-  return mail.sealed_body ? openBytes(key, mail.sealed_body, about(mail)).toString() : mail.body;
+export function bodyOf(key: ServiceKey, mail: MailRow): string {
+  return mail.sealed_body ? key.open(mail.sealed_body, aboutMail(mail)).toString() : mail.body;
 }
 
 export interface KeptMail extends NewMail {
@@ -82,7 +82,7 @@ export interface KeptMail extends NewMail {
   readonly inserted_at: Date;
 }
 
-export async function latestMails(db: Queryable, key: Buffer, count: number): Promise<KeptMail[]> {
+export async function latestMails(db: Queryable, key: ServiceKey, count: number): Promise<KeptMail[]> {
   const mails = await findLatestMails(db, count);
   return mails.map((mail) => {
     const { id, recipient, subject, inserted_at } = mail;

@@ -34,7 +34,7 @@ let liveKey: string;
 let shop: Shop;
 
 async function startVault(db = base.vaultDb): Promise<void> {
-  vaultServer = buildVaultServer(localVault(db, base.keys, base.clock), new Secret(credential));
+  vaultServer = buildVaultServer(localVault(db, base.keys, base.clock), [new Secret(credential)]);
   await vaultServer.listen({ host: '127.0.0.1', port });
 }
 async function stopVault(): Promise<void> {
@@ -52,7 +52,7 @@ const outages = {
   'is stopped': async () => undefined,
   'has lost its database': startVaultWithoutDatabase,
   'refuses the credential': async () => {
-    vaultServer = buildVaultServer(base.vault, new Secret('another'));
+    vaultServer = buildVaultServer(base.vault, [new Secret('another')]);
     await vaultServer.listen({ host: '127.0.0.1', port });
   },
 };

@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId, randomBase62 } from '../../platform/ids.ts';
-import { keyedHash } from '../../platform/secret.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { type Card, type RawCard, readCard, readNumber } from '../../vault/read-card.ts';
 import type { CardNumber } from '../../vault/card-number.ts';
@@ -24,7 +24,7 @@ export interface CardDependencies {
   readonly vault: Vault;
   /** Real time, by which unreferenced cards are removed from the vault. */
   readonly clock: Clock;
-  readonly tokenHashKey: Buffer;
+  readonly tokenHashKey: ServiceKey;
 }
 
 export interface VaultedCard extends CardFacts {
@@ -120,7 +120,7 @@ export async function createCardToken(
 ): Promise<CardToken> {
   const id = `cct_${randomBase62(32)}`;
   const expiresAt = new Date(nowMs + limits.cardTokenSeconds * 1000);
-  await insertToken(db, keyedHash(tokenHashKey, id), {
+  await insertToken(db, tokenHashKey.hash(id), {
     ...card,
     company_id: company.id,
     requires_billing: requiresBilling,
@@ -142,8 +142,8 @@ export async function redeemToken(
   { tokenHashKey }: CardDependencies,
   token: string,
 ): Promise<TokenRow> {
-  const tokenHash = keyedHash(tokenHashKey, token);
-  const row = await findToken(db, tokenHash);
+  const hashes = tokenHashKey.hashes(token);
+  const row = await findToken(db, hashes);
   if (row && row.company_id !== company.id && row.account_id === company.accountId) {
     const message = 'The card token and the secret key must both be sandbox or both be live.';
     throw new ApiError('environment_mismatch', message, { param: 'card_token' });
@@ -151,7 +151,7 @@ export async function redeemToken(
   if (row?.company_id !== company.id) throw unusableToken('does not exist');
   if (row.used_at) throw unusableToken('was already used');
   if (row.expires_at.getTime() <= nowMs) throw unusableToken('has expired');
-  if (!(await useToken(db, tokenHash, new Date(nowMs)))) throw unusableToken('was already used');
+  if (!(await useToken(db, hashes, new Date(nowMs)))) throw unusableToken('was already used');
   return row;
 }
 

@@ -68,23 +68,23 @@ export async function insertToken(db: Queryable, tokenHash: Buffer, token: Token
 /** Includes the mode and account of its company, to distinguish another mode from another merchant. */
 export async function findToken(
   db: Queryable,
-  tokenHash: Buffer,
+  tokenHashes: readonly Buffer[],
 ): Promise<(TokenRow & { account_id: string }) | undefined> {
   const [row] = await db.query<TokenRow & { account_id: string }>(
     `SELECT t.company_id, t.card_id, t.brand, t.last4, t.exp_month, t.exp_year, t.fingerprint, t.requires_billing,
        t.billing_details, t.expires_at, t.used_at, c.account_id
      FROM card_tokens t JOIN companies c ON c.id = t.company_id
-     WHERE t.token_hash = $1`,
-    [tokenHash],
+     WHERE t.token_hash = ANY($1)`,
+    [tokenHashes],
   );
   return row;
 }
 
 /** Returns true for exactly one caller, which then owns the token. */
-export async function useToken(db: Queryable, tokenHash: Buffer, now: Date): Promise<boolean> {
+export async function useToken(db: Queryable, tokenHashes: readonly Buffer[], now: Date): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE card_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING 1`,
-    [tokenHash, now],
+    `UPDATE card_tokens SET used_at = $2 WHERE token_hash = ANY($1) AND used_at IS NULL AND expires_at > $2 RETURNING 1`,
+    [tokenHashes, now],
   );
   return rows.length === 1;
 }

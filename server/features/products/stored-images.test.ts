@@ -21,6 +21,8 @@ import type { FileStore } from '../../platform/files/file-store.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { addImage, storeImage } from './images.ts';
 import { deleteUnreferencedFiles } from './jobs.ts';
+import { Secret } from '../../platform/secret.ts';
+import { originalKeys } from '../../platform/service-keys.ts';
 
 /** Images that are stored: their links, their order, and the removal of their files. */
 
@@ -39,7 +41,7 @@ const disk = (): FileStore =>
   createDiskStore({
     root: join(service.config.dataDir, 'files'),
     baseUrl: 'http://service.test',
-    signingKey: Buffer.alloc(32),
+    signingKey: originalKeys(new Secret(Buffer.alloc(32)))['file-urls'],
   });
 
 const sweep = (files: FileStore = disk()): Promise<number> => deleteUnreferencedFiles(service.db, files, 500);

@@ -218,25 +218,33 @@ export interface Invitation {
 const invitation = `c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.invited_phone AS phone_number, m.status, m.invitation_expires_at <= now() AS expired,
   (SELECT r.name FROM roles r WHERE r.company_id = m.company_id AND r.id = m.role_id) AS role_name`;
 
-export async function findInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<Invitation | undefined> {
+export async function findInvitation(
+  db: Queryable,
+  companyId: string,
+  hashes: readonly Buffer[],
+): Promise<Invitation | undefined> {
   const [row] = await db.query<Invitation>(
     `SELECT ${invitation} FROM team_members m JOIN companies c ON c.id = m.company_id 
-     WHERE m.company_id = $1 AND m.invitation_hash = $2`,
-    [companyId, hash],
+     WHERE m.company_id = $1 AND m.invitation_hash = ANY($2)`,
+    [companyId, hashes],
   );
   return row;
 }
 
 /** Returns the member for the first caller who accepts the invitation in time. */
-export async function acceptInvitation(db: Queryable, companyId: string, hash: Buffer): Promise<string | undefined> {
+export async function acceptInvitation(
+  db: Queryable,
+  companyId: string,
+  hashes: readonly Buffer[],
+): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(
     `UPDATE team_members m SET status = 'active', accepted_at = now() + c.clock_offset_ms * interval '1 ms',
        updated_at = now() + c.clock_offset_ms * interval '1 ms'
      FROM companies c
-     WHERE m.company_id = $1 AND m.invitation_hash = $2 AND c.id = m.company_id AND m.status = 'pending'
+     WHERE m.company_id = $1 AND m.invitation_hash = ANY($2) AND c.id = m.company_id AND m.status = 'pending'
        AND m.invitation_expires_at > now()
      RETURNING m.id`,
-    [companyId, hash],
+    [companyId, hashes],
   );
   return row?.id;
 }

@@ -8,7 +8,7 @@ import { type Database, type Queryable, violatedConstraint } from '../../platfor
 import { dayMs } from '../../platform/durations.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { e164, usNumber } from '../../platform/phone.ts';
-import { keyedHash } from '../../platform/secret.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { mailsToday, revokeLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
@@ -37,9 +37,9 @@ export interface TeamDependencies {
   /** The base of links in mails. */
   readonly baseUrl: string;
   /** Invitations are stored as hashes with this key. */
-  readonly invitationKey: Buffer;
+  readonly invitationKey: ServiceKey;
   /** Links are encrypted with this key until their mails are sent. */
-  readonly mailKey: Buffer;
+  readonly mailKey: ServiceKey;
 }
 
 /** Creates the roles that every company starts with. */
@@ -111,7 +111,7 @@ function companyOf(token: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-export const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buffer => keyedHash(invitationKey, token);
+export const hashOf = ({ invitationKey }: TeamDependencies, token: string): Buffer => invitationKey.hash(token);
 
 /** Creates the invitation, its mail and its event in one transaction. */
 export async function inviteTeamMember(
@@ -207,7 +207,7 @@ export async function readInvitation(
   dependencies: TeamDependencies,
   token: string,
 ): Promise<Invitation> {
-  const found = await findInvitation(db, companyOf(token), hashOf(dependencies, token));
+  const found = await findInvitation(db, companyOf(token), dependencies.invitationKey.hashes(token));
   if (!found) throw notFound('invitation');
   return found;
 }
@@ -223,7 +223,7 @@ export async function takeInvitation(
   token: string,
 ): Promise<{ companyId: string; memberId: string }> {
   const companyId = companyOf(token);
-  const memberId = await acceptInvitation(transaction, companyId, hashOf(dependencies, token));
+  const memberId = await acceptInvitation(transaction, companyId, dependencies.invitationKey.hashes(token));
   if (!memberId) throw invitationOver();
   await revokeLinksFor(transaction, memberId);
   return { companyId, memberId };

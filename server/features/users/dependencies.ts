@@ -1,3 +1,4 @@
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { Background } from '../../platform/background.ts';
 import type { DatabasePool, Queryable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -10,9 +11,9 @@ export interface UserDependencies extends SessionDependencies, AttemptDependenci
   readonly team: TeamDependencies;
   readonly background: Background;
   readonly log: Logger;
-  readonly totpKey: Buffer;
+  readonly totpKey: ServiceKey;
   /** Password reset links and recovery codes are stored as hashes with this key. */
-  readonly recoveryKey: Buffer;
+  readonly recoveryKey: ServiceKey;
   /** Whether anyone can sign up. */
   readonly signUpOpen: boolean;
 }

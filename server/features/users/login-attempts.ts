@@ -4,7 +4,7 @@ import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
-import { keyedHash } from '../../platform/secret.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import { passwordMatches } from './passwords.ts';
 import {
   deleteAttempts,
@@ -24,7 +24,7 @@ import {
 export interface AttemptDependencies {
   readonly db: Queryable;
   readonly clock: Clock;
-  readonly attemptsKey: Buffer;
+  readonly attemptsKey: ServiceKey;
 }
 
 /** Identifies the attempts that count together. */
@@ -32,7 +32,7 @@ export type Counter = `email ${string}` | `browser ${string}` | `session ${strin
 
 /** While the counter is locked no password is checked, so that further attempts reveal nothing. */
 async function take({ db, clock, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> {
-  const key = keyedHash(attemptsKey, counter);
+  const key = attemptsKey.hash(counter);
   const nowMs = clock.nowMs();
   const expiresAt = new Date(nowMs + limits.lockMinutes * minuteMs);
   if (await takeAttempt(db, key, limits.failedSignIns, new Date(nowMs), expiresAt)) return;
@@ -59,13 +59,13 @@ export async function tryPassword(
 }
 
 export const giveBack = ({ db, attemptsKey }: AttemptDependencies, counter: Counter): Promise<void> =>
-  giveBackAttempt(db, keyedHash(attemptsKey, counter));
+  giveBackAttempt(db, attemptsKey.hash(counter));
 
 export const forgetAttempts = (
   { attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>,
   db: Queryable,
   counter: Counter,
-): Promise<void> => deleteAttempts(db, keyedHash(attemptsKey, counter));
+): Promise<void> => deleteAttempts(db, attemptsKey.hashes(counter));
 
 export const reapAttempts = ({ db, clock }: Pick<AttemptDependencies, 'db' | 'clock'>): Promise<number> =>
   deleteExpiredAttempts(db, new Date(clock.nowMs()));
@@ -75,24 +75,23 @@ type Known = Pick<UserRow, 'email_key' | 'password_hash'>;
 /**
  * Valid only for the account and its current password: after a password change every other browser is unknown again.
  */
-const markOf = ({ attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>, user: Known, id: string): Buffer =>
-  keyedHash(attemptsKey, `browser ${id} of ${user.email_key} ${user.password_hash}`);
+const markedText = (user: Known, id: string): string => `browser ${id} of ${user.email_key} ${user.password_hash}`;
 
 /** The token that identifies a browser after a sign-in. */
-export function browserToken(dependencies: Pick<AttemptDependencies, 'attemptsKey'>, user: Known): string {
+export function browserToken({ attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>, user: Known): string {
   const id = randomBytes(16).toString('base64url');
-  return `${id}.${markOf(dependencies, user, id).toString('base64url')}`;
+  return `${id}.${attemptsKey.hash(markedText(user, id)).toString('base64url')}`;
 }
 
 export function counterFor(
-  dependencies: Pick<AttemptDependencies, 'attemptsKey'>,
+  { attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>,
   emailKey: string,
   user: UserRow | undefined,
   token: string | undefined,
 ): Counter {
   const [id = '', mark = ''] = (token ?? '').split('.');
   const given = Buffer.from(mark, 'base64url');
-  const expected = user && markOf(dependencies, user, id);
-  const isKnown = expected?.length === given.length && timingSafeEqual(expected, given);
+  const expected = user ? attemptsKey.hashes(markedText(user, id)) : [];
+  const isKnown = expected.some((one) => one.length === given.length && timingSafeEqual(one, given));
   return isKnown ? `browser ${id}` : `email ${emailKey}`;
 }

@@ -3,7 +3,6 @@ import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
-import { keyedHash } from '../../platform/secret.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { revokeLinksFor, writeLinkMail } from '../mails/service.ts';
 import type { RecordAudit, UserDependencies } from './dependencies.ts';
@@ -43,7 +42,7 @@ async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, use
   await db.transaction(async (transaction) => {
     const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
     const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
-    const hash = keyedHash(recoveryKey, token);
+    const hash = recoveryKey.hash(token);
     await lockUser(transaction, user.id);
     if (!(await insertReset(transaction, user.id, hash, new Date(expiresMs), notAfter))) return;
     await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
@@ -75,7 +74,7 @@ export async function completeReset(
   const { db, clock, recoveryKey } = dependencies;
   const now = new Date(clock.nowMs());
   return db.transaction(async (transaction) => {
-    const user = await findUserByReset(transaction, keyedHash(recoveryKey, token), now);
+    const user = await findUserByReset(transaction, recoveryKey.hashes(token), now);
     if (!user) throw invalidField('token', 'is no longer valid. Request a new link');
     checkPassword(password, user.email);
     const passwordHash = await hashPassword(password);

@@ -98,8 +98,8 @@ export async function giveBackAttempt(db: Queryable, key: Buffer): Promise<void>
   );
 }
 
-export async function deleteAttempts(db: Queryable, key: Buffer): Promise<void> {
-  await db.query('DELETE FROM login_attempts WHERE key = $1', [key]);
+export async function deleteAttempts(db: Queryable, keys: readonly Buffer[]): Promise<void> {
+  await db.query('DELETE FROM login_attempts WHERE key = ANY($1)', [keys]);
 }
 
 export async function deleteExpiredAttempts(db: Queryable, now: Date): Promise<number> {
@@ -118,11 +118,11 @@ export async function takeTotpStep(db: Queryable, id: string, step: number): Pro
 }
 
 /** Returns false if the code was used or never existed. */
-export async function takeRecoveryCode(db: Queryable, id: string, hash: Buffer): Promise<boolean> {
+export async function takeRecoveryCode(db: Queryable, id: string, hashes: readonly Buffer[]): Promise<boolean> {
   const rows = await db.query(
-    `UPDATE users SET recovery_hashes = array_remove(recovery_hashes, $2) WHERE id = $1 AND $2 = ANY (recovery_hashes)
-     RETURNING 1`,
-    [id, hash],
+    `UPDATE users SET recovery_hashes = ARRAY(SELECT hash FROM unnest(recovery_hashes) hash WHERE hash <> ALL ($2))
+     WHERE id = $1 AND recovery_hashes && $2 RETURNING 1`,
+    [id, hashes],
   );
   return rows.length === 1;
 }
@@ -183,11 +183,15 @@ export async function insertReset(
   return rows.length === 1;
 }
 
-export async function findUserByReset(db: Queryable, hash: Buffer, at: Date): Promise<UserRow | undefined> {
+export async function findUserByReset(
+  db: Queryable,
+  hashes: readonly Buffer[],
+  at: Date,
+): Promise<UserRow | undefined> {
   const [row] = await db.query<UserRow>(
     `SELECT ${columnsOf('u')} FROM users u JOIN password_resets r ON r.user_id = u.id
-     WHERE r.hash = $1 AND r.expires_at > $2 FOR UPDATE`,
-    [hash, at],
+     WHERE r.hash = ANY($1) AND r.expires_at > $2 FOR UPDATE`,
+    [hashes, at],
   );
   return row;
 }
@@ -257,15 +261,15 @@ interface SessionOfUser {
   readonly user: UserRow;
 }
 
-export const findSession = (db: Queryable, tokenHash: Buffer): Promise<SessionOfUser | undefined> =>
-  findSessionWhere(db, 's.token_hash = $1', tokenHash);
+export const findSession = (db: Queryable, tokenHashes: readonly Buffer[]): Promise<SessionOfUser | undefined> =>
+  findSessionWhere(db, 's.token_hash = ANY($1)', tokenHashes);
 export const findSessionById = (db: Queryable, id: string): Promise<SessionOfUser | undefined> =>
   findSessionWhere(db, 's.id = $1', id);
 
 async function findSessionWhere(
   db: Queryable,
   condition: string,
-  value: Buffer | string,
+  value: readonly Buffer[] | string,
 ): Promise<SessionOfUser | undefined> {
   const [row] = await db.query<UserRow & { session: Omit<SessionRow, 'user_id'> & Record<string, string> }>(
     `SELECT ${columnsOf('u')}, json_build_object('id', s.id, 'address', s.address, 'user_agent', s.user_agent,

@@ -1,7 +1,5 @@
 import { ApiError, invalidField } from '../../errors.ts';
 import { randomBase62 } from '../../platform/ids.ts';
-import { openBytes, sealBytes } from '../../platform/sealing.ts';
-import { keyedHash } from '../../platform/secret.ts';
 import type { RecordAudit, UserDependencies } from './dependencies.ts';
 import {
   confirmTotp,
@@ -22,22 +20,21 @@ export async function codeMatches(dependencies: UserDependencies, user: UserRow,
   const { db, clock, recoveryKey } = dependencies;
   const step = matchingStep(totpSecretOf(dependencies, user), code, clock.nowMs(), user.totp_last_step);
   if (step !== undefined) return takeTotpStep(db, user.id, step);
-  return takeRecoveryCode(db, user.id, recoveryHash(recoveryKey, user.id, code));
+  return takeRecoveryCode(db, user.id, recoveryKey.hashes(hashedText(user.id, code)));
 }
 
 function totpSecretOf({ totpKey }: UserDependencies, user: UserRow): Buffer {
   if (!user.totp_secret) throw invalidField('code', 'is not needed: two-factor authentication is not set up');
-  return openBytes(totpKey, user.totp_secret, user.id);
+  return totpKey.open(user.totp_secret, user.id);
 }
 
-const recoveryHash = (key: Buffer, userId: string, code: string): Buffer =>
-  keyedHash(key, `${userId} ${code.trim().toLowerCase()}`);
+const hashedText = (userId: string, code: string): string => `${userId} ${code.trim().toLowerCase()}`;
 
 export async function beginTotp(dependencies: UserDependencies, { user }: CurrentSession): Promise<TotpEnrolment> {
   if (user.totp_confirmed_at)
     throw new ApiError('resource_already_exists', 'Two-factor authentication is already enabled.');
   const secret = newTotpSecret();
-  await setTotpSecret(dependencies.db, user.id, sealBytes(dependencies.totpKey, secret, user.id));
+  await setTotpSecret(dependencies.db, user.id, dependencies.totpKey.seal(secret, user.id));
   return { secret: toBase32(secret), otpauth_url: otpauthUrl(secret, user.email) };
 }
 
@@ -59,7 +56,7 @@ export async function completeTotp(
       throw new ApiError('resource_already_exists', 'Two-factor authentication is already enabled.');
     const step = matchingStep(totpSecretOf(dependencies, user), code, nowMs, null);
     if (step === undefined) throw invalidField('code', 'is wrong. Check the clock of your device and enter a new code');
-    const hashes = codes.map((text) => recoveryHash(recoveryKey, id, text));
+    const hashes = codes.map((text) => recoveryKey.hash(hashedText(id, text)));
     await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
     await audit(transaction, id);
   });

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
-import { keyedHash } from '../../platform/secret.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 import {
   deleteExpiredSessions,
   deleteSession,
@@ -30,7 +30,7 @@ import type { SessionEntry } from './schemas.ts';
 export interface SessionDependencies {
   readonly db: Queryable;
   readonly clock: Clock;
-  readonly sessionKey: Buffer;
+  readonly sessionKey: ServiceKey;
 }
 
 /** The client that a user signs in from. */
@@ -66,7 +66,7 @@ export async function openSession(
     expires_at: new Date(nowMs + limits.sessionDays * dayMs),
     stepped_up_at: new Date(nowMs),
   };
-  await insertSession(db, session, keyedHash(sessionKey, token));
+  await insertSession(db, session, sessionKey.hash(token));
   return token;
 }
 
@@ -77,7 +77,7 @@ export async function renewToken(
   { id }: SessionRow,
 ): Promise<string> {
   const token = newToken();
-  await replaceToken(db, id, keyedHash(sessionKey, token));
+  await replaceToken(db, id, sessionKey.hash(token));
   return token;
 }
 
@@ -87,7 +87,7 @@ export async function readSession(
   { db, clock, sessionKey }: SessionDependencies,
   token: string | undefined,
 ): Promise<CurrentSession> {
-  const found = token ? await findSession(db, keyedHash(sessionKey, token)) : undefined;
+  const found = token ? await findSession(db, sessionKey.hashes(token)) : undefined;
   if (!found) throw new ApiError('missing_session', 'You are not signed in.');
   const nowMs = clock.nowMs();
   const { session } = found;

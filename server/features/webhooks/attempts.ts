@@ -9,6 +9,7 @@ import { nextAttemptAt, retryAfterMs } from './retry-schedule.ts';
 import { keysOf } from './secrets.ts';
 import { type Sent, send } from './send.ts';
 import type { SigningKey } from './signing.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 
 /** One attempt: builds the request, and the record of the attempt. */
 
@@ -16,7 +17,7 @@ export interface AttemptDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbound: Outbound;
-  readonly secretKey: Buffer;
+  readonly secretKey: ServiceKey;
   readonly random: () => number;
 }
 

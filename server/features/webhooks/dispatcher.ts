@@ -9,6 +9,7 @@ import { createClaimer } from './claimer.ts';
 import { keepAlive, releaseClaims, releaseUnknownClaims } from './delivery-queries.ts';
 import { webhooksDueChannel } from './queries.ts';
 import { createSender } from './sender.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 
 /** Delivers events to webhook endpoints: claims what is due (`claimer.ts`) and sends it (`sender.ts`). */
 
@@ -19,7 +20,7 @@ export interface DispatcherDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   readonly outbound: Outbound;
-  readonly secretKey: Buffer;
+  readonly secretKey: ServiceKey;
   readonly random: () => number;
   readonly times?: Partial<DispatcherTimes>;
 }

@@ -35,13 +35,14 @@ import type {
 import { sealSecret } from './secrets.ts';
 import { newSigningSecret } from './signing.ts';
 import type { RequestContext } from '../../request-context.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
 
 export interface WebhookDependencies {
   readonly outbound: Outbound;
   readonly isAllowed: AddressCheck;
   /** Real time, which secrets and signatures use. */
   readonly clock: Clock;
-  readonly secretKey: Buffer;
+  readonly secretKey: ServiceKey;
 }
 
 export function toWire(row: EndpointRow): Endpoint {

@@ -1,8 +1,9 @@
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID, timingSafeEqual } from 'node:crypto';
 import { copyFile, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errorCode } from '../error-code.ts';
+import type { ServiceKey } from '../service-keys.ts';
 import { assertContentType, assertFileKey, assertUrlTtl, contentTypeOf, isFileKey } from './file-store.ts';
 import type { FileStore } from './file-store.ts';
 import { storing } from './storage-error.ts';
@@ -11,8 +12,7 @@ export interface DiskStoreOptions {
   root: string;
   /** The URL at which clients reach this service, for example `https://pay.example.com`. */
   baseUrl: string;
-  /** At least 32 bytes. Every process that serves the files needs the same key. */
-  signingKey: Buffer;
+  signingKey: ServiceKey;
 }
 
 interface OpenFile {
@@ -28,7 +28,7 @@ export interface DiskStore extends FileStore {
 }
 
 export interface FileUrlClaim {
-  signingKey: Buffer;
+  signingKey: ServiceKey;
   key: string;
   /** The query parameters as they arrived: a missing or repeated parameter is invalid. */
   expires: unknown;
@@ -36,16 +36,11 @@ export interface FileUrlClaim {
   nowMs: number;
 }
 
-const signingKeyBytesMin = 32;
-
 // No key can collide with this name, since the parts of keys never begin with a dot.
 const incomingFolderName = '.incoming';
 
 export function createDiskStore(options: DiskStoreOptions): DiskStore {
   const { signingKey } = options;
-  if (signingKey.length < signingKeyBytesMin) {
-    throw new RangeError(`signingKey must be at least ${signingKeyBytesMin} bytes`);
-  }
   const root = resolve(options.root);
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
 
@@ -70,7 +65,7 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
       assertFileKey(key);
       assertUrlTtl(ttlSeconds);
       const expires = String(Math.ceil(nowMs / 1000) + ttlSeconds);
-      return `${baseUrl}/files/${key}?expires=${expires}&signature=${sign(signingKey, key, expires)}`;
+      return `${baseUrl}/files/${key}?expires=${expires}&signature=${signingKey.hash(signedText(key, expires)).toString('base64url')}`;
     },
 
     async openForRead(key) {
@@ -84,15 +79,13 @@ export function verifyFileUrl({ signingKey, key, expires, signature, nowMs }: Fi
   if (typeof expires !== 'string' || typeof signature !== 'string') return false;
   if (!isFileKey(key) || !/^\d{1,12}$/.test(expires)) return false;
   // Compares the text, not the decoded bytes: several base64 texts decode to the same bytes.
-  const expected = Buffer.from(sign(signingKey, key, expires));
+  const expected = signingKey.hashes(signedText(key, expires)).map((hash) => Buffer.from(hash.toString('base64url')));
   const given = Buffer.from(signature);
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return false;
+  if (!expected.some((one) => given.length === one.length && timingSafeEqual(given, one))) return false;
   return nowMs < Number(expires) * 1000;
 }
 
-function sign(signingKey: Buffer, key: string, expires: string): string {
-  return createHmac('sha256', signingKey).update(`file-url\n${key}\n${expires}`).digest('base64url');
-}
+const signedText = (key: string, expires: string): string => `file-url\n${key}\n${expires}`;
 
 async function moveDurably(sourcePath: string, target: string, incomingFolder: string): Promise<void> {
   await sync(sourcePath, 'r+');
