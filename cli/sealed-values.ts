@@ -31,7 +31,8 @@ const sealedColumns: readonly SealedColumn[] = [
     purpose: 'webhook-secrets',
     select: `SELECT company_id, id, ARRAY[secret] AS sealed FROM webhook_endpoints WHERE NOT ${begins('secret')}`,
     about: ({ company_id, id }) => aboutSecret(company_id, id),
-    update: 'UPDATE webhook_endpoints SET secret = $4[1] WHERE company_id = $1 AND id = $2 AND secret = $3[1]',
+    update:
+      'UPDATE webhook_endpoints SET secret = ($4::bytea[])[1] WHERE company_id = $1 AND id = $2 AND secret = ($3::bytea[])[1]',
   },
   {
     name: 'previous webhook secrets',
@@ -48,7 +49,8 @@ const sealedColumns: readonly SealedColumn[] = [
     select: `SELECT company_id, id, ARRAY[sealed_body] AS sealed FROM mails
       WHERE sealed_body IS NOT NULL AND NOT ${begins('sealed_body')}`,
     about: aboutMail,
-    update: 'UPDATE mails SET sealed_body = $4[1] WHERE company_id = $1 AND id = $2 AND sealed_body = $3[1]',
+    update:
+      'UPDATE mails SET sealed_body = ($4::bytea[])[1] WHERE company_id = $1 AND id = $2 AND sealed_body = ($3::bytea[])[1]',
   },
   {
     name: 'authenticator secrets',
@@ -56,7 +58,8 @@ const sealedColumns: readonly SealedColumn[] = [
     select: `SELECT id AS company_id, id, ARRAY[totp_secret] AS sealed FROM users
       WHERE totp_secret IS NOT NULL AND NOT ${begins('totp_secret')}`,
     about: ({ id }) => id,
-    update: 'UPDATE users SET totp_secret = $4[1] WHERE id = $1 AND id = $2 AND totp_secret = $3[1]',
+    update:
+      'UPDATE users SET totp_secret = ($4::bytea[])[1] WHERE id = $1 AND id = $2 AND totp_secret = ($3::bytea[])[1]',
   },
   {
     name: 'stored responses with secrets',
@@ -65,8 +68,8 @@ const sealedColumns: readonly SealedColumn[] = [
     select: `SELECT company_id, key AS id, ARRAY[decode(body, 'base64')] AS sealed FROM idempotency_keys
       WHERE body ~ '^[A-Za-z0-9+/]' AND NOT ${begins(`decode(body, 'base64')`)}`,
     about: ({ company_id }) => company_id,
-    update: `UPDATE idempotency_keys SET body = translate(encode($4[1], 'base64'), E'\\n', '')
-      WHERE company_id = $1 AND key = $2 AND decode(body, 'base64') = $3[1]`,
+    update: `UPDATE idempotency_keys SET body = translate(encode(($4::bytea[])[1], 'base64'), E'\\n', '')
+      WHERE company_id = $1 AND key = $2 AND decode(body, 'base64') = ($3::bytea[])[1]`,
   },
 ];
 

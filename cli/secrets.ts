@@ -37,6 +37,9 @@ export async function secretsCommand([action]: readonly string[], flags: Flags):
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
 async function rotate(db: DatabasePool, config: Config, flags: Flags): Promise<string> {
+  // The connection of the command holds the lock until it ends.
+  const [lock] = await db.query<{ taken: boolean }>('SELECT pg_try_advisory_lock(7241865325823966) AS taken');
+  if (!lock?.taken) throw new CommandError('Another `svc secrets rotate` is running. Wait until it ends.');
   const secrets = await nextSecrets(config);
   await prepareKeys(db, secrets);
   await refuseOtherSecrets(db, secrets);

@@ -11,7 +11,7 @@ import { emptyDatabase } from './support/database.ts';
 import { unpackCommit } from './support/fleet.ts';
 import { seededRandom } from './support/seeded-random.ts';
 
-test('the release before runs beside this version, and starts again on its schema', { timeout: 90_000 }, async (t) => {
+test('the release before runs beside this version, and starts again on its schema', { timeout: 180_000 }, async (t) => {
   const [version = '', release] = Object.entries(await readReleases()).at(-1) ?? [];
   const folder = await mkdtemp(join(tmpdir(), 'svc-upgrade-'));
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

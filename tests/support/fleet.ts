@@ -68,7 +68,10 @@ export async function startProcess({ name, root, port, environment }: Settings):
   const deadlineMs = performance.now() + readyTimeoutMs;
   while ((await fetch(`${url}/readyz`).catch(() => undefined))?.status !== 200) {
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}:\n${output}`);
-    if (performance.now() > deadlineMs) throw new Error(`${name} does not become ready:\n${output}`);
+    if (performance.now() > deadlineMs) {
+      child.kill('SIGKILL');
+      throw new Error(`${name} does not become ready:\n${output}`);
+    }
     await sleep(30);
   }
   return {

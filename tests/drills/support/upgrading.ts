@@ -79,7 +79,7 @@ export async function drillUpgrade(stage: DrillStage, setting: UpgradeSetting): 
   cleanUp(() => client.end());
   const receiver = await startReceiver();
   cleanUp(() => receiver.stop());
-  const apiKey = await demoKey(join(folder, 'old/demo.json'));
+  const { secret_key: apiKey } = await demoOf(join(folder, 'old/demo.json'));
   const productId = await findProduct(client);
   const traffic = startTraffic(apiKey, [old.url], setting.clients, productId);
   cleanUp(() => traffic.stop());
@@ -132,12 +132,12 @@ export async function drillUpgrade(stage: DrillStage, setting: UpgradeSetting): 
 }
 
 /** The demo company is created after the process is ready. */
-async function demoKey(file: string): Promise<string> {
+export async function demoOf(file: string): Promise<{ secret_key: string; email: string; password: string }> {
   await within(async () => existsSync(file));
-  return (JSON.parse(await readFile(file, 'utf8')) as { secret_key: string }).secret_key;
+  return JSON.parse(await readFile(file, 'utf8'));
 }
 
-async function findProduct(client: pg.Client): Promise<string> {
+export async function findProduct(client: pg.Client): Promise<string> {
   const { rows } = await client.query(
     `SELECT p.id FROM products p JOIN companies c ON c.id = p.company_id WHERE p.sku = 'class' AND c.mode = 'sandbox'`,
   );
@@ -171,7 +171,7 @@ async function renewAll(client: pg.Client, cycle: number): Promise<boolean> {
   });
 }
 
-async function within(condition: () => Promise<boolean>): Promise<boolean> {
+export async function within(condition: () => Promise<boolean>): Promise<boolean> {
   const deadlineMs = performance.now() + patienceMs;
   while (performance.now() < deadlineMs) {
     if (await condition()) return true;
