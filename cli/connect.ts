@@ -6,7 +6,7 @@ import { type DatabaseClock, openDatabaseClock } from '../server/platform/databa
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from '../server/platform/embedded-postgres/instance-lock.ts';
-import { prepareKeys, readKeys } from '../server/platform/key-ring.ts';
+import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
 import type { ServiceKey, ServiceKeys } from '../server/platform/service-keys.ts';
@@ -30,7 +30,6 @@ export async function withDatabase<Result>(work: (connected: Connected) => Promi
     await requireMigrated(connectionString).catch(explainDatabase('DATABASE_URL'));
     const secrets = await loadMasterSecrets(config);
     return withPool(connectionString, async (db) => {
-      await prepareKeys(db, secrets);
       const keys = await readKeys(db, secrets);
       const clock = await openDatabaseClock(db, () => undefined);
       return work({ db, pepper: keys['api-keys'], mailKey: keys.mails, keys, config, clock }).finally(() =>

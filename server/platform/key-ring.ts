@@ -2,11 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { limits } from '../limits.ts';
 import { ConfigurationError } from './configuration-error.ts';
 import type { Database, Queryable } from './database.ts';
+import { dayMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { checkMasterSecret, type MasterSecrets, rememberMasterSecret } from './master-secret.ts';
 import { openBytes, sealBytes } from './sealing.ts';
 import { deriveKey, type DerivedPurpose, keyedHash, type Secret } from './secret.ts';
-import { type KnownKey, keyPurposes, type ServiceKeys, serviceKey } from './service-keys.ts';
+import { type KnownKey, keyPurposes, originalKeys, type ServiceKeys, serviceKey } from './service-keys.ts';
 
 /**
  * The keys of the service are stored in the database, encrypted with the master secret. Every process reads them
@@ -63,15 +64,15 @@ interface KeyRow {
 }
 
 async function readRows(db: Queryable, masters: readonly Master[]): Promise<KeyRow[]> {
-  const rows = await db.query<Omit<KeyRow, 'expired'> & { age_days: number | null }>(
+  const rows = await db.query<Omit<KeyRow, 'expired'> & { age_ms: number | null }>(
     `SELECT k.id, k.purpose, k.original, k.activated_at IS NOT NULL AS active, k.retired_at,
-       (extract(epoch FROM now() - k.retired_at) / 86400)::float8 AS age_days,
+       (extract(epoch FROM now() - k.retired_at) * 1000)::float8 AS age_ms,
        coalesce((SELECT json_agg(json_build_object('master_id', c.master_id, 'sealed', encode(c.sealed, 'base64')))
          FROM service_key_copies c WHERE c.key_id = k.id AND c.master_id = ANY($1)), '[]') AS copies
      FROM service_keys k ORDER BY k.id`,
     [masters.map(({ id }) => id)],
   );
-  return rows.map((row) => ({ ...row, expired: (row.age_days ?? 0) > (validForDays[row.purpose] ?? 0) }));
+  return rows.map((row) => ({ ...row, expired: (row.age_ms ?? 0) > (validForDays[row.purpose] ?? 0) * dayMs }));
 }
 
 function openRow({ id, purpose, copies }: KeyRow, masters: readonly Master[]): Buffer | undefined {
@@ -182,13 +183,12 @@ async function load(db: Queryable, masters: readonly Master[], earlier?: Loaded)
   });
   const isCurrent = (row: KeyRow): boolean => row.active && row.retired_at === null;
   const byPurpose = new Map(
-    keyPurposes.map((purpose) => {
+    keyPurposes.flatMap((purpose) => {
       const all = opened.filter((row) => row.purpose === purpose && !row.expired);
       const [current] = all.filter(isCurrent);
       const keys = current ? ([current, ...all.filter((row) => row !== current).toReversed()] as const) : undefined;
       const known = keys ?? earlier?.byPurpose.get(purpose);
-      if (!known) throw new ConfigurationError(another);
-      return [purpose, known] as const;
+      return known ? [[purpose, known] as const] : [];
     }),
   );
   const firstUnreadable = rows.find((row) => !opened.some(({ id }) => id === row.id))?.id ?? Infinity;
@@ -201,10 +201,13 @@ async function load(db: Queryable, masters: readonly Master[], earlier?: Loaded)
   };
 }
 
-/** For a command, which ends soon. */
+/** For a command, which ends soon. It creates no keys: if the service has not done so, they are the derived ones. */
 export async function readKeys(db: Queryable, secrets: MasterSecrets): Promise<ServiceKeys> {
   const loaded = await load(db, mastersOf(secrets));
-  return keysFrom(() => loaded);
+  if (loaded.unreadable > 0) throw new ConfigurationError(loaded.newestActive > 0 ? rotated : another);
+  if (loaded.newestActive > 0) return keysFrom(() => loaded);
+  if ((await checkMasterSecret(db, secrets.current)) === 'different') throw new ConfigurationError(another);
+  return originalKeys(secrets.current);
 }
 
 const keysFrom = (loaded: () => Loaded): ServiceKeys =>
