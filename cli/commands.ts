@@ -78,6 +78,16 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       load: async () => (await import('./mails.ts')).mailsCommand,
     },
     {
+      name: 'backup verify',
+      takes: 'FILE',
+      summary: 'Restore a backup into a PostgreSQL of its own, check it, and remove it again',
+      more:
+        'FILE comes from pg_dump in the format custom, directory or tar. Needs pg_restore. Does not connect to the database of the ' +
+        'service, and sends nothing. Exits with 1 if it finds a problem.',
+      examples: ['svc backup verify svc.dump'],
+      load: async () => (await import('./backup.ts')).backupCommand,
+    },
+    {
       name: 'secrets rotate',
       summary: 'Create new keys, re-encrypt everything with them, and complete a change of the master secret',
       more:
