@@ -3,8 +3,9 @@ import type { Queryable } from '../server/platform/database.ts';
 import { rotationState } from '../server/platform/key-rotation.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
-import { withDatabase } from './connect.ts';
+import { type Connected, withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
+import { readParts, readVault } from './installation.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { countOldValues } from './sealed-values.ts';
@@ -39,8 +40,11 @@ export async function examine(db: Queryable): Promise<LookupOutcome[]> {
   return findings;
 }
 
-/** More than those of the database: the vault keys, old keys, and the clock. Every command checks the master secret. */
-const checkCount = checks.length + 3;
+/**
+ * More than those of the database: the vault keys, old keys, the clock, and the parts that the settings name. Every
+ * command checks the master secret.
+ */
+const checkCount = checks.length + 4;
 
 async function oldKeys(db: Queryable): Promise<LookupOutcome[]> {
   const { underWay } = await rotationState(db);
@@ -54,6 +58,20 @@ async function oldKeys(db: Queryable): Promise<LookupOutcome[]> {
   return [{ check: 'old_keys', means, count, examples }];
 }
 
+async function partsAway(connected: Connected): Promise<LookupOutcome[]> {
+  const { problem, processorProblem } = await readVault(connected);
+  const parts = [
+    { component: 'vault', problem },
+    { component: 'processor', problem: processorProblem },
+    ...(await readParts(connected)),
+  ];
+  return parts.flatMap((part) => {
+    if (part.problem === undefined) return [];
+    const means = `${part.component.replaceAll('_', ' ')} that cannot be used from here: ${part.problem}`;
+    return [{ check: `${part.component}_unavailable`, means, count: 1, examples: [] }];
+  });
+}
+
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
     const findings = await examine(connected.db);
@@ -65,6 +83,7 @@ export async function doctorCommand(_words: readonly string[], flags: Flags): Pr
       const means = `clock of this machine and clock of the database differ by ${Math.round(Math.abs(skewMs) / 1_000)} s`;
       findings.push({ check: 'clock_skew', means, count: 1, examples: [] });
     }
+    if (!keys) findings.push(...(await partsAway(connected)));
     if (findings.length === 0) {
       if (flags.json) return `${JSON.stringify({ healthy: true, findings })}\n`;
       const unseen = hasKeys(connected.config) ? '' : ' The vault keys are not available here and were not checked.';

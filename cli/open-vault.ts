@@ -16,7 +16,7 @@ export async function withVault<Result>(
   work: (vault: Vault) => Promise<Result>,
 ): Promise<Result> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN } = config;
-  if (SVC_VAULT_URL && SVC_VAULT_TOKEN) {
+  if (SVC_VAULT_URL.length > 0 && SVC_VAULT_TOKEN) {
     return work(remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN)).catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
       throw new CommandError('The vault at SVC_VAULT_URL does not respond, or it rejects this SVC_VAULT_TOKEN.');

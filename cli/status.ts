@@ -1,50 +1,140 @@
+import { type Backlog, readBacklog } from '../server/backlog.ts';
 import { missingOperations } from '../server/features/reconciliation/service.ts';
 import { currentRestore } from '../server/features/restores/service.ts';
-import { operationStatistics } from '../server/features/orders/service.ts';
-import { withDatabase } from './connect.ts';
-import { withVault } from './open-vault.ts';
+import { backupAgeSeconds } from '../server/platform/backup-age.ts';
+import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
+import type { RunningProcess } from '../server/start/application-name.ts';
+import { version } from '../server/version.ts';
+import { type Connected, withDatabase } from './connect.ts';
+import { type PartState, readDatabase, readParts, readVault, runningProcesses } from './installation.ts';
 import type { Flags } from './options.ts';
 
-/** `status`: shows the state of the service from the database and the vault. */
+/** `status`: shows what runs, what waits, and what is away. */
+
+interface Status {
+  readonly version: string;
+  readonly processes: readonly RunningProcess[];
+  readonly database: { readonly version: string; readonly schema: string };
+  readonly vault: string;
+  readonly components: Readonly<Record<string, string>>;
+  readonly in_doubt: number;
+  readonly oldest_in_doubt_seconds: number;
+  readonly waiting: number;
+  readonly renewals: { readonly due: number; readonly overdue: number; readonly oldest_due_seconds: number };
+  readonly webhooks: { readonly due: number; readonly oldest_due_seconds: number };
+  /** Null without a mail server. */
+  readonly mails: { readonly due: number; readonly oldest_unsent_seconds: number } | null;
+  readonly clock_skew_ms: { readonly process: number; readonly vault: number | null };
+  /** Null if no backup is configured, or none is found. */
+  readonly backup_age_seconds: number | null;
+  readonly archived_seconds_ago: number | null;
+  readonly restored: { readonly noticed_at: Date; readonly noticed_by: string; readonly detail: string } | null;
+  readonly missing_operations: number;
+}
+
 export async function statusCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
-    const { db, clock } = connected;
-    const [open, restore, missing] = await Promise.all([
-      operationStatistics(db),
-      currentRestore(db),
-      missingOperations(db),
-    ]);
-    const vault = await withVault(connected, async (its) => ({ ready: await its.isReady(), nowMs: await its.nowMs() }));
-    const skewMs = { process: clock.skewMs(), vault: vault.nowMs === undefined ? null : vault.nowMs - clock.nowMs() };
-    if (flags.json) {
-      return `${JSON.stringify({
-        in_doubt: open.inDoubt,
-        oldest_in_doubt_seconds: open.oldestInDoubtSeconds,
-        waiting: open.waiting,
-        vault: vault.ready ? 'ready' : 'unreachable',
-        clock_skew_ms: skewMs,
-        restored: restore ? { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by } : null,
-        missing_operations: missing,
-      })}\n`;
-    }
-    const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
-    const rows = [
-      [
-        'Charges in doubt',
-        `${open.inDoubt}${open.inDoubt > 0 ? `, the oldest for ${Math.round(open.oldestInDoubtSeconds)} s` : ''}`,
-      ],
-      ['Charges waiting', `${open.waiting}`],
-      ['Vault', vault.ready ? 'ready' : 'unreachable'],
-      ['Clock of this machine', `${seconds(skewMs.process)} ahead of the database`],
-      ['Clock of the vault', skewMs.vault === null ? 'unknown' : `${seconds(skewMs.vault)} ahead of the database`],
-      [
-        'Restored from a backup',
-        restore
-          ? `since ${restore.noticed_at.toISOString()} (${restore.detail}); live subscriptions are not billed until \`svc reconcile\` has run`
-          : 'no',
-      ],
-      ['Missing operations', `${missing}`],
-    ];
-    return `${rows.map(([name = '', value = '']) => `${name.padEnd(24)}${value}`).join('\n')}\n`;
+    const status = await readStatus(connected);
+    return flags.json ? `${JSON.stringify(status)}\n` : shown(status, connected);
   });
+}
+
+async function readStatus(connected: Connected): Promise<Status> {
+  const { db, clock, config } = connected;
+  const backlog = await readBacklog(db);
+  const restore = await currentRestore(db);
+  const { archivedSecondsAgo, ...database } = await readDatabase(db);
+  const vault = await readVault(connected);
+  const ofVault: readonly PartState[] = [
+    { component: 'vault', problem: vault.problem },
+    { component: 'processor', problem: vault.processorProblem },
+  ];
+  const parts = [...(vault.isKnown ? ofVault : []), ...(await readParts(connected))];
+  const age = config.SVC_BACKUP_PATH ? await backupAgeSeconds(config.SVC_BACKUP_PATH) : undefined;
+  return {
+    version,
+    processes: await runningProcesses(db),
+    database,
+    vault: !vault.isKnown ? 'unknown' : vault.problem === undefined ? 'ready' : 'unreachable',
+    components: Object.fromEntries(parts.map(({ component, problem }) => [component, problem ?? 'up'])),
+    ...queuesOf(backlog, config.SMTP_URL !== undefined),
+    clock_skew_ms: { process: clock.skewMs(), vault: vault.nowMs === undefined ? null : vault.nowMs - clock.nowMs() },
+    backup_age_seconds: age ?? null,
+    archived_seconds_ago: archivedSecondsAgo,
+    restored: restore
+      ? { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by, detail: restore.detail }
+      : null,
+    missing_operations: await missingOperations(db),
+  };
+}
+
+function queuesOf({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean) {
+  return {
+    in_doubt: transactions.inDoubt,
+    oldest_in_doubt_seconds: transactions.oldestInDoubtSeconds,
+    waiting: transactions.waiting,
+    renewals: { due: renewals.due, overdue: renewals.overdue, oldest_due_seconds: renewals.oldestSeconds },
+    webhooks: { due: webhooks.due, oldest_due_seconds: webhooks.oldestSeconds },
+    mails: sendsMail ? { due: mails.due, oldest_unsent_seconds: mails.oldestSeconds } : null,
+  };
+}
+
+const ahead = (ms: number): string => `${(ms / 1_000).toFixed(1)} s ahead of the database`;
+
+/** In the largest unit of which there are two. */
+function duration(seconds: number): string {
+  const ms = seconds * 1_000;
+  const [unitMs, unit] = units.find(([size]) => ms >= 2 * size) ?? [1_000, 's'];
+  return `${Math.round(ms / unitMs)} ${unit}`;
+}
+
+const units: readonly (readonly [ms: number, name: string])[] = [
+  [dayMs, 'days'],
+  [hourMs, 'h'],
+  [minuteMs, 'min'],
+];
+
+const queue = (count: number, oldestSeconds: number): string =>
+  count > 0 ? `${count}, the oldest for ${duration(oldestSeconds)}` : '0';
+
+function shown(status: Status, { config }: Connected): string {
+  const { processes, renewals, webhooks, mails, restored, backup_age_seconds: age } = status;
+  const rows: [string, string][] = [
+    ['Version', `${status.version} (this command)`],
+    ...(processes.length === 0 ? ([['Processes', 'none']] as [string, string][]) : []),
+    ...processes.map((one): [string, string] => ['Process', `${one.roles}, version ${one.version}, ${one.process}`]),
+    ['PostgreSQL', `${status.database.version}, schema ${status.database.schema}`],
+    ...Object.entries(status.components).map(([name, state]): [string, string] => [partNames[name] ?? name, state]),
+    ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
+    ['Charges waiting', `${status.waiting}`],
+    ['Renewals due', queue(renewals.due, renewals.oldest_due_seconds)],
+    ['Webhooks due', queue(webhooks.due, webhooks.oldest_due_seconds)],
+    ['Emails due', mails ? queue(mails.due, mails.oldest_unsent_seconds) : 'no mail server is set'],
+    ['Clock of this machine', ahead(status.clock_skew_ms.process)],
+    ['Clock of the vault', status.clock_skew_ms.vault === null ? 'unknown' : ahead(status.clock_skew_ms.vault)],
+    ['Last backup', backupText(config.SVC_BACKUP_PATH, age)],
+    ...(status.archived_seconds_ago === null
+      ? []
+      : ([['Last archived log', `${duration(status.archived_seconds_ago)} ago`]] as [string, string][])),
+    [
+      'Restored from a backup',
+      restored
+        ? `since ${restored.noticed_at.toISOString()} (${restored.detail}); live subscriptions are not billed until \`svc reconcile\` has run`
+        : 'no',
+    ],
+    ['Missing operations', `${status.missing_operations}`],
+  ];
+  return `${rows.map(([name, value]) => `${name.padEnd(24)}${value}`).join('\n')}\n`;
+}
+
+const partNames: Readonly<Record<string, string>> = {
+  vault: 'Vault',
+  processor: 'Processors',
+  object_store: 'Object store',
+  mail: 'Mail server',
+};
+
+function backupText(path: string | undefined, age: number | null): string {
+  if (path === undefined) return 'unknown; set SVC_BACKUP_PATH to show its age';
+  return age === null ? `none in ${path}` : `${duration(age)} ago`;
 }

@@ -5,6 +5,7 @@ import { dashboardErrors, errorCatalogue } from '../server/errors.ts';
 import { permissionNotes, permissions } from '../server/http/permissions.ts';
 import { supportedVersions } from '../server/http/versions/versions.ts';
 import { limits } from '../server/limits.ts';
+import { catalogue, type MetricName, metricOf } from '../server/platform/metric-catalogue.ts';
 
 /** Generates the pages of docs/ that come from the source code. A test checks that they are up to date. */
 
@@ -30,16 +31,13 @@ ${table(['Variable', 'Default', 'Meaning'], rows)}
 
 ## Traces
 
-To send traces, set the standard OpenTelemetry variable \`OTEL_EXPORTER_OTLP_ENDPOINT\` or
-\`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\` to a collector (OTLP over HTTP, JSON). The service also supports \`OTEL_SERVICE_NAME\` (default \`svc\`),
-\`OTEL_RESOURCE_ATTRIBUTES\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_TRACES_SAMPLER_ARG\`, \`OTEL_TRACES_EXPORTER=none\` and
-\`OTEL_SDK_DISABLED=true\`. Without these variables, no tracing library is loaded.
+The variables of OpenTelemetry turn traces on; see [Observability](observability.md#traces).
 `;
 }
 
 function errorsPage(): string {
-  const rowsOf = (catalogue: typeof errorCatalogue | typeof dashboardErrors, reserved = false): string[][] =>
-    Object.entries(catalogue).flatMap(([code, entry]) => {
+  const rowsOf = (errors: typeof errorCatalogue | typeof dashboardErrors, reserved = false): string[][] =>
+    Object.entries(errors).flatMap(([code, entry]) => {
       if ('reserved' in entry !== reserved) return [];
       const others = 'otherStatuses' in entry && entry.otherStatuses ? entry.otherStatuses : [];
       const cells = [`\`${code}\``, [entry.status, ...others].join(', '), `\`${entry.type}\``];
@@ -177,11 +175,103 @@ ${supportedVersions.map((version) => `\`${version}\``).join(', ')}. The first on
 `;
 }
 
+function metricRows(): string[][] {
+  return (Object.keys(catalogue) as MetricName[]).map((name) => {
+    const { kind, help, labels = {}, roles } = metricOf(name);
+    const described = Object.entries(labels).map(([label, values]) =>
+      typeof values === 'string' ? `\`${label}\`: ${values}` : `\`${label}\`: ${values.join(', ')}`,
+    );
+    return [`\`${name}\``, kind, (roles ?? ['api', 'worker', 'vault']).join(', '), help, described.join('; ')];
+  });
+}
+
+function observabilityPage(): string {
+  return `${note}
+
+# Observability
+
+What the service shows of itself: health, metrics, logs and traces. \`svc status\` prints the most important figures on a terminal, and \`svc doctor\`
+checks the database and the parts that the settings name. \`deploy/observability/\` contains alert rules for Prometheus and a dashboard for Grafana; the
+[runbook](runbook.md) explains each alert.
+
+## Health
+
+| Path | Response |
+|---|---|
+| \`/healthz\` | 200 while the process is running |
+| \`/readyz\` | 200 with \`"status": "ready"\` or \`"degraded"\`, or 503 |
+| \`/metrics\` | metrics for Prometheus |
+
+An \`api\` serves them on \`PORT\`, a \`worker\` without \`api\` on \`SVC_HEALTH_PORT\`, if set, and a separate vault on \`SVC_VAULT_PORT\`. They need no key and contain
+no secrets, but let only your monitoring reach them from outside.
+
+An \`api\` or \`worker\` is **not ready** (503 with the reason) if the database does not respond within two seconds on one of its pools, does not accept
+writes or is not migrated, or if its clock differs from the database by more than 30 s. A vault is not ready if it cannot use its database.
+
+A process is **degraded** (200) if another part is away: the vault, a processor, the object store, the mail server, or the shared store of the rate
+limits. \`components\` in the response names it. Without the vault, orders and captures return 503, and renewals wait, but all reads and most writes work. If the
+process answered 503, the load balancer would remove every process, since the part is away for all of them.
+
+| Part | Checked | What fails without it |
+|---|---|---|
+| \`database\` | every 5 s | everything; not ready |
+| \`vault\` | every 2 s | captures, orders, refunds; renewals wait |
+| \`processor\` | by use: three calls in a row without an answer | live charges at this processor |
+| \`object_store\` | every 15 s, if S3 is set | image uploads |
+| \`mail\` | every minute, if \`SMTP_URL\` is set, by the worker | emails wait |
+| \`rate_limit_store\` | by use, if the limits are shared | each process counts alone |
+
+A part that goes away is logged once as an error (\`unavailable: vault\`), and when it is back (\`available again: vault\`). \`svc_component_up\` is 0 in
+between.
+
+## Metrics
+
+Counters and histograms belong to one process and begin with 0 when it starts. Gauges of queues (due, in doubt, oldest) are read from the database by
+each process, so use \`max\` and not \`sum\` for them. No label names a company.
+
+${table(['Metric', 'Type', 'Roles', 'Meaning', 'Labels'], metricRows())}
+
+\`/metrics\` also has the standard metrics of a Node process, for example \`nodejs_eventloop_lag_p99_seconds\` (event-loop delay), \`process_cpu_seconds_total\` and
+\`process_resident_memory_bytes\`.
+
+\`\`\`yaml
+# prometheus.yml
+rule_files: [alerts.yaml]
+scrape_configs:
+  - job_name: svc
+    static_configs:
+      - targets: ['api-1:8080', 'api-2:8080', 'worker-1:9090', 'vault-1:8081']
+\`\`\`
+
+## Logs
+
+If standard output is not a terminal, it contains lines of JSON only, from \`starting\` to \`stopped\`. \`level\` is a name (\`info\`), \`time\` is in milliseconds. On a
+terminal, the start also prints the addresses and, for a demo company, its keys. Passwords and keys are never written to anything but a terminal. See
+[Logs](self-hosting.md#logs) for the fields of a request.
+
+## Traces
+
+To send traces, set the standard OpenTelemetry variable \`OTEL_EXPORTER_OTLP_ENDPOINT\` or
+\`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\` to a collector (OTLP over HTTP, JSON). The service also supports \`OTEL_SERVICE_NAME\` (default \`svc\`),
+\`OTEL_RESOURCE_ATTRIBUTES\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_TRACES_SAMPLER_ARG\`, \`OTEL_TRACES_EXPORTER=none\` and
+\`OTEL_SDK_DISABLED=true\`. Without these variables, no tracing library is loaded. Set them for every process, including the vault.
+
+A request continues the trace of its \`traceparent\` header (W3C) or begins one. Below it are the calls to the vault and the processor, the statements (their
+text, never their values), and for orders the time in each batch, since requests that arrive together share statements. The vault and the
+processors get \`traceparent\` too. Charges of subscriptions are traces of their own.
+
+A webhook delivery is a trace of its own with a link to the trace that caused the event, because it may be hours later and one event can have many
+deliveries. The request to the receiver has the \`traceparent\` of the delivery. \`/healthz\`, \`/readyz\`, \`/metrics\` and the polling of the worker are
+not traced. If the collector is away, spans are lost, a warning is logged, and a stop takes at most a second longer.
+`;
+}
+
 export const pages: Readonly<Record<string, () => string>> = {
   'docs/cli.md': () => commandsPage(note),
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/limits.md': limitsPage,
+  'docs/observability.md': observabilityPage,
 };
 
 export async function outdatedPages(): Promise<string[]> {

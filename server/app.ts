@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { type GaugeSources, readGauges } from './gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
@@ -21,7 +22,7 @@ import {
 } from './features/payment-methods/service.ts';
 import { orderDashboardRoutes } from './features/orders/dashboard-routes.ts';
 import { orderRoutes } from './features/orders/routes.ts';
-import { operationStatistics, type Orders, ordersById } from './features/orders/service.ts';
+import { type Orders, ordersById } from './features/orders/service.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
@@ -75,11 +76,11 @@ import { reconciliationRoutes } from './features/reconciliation/routes.ts';
 import type { RestoreWatch } from './features/restores/service.ts';
 import type { DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
-import type { FileStore } from './platform/files/file-store.ts';
-import { createS3Store } from './platform/files/s3-store.ts';
+import { createS3Store, type ObjectStore } from './platform/files/s3-store.ts';
 import { inBatchers } from './platform/batcher.ts';
 import type { Logger } from './platform/log.ts';
-import { createMetrics } from './platform/metrics.ts';
+import type { Components } from './platform/components.ts';
+import { counter, createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
@@ -103,6 +104,8 @@ export interface AppDependencies {
   readonly webhooks: WebhookDependencies;
   readonly references: References;
   readonly readiness: readonly ReadinessCheck[];
+  readonly components: Components;
+  readonly gauges: GaugeSources;
   /** Set once the demo company exists, which is after the service listens. */
   readonly cardFields: CardFieldsOptions;
 }
@@ -169,7 +172,6 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   };
   const app = await buildServer([...routes, ...ofDashboard], http, {
     log,
-    metrics,
     onRefused,
     tracing,
     baseUrl: dependencies.baseUrl,
@@ -180,7 +182,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
-  mountOperations(app, dependencies.readiness, vault, metrics, dependencies.clocks, dependencies.restores);
+  const { readiness: checks, components, clocks, restores } = dependencies;
+  mountOperations(app, { checks, components, metrics, clocks, restores });
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
@@ -216,25 +219,20 @@ function userDependencies(
   };
 }
 
+const countDropped = counter('svc_request_log_dropped_total');
+
 /** What counts, measures and records requests, and rejects those beyond the capacity. */
-function startObservation({ config, db, clock, log, vault, clocks, restores }: AppDependencies) {
+function startObservation({ config, db, clock, log, gauges }: AppDependencies) {
   const admission = createAdmissionControl({
     inDatabase: () => inBatchers() + inUse(db.stats()),
     lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     refusal: () => overloaded,
   });
-  const metrics = createMetrics({
-    admission,
-    db,
-    vault,
-    openTransactions: () => operationStatistics(db),
-    clocks,
-    restores,
-  });
-  const onDropped = (count: number): void => metrics.countUnloggedRequests(count);
+  const metrics = createMetrics(config.SVC_ROLES, () => readGauges({ ...gauges, admission }));
+  const onDropped = (count: number): void => countDropped({}, count);
   const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
   const cardWatch = openCardWatch({ db, clock, log });
-  const onRefused = countRefusals(metrics, log);
+  const onRefused = countRefusals(log);
   return { admission, metrics, onRefused, recorder, cardWatch };
 }
 
@@ -313,7 +311,7 @@ export function dashboardRoutes({ orders, team, clock, settings, keys }: Dashboa
 }
 
 /** Returns the S3 store if one is configured. */
-export function fileStore(config: Config): FileStore | undefined {
+export function fileStore(config: Config): ObjectStore | undefined {
   const { S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_PUBLIC_ENDPOINT } = config;
   if (!S3_ENDPOINT || !S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) return undefined;
   return createS3Store({

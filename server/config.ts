@@ -182,7 +182,10 @@ export const settings = {
   SVC_VAULT_KEYS: secret(
     'Vault keys as JSON. Default: the file `$SVC_DATA_DIR/vault.keys`, which the first start creates.',
   ),
-  SVC_VAULT_URL: url(['http', 'https'], 'URL of the vault, for processes without the role `vault`.'),
+  SVC_VAULT_URL: urls(
+    'URL of the vault, for processes without the role `vault`. Several URLs (comma-separated) name vaults with the same ' +
+      'database and keys; if one does not accept a connection, the next one is used.',
+  ),
   SVC_VAULT_TOKEN: secret(
     'Token of at least 32 characters for calls to a separate vault. Must be the same for the vault and for its callers.',
   ),
@@ -270,6 +273,9 @@ export const settings = {
     'If the event loop is delayed by more than this many milliseconds, the service runs fewer requests at the same time and ' +
       'rejects requests that would wait too long with 503. `0` turns admission control off.',
   ),
+  SVC_BACKUP_PATH: optional(
+    'File or folder with the backups. `svc status` and the metric `svc_backup_age_seconds` show the age of the newest one.',
+  ),
   SVC_SHUTDOWN_SECONDS: integer(
     10,
     1,
@@ -300,9 +306,9 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-/** Variables that the `svc` command and the example shop read, and tests set. The service itself ignores them. */
+/** Variables that the launcher, the `svc` command and the example shop read, and tests set. The service itself ignores them. */
 const otherPrograms =
-  /^SVC_(URL|KEY|PUBLISHABLE_KEY|PLAN_ID|RECEIVER_URL|WEBHOOK_SECRET|PROCESSOR_SECRET|FAILPOINTS?|TEST_\w+)$/;
+  /^SVC_(NODE|URL|KEY|PUBLISHABLE_KEY|PLAN_ID|RECEIVER_URL|WEBHOOK_SECRET|PROCESSOR_SECRET|FAILPOINTS?|TEST_\w+)$/;
 
 interface UnknownSetting {
   readonly name: string;
@@ -331,7 +337,7 @@ function contradictions(config: Config): string[] {
     problems.push('S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.');
   }
   const needsVault = config.SVC_ROLES.some((role) => role !== 'vault') && !config.SVC_ROLES.includes('vault');
-  if (needsVault && !(config.SVC_VAULT_URL && config.SVC_VAULT_TOKEN)) {
+  if (needsVault && !(config.SVC_VAULT_URL.length > 0 && config.SVC_VAULT_TOKEN)) {
     problems.push('SVC_ROLES without vault needs SVC_VAULT_URL and SVC_VAULT_TOKEN.');
   }
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');

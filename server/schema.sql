@@ -226,6 +226,7 @@ CREATE TABLE events (
   object json NOT NULL,
   previous json,
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  trace text,
   CONSTRAINT events_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 CREATE INDEX events_object ON ONLY public.events USING btree (company_id, object_id, id);
@@ -242,6 +243,7 @@ CREATE TABLE events_default (
   object json NOT NULL,
   previous json,
   inserted_at timestamp with time zone NOT NULL DEFAULT now(),
+  trace text,
   CONSTRAINT events_default_pkey PRIMARY KEY (company_id, id, inserted_at)
 );
 CREATE INDEX events_default_company_id_object_id_id_idx ON public.events_default USING btree (company_id, object_id, id);

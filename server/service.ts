@@ -6,12 +6,13 @@ import { buildApp, fileStore, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
-import { batchConnections, operationStatistics } from './features/orders/service.ts';
+import { batchConnections } from './features/orders/service.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { type RestoreWatch, watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
 import { clockCheck, healthServer, migrationCheck, poolCheck, type ReadinessCheck } from './http/operations.ts';
+import { type GaugeSources, readGauges } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import type { DemoCheckout } from './pages/card-fields.ts';
 import { openPayments, type Payments } from './payments.ts';
@@ -21,10 +22,12 @@ import { byKeySettings, type DatabasePool, queueSettings } from './platform/data
 import { type DatabaseClock, openDatabaseClock } from './platform/database-clock.ts';
 import { explainDatabase } from './platform/database-error.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
+import type { ObjectStore } from './platform/files/s3-store.ts';
 import type { Logger } from './platform/log.ts';
 import type { Mailer } from './platform/mail/mailer.ts';
 import { openKeyRing } from './platform/key-ring.ts';
 import { loadMasterSecrets, type MasterSecrets } from './platform/master-secret.ts';
+import { createMetrics } from './platform/metrics.ts';
 import { addressCheck } from './platform/outbound/addresses.ts';
 import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
@@ -64,6 +67,8 @@ async function start(
   resources: Resources,
 ): Promise<Service> {
   await prepareDataFolder(config.dataDir);
+  const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
+  resources.onStop(() => tracing.shutdown());
   const isVaultAlone = config.SVC_ROLES.every((role) => role === 'vault');
   const vaultService = {
     baseUrl: baseUrlOf(config, config.SVC_VAULT_PORT),
@@ -74,19 +79,24 @@ async function start(
   // A process with only the vault role does not open the rest of the database.
   if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
     const url = config.SVC_VAULT_DATABASE_URL.reveal();
-    await openVault(config, url, resources).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
+    await openVault(config, url, resources, tracing).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
     return vaultService;
   }
   const secrets = await loadMasterSecrets(config);
   const { apiUrl, vaultUrl } = await prepareDatabase(config, secrets.current, onFatal, resources);
-  const vault = await openVault(config, vaultUrl, resources);
+  const vault = await openVault(config, vaultUrl, resources, tracing);
   if (isVaultAlone) return vaultService;
-  const parts = await openParts({ config, log, resources, secrets, apiUrl, vault });
+  const parts = await openParts({ config, log, resources, secrets, apiUrl, vault, tracing });
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (config.SVC_ROLES.includes('api') ? startApiRole(parts) : startHealthServer(parts));
   const demo = await prepareData(parts);
   return { baseUrl: parts.baseUrl, listensOn: `${config.HOST}:${parts.port}`, demo, stop: resources.stop };
 }
+
+const databaseMs = 2_000;
+const watchDatabaseMs = 5_000;
+const watchStoreMs = 15_000;
+const watchMailMs = 60_000;
 
 interface Surroundings {
   readonly config: Config;
@@ -95,6 +105,7 @@ interface Surroundings {
   readonly secrets: MasterSecrets;
   readonly apiUrl: string;
   readonly vault: Vault;
+  readonly tracing: Tracing;
 }
 
 /** How `svc secrets status` names this process. */
@@ -103,7 +114,6 @@ const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${
 /** The parts that API and worker share. */
 interface Parts extends Surroundings, Payments {
   readonly db: DatabasePool;
-  readonly tracing: Tracing;
   readonly clock: DatabaseClock;
   readonly clocks: ClockWatch;
   readonly restores: RestoreWatch;
@@ -114,18 +124,20 @@ interface Parts extends Surroundings, Payments {
   readonly port: number;
   readonly baseUrl: string;
   readonly readiness: () => ReadinessCheck[];
+  readonly gauges: GaugeSources;
+  /** Undefined if files are stored in the data folder. */
+  readonly objectStore: ObjectStore | undefined;
   /** Set after the API has started. */
   readonly cardFields: { demo?: DemoCheckout };
 }
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
   const { config, log, resources, secrets, apiUrl, vault } = surroundings;
-  const db = resources.openPool(apiUrl, 'svc');
+  const db = resources.openPool(apiUrl, 'requests');
+  resources.components.watch('database', () => db.ping(databaseMs), watchDatabaseMs);
   const ring = await openKeyRing(db, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());
   const { keys } = ring;
-  const tracing = await startTracing(process.env, (problem) => log.warn({ problem }, 'tracing'));
-  resources.onStop(() => tracing.shutdown());
   const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not return its time');
   const clock = await openDatabaseClock(db, onClockError);
   resources.onStop(async () => clock.stop());
@@ -133,7 +145,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   resources.onStop(async () => clocks.stop());
   const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, 'high-water.json') });
   resources.onStop(() => restores.stop());
-  const batchDb = resources.openPool(apiUrl, 'svc money', { poolSize: batchConnections, settings: byKeySettings });
+  const batchDb = resources.openPool(apiUrl, 'money', { poolSize: batchConnections, settings: byKeySettings });
   const onExpired = (): void => clocks.noteExpired();
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
@@ -142,18 +154,20 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     ...(certificates && { certificates: [...rootCertificates, ...certificates] }),
   });
   resources.onStop(() => outbound.close());
+  const objectStore = fileStore(config);
+  if (objectStore) resources.components.watch('object_store', () => objectStore.check(), watchStoreMs);
   // Links contain the port, so it is chosen before any link is created.
   const port = config.PORT || (await freePort(config.HOST));
   return {
     ...surroundings,
     ...openPayments({ db, batchDb, vault, clock, log, onExpired, restores }),
     db,
-    tracing,
     clock,
     clocks,
     restores,
     outbound,
     isAllowed,
+    objectStore,
     keys,
     webhookSecretKey: keys['webhook-secrets'],
     port,
@@ -163,6 +177,12 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
       clockCheck(clocks),
       ...resources.pools.map(({ name, pool }) => poolCheck(`the connections "${name}"`, pool)),
     ],
+    gauges: {
+      roles: config.SVC_ROLES,
+      pools: resources.pools,
+      components: resources.components,
+      serving: { db, clocks, restores, sendsMail: config.SMTP_URL !== undefined, backupPath: config.SVC_BACKUP_PATH },
+    },
     cardFields: {},
   };
 }
@@ -170,14 +190,17 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
 async function startWorkerRole(parts: Parts): Promise<void> {
   const { config, resources, keys, apiUrl, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
-  if (mailer) resources.onStop(() => mailer.close());
+  if (mailer) {
+    resources.onStop(() => mailer.close());
+    resources.components.watch('mail', () => mailer.check(), watchMailMs);
+  }
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
   const worker = startWorker({
     db: parts.db,
-    batchDb: resources.openPool(apiUrl, 'svc webhooks', { poolSize: dispatcherConnections, settings: queueSettings }),
+    batchDb: resources.openPool(apiUrl, 'webhooks', { poolSize: dispatcherConnections, settings: queueSettings }),
     clock: parts.clock,
-    files: fileStore(config) ?? disk,
+    files: parts.objectStore ?? disk,
     vault: parts.vault,
     orders: parts.orders,
     subscriptions: parts.subscriptions,
@@ -192,7 +215,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
 
 async function startApiRole(parts: Parts): Promise<void> {
   const { config, db, clock, log, resources, outbound, isAllowed } = parts;
-  const limiter = await openRateLimiter(config, db, log);
+  const limiter = await openRateLimiter(config, db, log, resources.components);
   resources.onStop(async () => limiter.close?.());
   const app = await buildApp({
     config,
@@ -212,6 +235,8 @@ async function startApiRole(parts: Parts): Promise<void> {
     webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },
     references: usualReferences,
     readiness: parts.readiness(),
+    components: resources.components,
+    gauges: parts.gauges,
     cardFields: parts.cardFields,
   });
   resources.serves(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
@@ -220,10 +245,12 @@ async function startApiRole(parts: Parts): Promise<void> {
 
 /** For a worker without an API. */
 async function startHealthServer(parts: Parts): Promise<void> {
-  const { config, db, vault, clocks, restores } = parts;
+  const { config, clocks, restores, resources } = parts;
   if (config.SVC_HEALTH_PORT === 0) return;
-  const app = healthServer(db, parts.readiness(), vault, () => operationStatistics(db), clocks, restores);
-  parts.resources.serves(() => app.close());
+  const metrics = createMetrics(config.SVC_ROLES, () => readGauges(parts.gauges));
+  const { components } = resources;
+  const app = healthServer({ checks: parts.readiness(), components, metrics, clocks, restores });
+  resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }
 

@@ -149,11 +149,11 @@ it('an expired request is counted, and shown in readiness', async () => {
   assert.deepEqual(await placeAll([key]), [201]);
   acquirer.offsetMs = 0;
   const { text: metrics } = await readProbe(service.baseUrl, '/metrics');
-  assert.match(metrics, /^svc_processor_expired_requests [1-9]/m);
+  assert.match(metrics, /^svc_processor_expired_requests_total [1-9]/m);
   const response = await fetch(`${service.baseUrl}/readyz`);
   assert.deepEqual(await response.json(), {
     status: 'ready',
-    vault: 'ready',
+    components: { database: 'up', processor: 'up', vault: 'up' },
     clocks: 'a processor rejected requests as expired',
   });
 });

@@ -57,7 +57,7 @@ before(async () => {
   keep('invitation that was sent', await invitationOf(service, sentTo));
   await made(ask(resetBy.email));
   keep('reset that was sent', await resetOf(resetBy));
-  const mailer = { send: async () => undefined, close: async () => undefined };
+  const mailer = { send: async () => undefined, check: async () => undefined, close: async () => undefined };
   await sendDueMails(service.db, mailer, service.mailKey, createLog('silent', { write: () => undefined }), 100);
   const waits = `waits-${randomUUID()}@example.com`;
   await made(invite(waits));

@@ -43,7 +43,7 @@ before(async () => {
     nowMs: async () => Date.now(),
     operations: async () => undefined,
     connectedTo: (companyId) => vault.connectedTo(companyId),
-    isReady: () => vault.isReady(),
+    health: () => vault.health(),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),
   };
   service = await startTestService({ vault: between, settings: { SVC_RATE_LIMIT_CAPTURE: 'off' } });

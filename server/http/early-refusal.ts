@@ -5,7 +5,7 @@ import { limits } from '../limits.ts';
 import type { AdmissionControl } from '../platform/admission-control.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { counter } from '../platform/metrics.ts';
 import { latestVersion, supportedVersion } from './versions/versions.ts';
 import { overloaded } from './work.ts';
 
@@ -21,15 +21,17 @@ export interface EarlyRefusal {
   remember(authorization: string, flow: string): void;
 }
 
+const countRefused = counter('svc_http_requests_refused_total');
+
 const keysMax = 10_000;
 
 const logEveryMs = 10_000;
 
 /** Counts rejected requests. The log reports the number from time to time, instead of one line each. */
-export function countRefusals(metrics: Pick<Metrics, 'countRefusedRequests'>, log: Logger): () => void {
+export function countRefusals(log: Logger): () => void {
   let count = 0;
   return () => {
-    metrics.countRefusedRequests();
+    countRefused({});
     count += 1;
     if (count > 1) return;
     log.warn('the service is overloaded and rejects requests with 503');

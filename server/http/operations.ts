@@ -1,11 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { ClockWatch } from '../platform/clock-watch.ts';
+import type { Components } from '../platform/components.ts';
 import type { DatabasePool } from '../platform/database.ts';
 import { isDiskFull } from '../platform/disk-full.ts';
-import { createMetrics, type Metrics, type OpenTransactions } from '../platform/metrics.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import { isMigrated } from '../platform/migrations.ts';
-import type { Vault } from '../vault/vault.ts';
 
 /** A part of readiness: throws with the problem if requests would fail. */
 export interface ReadinessCheck {
@@ -57,32 +57,36 @@ async function withinTime(work: Promise<void>): Promise<void> {
   await Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
 }
 
+export interface Operations {
+  readonly checks: readonly ReadinessCheck[];
+  readonly components: Pick<Components, 'refresh' | 'states'>;
+  readonly metrics: Metrics;
+  readonly clocks: Pick<ClockWatch, 'expired'>;
+  readonly restores: { isRestored(): boolean };
+}
+
 /** Endpoints for operators: liveness, readiness and metrics. */
-export function mountOperations(
-  app: FastifyInstance,
-  checks: readonly ReadinessCheck[],
-  vault: Pick<Vault, 'isReady'>,
-  metrics: Metrics,
-  clocks: Pick<ClockWatch, 'expired'>,
-  restores: { isRestored(): boolean },
-): void {
+export function mountOperations(app: FastifyInstance, operations: Operations): void {
+  const { checks, components, metrics, clocks, restores } = operations;
   // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
-  const readiness = shared(() => Promise.all([problemsOf(checks), vault.isReady()]));
-  const figures = shared(() => metrics.registry.metrics());
+  const readiness = shared(() => Promise.all([problemsOf(checks), components.refresh()]));
+  const figures = shared(() => metrics.text());
   app.get('/healthz', options, (_request, reply) => sendJson(reply, { status: 'ok' }));
 
   app.get('/readyz', options, async (_request, reply) => {
-    const [problems, isVaultReady] = await readiness();
+    const [problems] = await readiness();
     if (problems.length > 0) {
       const message = `Not ready: ${problems.join(', ')}.`;
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
     }
-    // An unavailable vault stops only charges, and it is unavailable for every process: reads continue, so this
-    // process stays ready.
+    const states = [...components.states()];
+    // Without the vault only charges stop, without the object store only uploads, and the part is away for every
+    // process: the process still serves the rest, so it stays ready.
+    const isDegraded = states.some(([, isUp]) => !isUp);
     return sendJson(reply, {
-      status: 'ready',
-      vault: isVaultReady ? 'ready' : 'unreachable',
+      status: isDegraded ? 'degraded' : 'ready',
+      components: Object.fromEntries(states.map(([component, isUp]) => [component, isUp ? 'up' : 'down'])),
       // Requests that are repeated with the processor's time succeed, so this is only a warning.
       ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
       ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),
@@ -90,7 +94,7 @@ export function mountOperations(
   });
 
   app.get('/metrics', options, async (_request, reply) =>
-    reply.header('Content-Type', metrics.registry.contentType).send(await figures()),
+    reply.header('Content-Type', metrics.contentType).send(await figures()),
   );
 }
 
@@ -114,20 +118,12 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 }
 
 /** The same three endpoints for a process that does not serve the API. */
-export function healthServer(
-  db: DatabasePool,
-  checks: readonly ReadinessCheck[],
-  vault: Pick<Vault, 'isReady'>,
-  openTransactions: () => Promise<OpenTransactions>,
-  clocks: ClockWatch,
-  restores: { isRestored(): boolean },
-): FastifyInstance {
+export function healthServer(operations: Operations): FastifyInstance {
   const app = Fastify({ logger: false });
   app.setErrorHandler((error: Error, _request, reply) =>
     sendJson(reply.code(503), { status: 'not ready', message: error.message }),
   );
-  const metrics = createMetrics({ db, vault, openTransactions, clocks, restores });
-  mountOperations(app, checks, vault, metrics, clocks, restores);
+  mountOperations(app, operations);
   return app;
 }
 

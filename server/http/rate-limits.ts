@@ -1,10 +1,13 @@
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { counter } from '../platform/metrics.ts';
 import type { RateCheck, RateDecision, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { RateCategory } from './route.ts';
 
 type Bucket = RateCategory | 'global';
+
+const countLimited = counter('svc_http_requests_rate_limited_total');
 
 const refusalCodes: Readonly<Record<Bucket, ErrorCode>> = {
   global: 'global_rate_limit_exceeded',
@@ -71,6 +74,7 @@ export async function takeRequest(
     'RateLimit-Policy': `${limit.count};w=${limit.windowSeconds}`,
   };
   if (decision.allowed) return { headers, taken: limited, refusal: undefined };
+  countLimited({ limit: bucket });
   const retryAfter = String(decision.retryAfterSeconds);
   const message = `Rate limit exceeded: ${limit.count} requests in ${limit.windowSeconds} s (${bucket}), weighted by cost. Retry after ${retryAfter} s, plus a random delay.`;
   const refusal = new ApiError(refusalCodes[bucket], message, { headers: { 'Retry-After': retryAfter } });

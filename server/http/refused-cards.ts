@@ -1,6 +1,7 @@
 import { ApiError, type FieldError, validationError } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Clock } from '../platform/clock.ts';
+import { counter } from '../platform/metrics.ts';
 import type { RateCheck, RateLimit, RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import type { Admitted } from './caller.ts';
 import { addressBucket } from './rate-limits.ts';
@@ -59,6 +60,8 @@ function bucketsOf(
   ];
 }
 
+const countLimited = counter('svc_http_requests_rate_limited_total');
+
 export interface CardTesting {
   readonly limiter: RateLimiter;
   readonly clock: Clock;
@@ -77,6 +80,7 @@ export async function refusingCardTesters<Answer>(
   const states = await Promise.all(buckets.map(async (bucket) => limiter.peek(bucket, clock.nowMs())));
   for (const [index, { allowed, retryAfterSeconds }] of states.entries()) {
     if (allowed) continue;
+    countLimited({ limit: 'refused_cards' });
     throw new ApiError('rate_limit_exceeded', `${buckets[index]?.refusal} Try again later.`, {
       headers: { 'Retry-After': String(retryAfterSeconds) },
     });

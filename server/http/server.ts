@@ -11,7 +11,7 @@ import { isDiskFull } from '../platform/disk-full.ts';
 import { errorCode } from '../platform/error-code.ts';
 import { newRequestId } from '../platform/ids.ts';
 import type { Logger } from '../platform/log.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { histogram } from '../platform/metrics.ts';
 import type { AnsweredRequest, CardWatch, RequestRecorder, SentRequest } from './observers.ts';
 import type { Tracing, RequestSpan } from '../platform/tracing.ts';
 import type { Admitted } from './caller.ts';
@@ -27,7 +27,6 @@ import { chargeRest, enter, isPaced, leave, newWork, overloaded, readLater, type
 
 export interface ServerOptions {
   readonly log: Logger;
-  readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly baseUrl: string;
   /** Called for each request that is rejected because of overload. */
@@ -112,9 +111,13 @@ export async function buildServer(
     const refusal = hostProblem(request.raw) ?? paths.refusalOf(request, url);
     const next = (): void => (refusal ? done(refusal) : done());
     if (!refusal && closing) return done(unavailable('The service is shutting down. Retry on a new connection.'));
-    if (!refusal && request.routeOptions.config.rateLimit !== undefined) return done();
+    if (!refusal && request.routeOptions.config.rateLimit !== undefined) return request.span.run(done);
     return void takeFromAddress(request, reply, dependencies).then(next, done);
   });
+  if (options.tracing.enabled) {
+    // Reading the body leaves the context of the request.
+    app.addHook('preHandler', (request, _reply, done) => (request.span ? request.span.run(done) : done()));
+  }
   app.addHook('onSend', (request, reply, payload, done) => {
     if (typeof payload === 'string') request.answer = payload;
     if (typeof payload === 'string' || Buffer.isBuffer(payload)) request.work.answerBytes = payload.length;
@@ -290,11 +293,14 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   );
 }
 
-function observe(request: FastifyRequest, reply: FastifyReply, { log, metrics }: ServerOptions): void {
+const observeDuration = histogram('svc_http_request_duration_seconds');
+
+function observe(request: FastifyRequest, reply: FastifyReply, { log }: ServerOptions): void {
   const route = request.routeOptions.url ?? 'unknown';
   const company = request.admission?.company.id;
   request.span?.end(reply.statusCode, company ? { 'svc.company': company } : {});
-  metrics.observeRequest(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
+  const labels = { method: request.method, route, status: String(reply.statusCode) };
+  observeDuration(labels, reply.elapsedTime / 1000);
   // Otherwise these requests would fill a terminal next to `svc listen`.
   const level = followed.includes(route) && reply.statusCode < 400 ? 'debug' : 'info';
   log[level](

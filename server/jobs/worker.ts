@@ -17,6 +17,7 @@ import type { FileStore } from '../platform/files/file-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
 import { removeExpiredKeys } from '../platform/key-ring.ts';
+import { counter } from '../platform/metrics.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
@@ -49,6 +50,7 @@ interface Job {
 }
 
 const batch = 500;
+const countFailure = counter('svc_job_failures_total');
 
 /** The background jobs. Every job may run in any number of processes at once. */
 const jobs: readonly Job[] = [
@@ -142,6 +144,7 @@ async function loop(
     try {
       done = await job.run(dependencies);
     } catch (error) {
+      countFailure({ job: job.name });
       dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be retried');
     }
     if (done < batch && !rung && !stopped.aborted) await pause(job.everyMs, stopped, alarm);

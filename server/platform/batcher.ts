@@ -1,4 +1,6 @@
 import { isAway } from './database.ts';
+import { histogram } from './metrics.ts';
+import { currentPlace, runForAll, traced } from './spans.ts';
 
 /**
  * Runs work that costs the same for 64 items as for one: items that arrive while a batch runs form the next batch. An
@@ -13,6 +15,9 @@ export interface BatcherOptions {
   readonly width: number;
 }
 
+const observeSize = histogram('svc_batch_size');
+type BatchName = Parameters<typeof observeSize>[0]['batch'];
+
 let batchedItems = 0;
 
 /** The number of items in all batchers of the process, running or waiting. */
@@ -20,11 +25,13 @@ export const inBatchers = (): number => batchedItems;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
+  readonly place: ReturnType<typeof currentPlace>;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export function createBatcher<Item, Result>(
+  name: BatchName,
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
   { batchMax, width }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
@@ -35,7 +42,9 @@ export function createBatcher<Item, Result>(
   /** Returns the error with which the whole batch failed. */
   async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
     try {
-      const results = await work(batch.map(({ item }) => item));
+      const items = batch.map(({ item }) => item);
+      const places = batch.map(({ place }) => place);
+      const results = await runForAll(places, () => work(items));
       if (results.length !== batch.length)
         throw new Error('the batch function returned a different number of results than items');
       batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
@@ -67,6 +76,7 @@ export function createBatcher<Item, Result>(
     while (running < width && queue.length > 0) {
       running += 1;
       const batch = queue.splice(0, batchMax);
+      observeSize({ batch: name }, batch.length);
       void runBatch(batch).finally(() => {
         running -= 1;
         batchedItems -= batch.length;
@@ -75,9 +85,9 @@ export function createBatcher<Item, Result>(
     }
   }
 
-  return (item) => {
+  function enqueue(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    queue.push({ item, resolve, reject });
+    queue.push({ item, place: currentPlace(), resolve, reject });
     batchedItems += 1;
     // The callers of a finished batch all continue in the same turn. Without this delay the first of them would start
     // a batch alone.
@@ -86,5 +96,7 @@ export function createBatcher<Item, Result>(
       setImmediate(start);
     }
     return promise;
-  };
+  }
+
+  return (item) => traced(`batch ${name}`, {}, () => enqueue(item));
 }

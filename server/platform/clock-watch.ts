@@ -1,4 +1,5 @@
 import type { DatabaseClock } from './database-clock.ts';
+import { counter } from './metrics.ts';
 
 /**
  * Checks that the clocks of API, database and vault agree. Payments do not depend on it, since they use the time of
@@ -17,6 +18,8 @@ export interface ClockWatch {
   expired(): { readonly count: number; readonly recently: boolean };
   stop(): void;
 }
+
+const countExpired = counter('svc_processor_expired_requests_total');
 
 /** With a larger skew the process is not ready. */
 export const skewMsMax = 30_000;
@@ -58,6 +61,7 @@ export async function watchClocks(
     problem,
     noteExpired() {
       expired += 1;
+      countExpired({});
       lastExpiredMs = clock.nowMs();
     },
     expired: () => ({ count: expired, recently: clock.nowMs() - lastExpiredMs < recentlyMs }),

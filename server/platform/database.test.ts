@@ -121,7 +121,7 @@ describe('a network that carries nothing any more', () => {
 
   it('fails a whole batch at once, not each of its members after the other', async () => {
     await warm(1);
-    const lane = createBatcher(async (items: readonly number[]) => {
+    const lane = createBatcher('facts', async (items: readonly number[]) => {
       await db.query('SELECT 1');
       return items;
     });
@@ -136,7 +136,7 @@ describe('a network that carries nothing any more', () => {
 describe('a batch', () => {
   it('stops being tried one by one as soon as the database is away', async () => {
     let calls = 0;
-    const lane = createBatcher(async (items: readonly number[]) => {
+    const lane = createBatcher('facts', async (items: readonly number[]) => {
       calls += 1;
       if (calls === 1) throw new Error('one of them is wrong');
       if (items[0] === 2) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' });
@@ -156,7 +156,7 @@ describe('a batch', () => {
       await sleep(100);
       await transaction.query('SELECT pg_advisory_xact_lock(2)');
     });
-    const lane = createBatcher(async (items: readonly number[]) => {
+    const lane = createBatcher('facts', async (items: readonly number[]) => {
       if (items.length > 1) {
         await db.transaction(async (transaction) => {
           await transaction.query('SELECT pg_advisory_xact_lock(2)');

@@ -10,6 +10,7 @@ import {
 } from './database-connections.ts';
 import { keepListening } from './listen.ts';
 import { readInSlices } from './read-in-slices.ts';
+import { tracedStatement } from './statement-spans.ts';
 
 export interface Queryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -29,7 +30,7 @@ export interface DatabasePool extends Database {
    * missed. Stops when the pool closes.
    */
   listen(channel: string, onMessage: (payload: string) => void, onGap: () => void): Promise<void>;
-  stats(): { total: number; idle: number; waiting: number };
+  stats(): { total: number; idle: number; waiting: number; max: number };
   /** Fails if the database does not answer in time, or answers but cannot write. */
   ping(deadlineMs: number): Promise<void>;
   /** Waits for running statements. */
@@ -76,7 +77,8 @@ async function run<Row extends object>(
 ): Promise<Row[]> {
   const name = statementName(text);
   try {
-    const result = await connection.query({ text, ...(name && { name }), ...(values && { values: [...values] }) });
+    const statement = { text, ...(name && { name }), ...(values && { values: [...values] }) };
+    const result = await tracedStatement(text, () => connection.query(statement));
     listener.answered();
     return result.rows as Row[];
   } catch (error) {
@@ -189,7 +191,12 @@ export function openDatabase(options: DatabaseOptions): DatabasePool {
       if (ended) listener.close();
     },
 
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: options.poolSize,
+    }),
     ping: health.ping,
 
     async close() {

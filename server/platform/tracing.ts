@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Attributes } from '@opentelemetry/api';
 import type { Sampler } from '@opentelemetry/sdk-trace';
 import { errorCode } from './error-code.ts';
+import { installTracer, runIn, type Tracer } from './spans.ts';
 
 interface RequestSpanInput {
   method: string;
@@ -13,6 +14,8 @@ interface RequestSpanInput {
 }
 
 export interface RequestSpan {
+  /** Runs a step of the request, whose spans are below this one. */
+  run<Result>(work: () => Result): Result;
   end(status: number, attributes?: Record<string, string>): void;
 }
 
@@ -33,7 +36,10 @@ const reportLengthMax = 500;
 // Other methods would let a client create any number of span names.
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'CONNECT', 'TRACE', 'QUERY']);
 
-const noSpan: RequestSpan = Object.freeze({ end: () => {} });
+const noSpan: RequestSpan = Object.freeze({ run: <Result>(work: () => Result): Result => work(), end: () => {} });
+
+/** Probes come every few seconds, and would bury the requests. */
+const probes: readonly (string | undefined)[] = ['/healthz', '/readyz', '/metrics'];
 const noTracing: Tracing = Object.freeze({
   enabled: false,
   startRequestSpan: () => noSpan,
@@ -56,10 +62,14 @@ export async function startTracing(env: Environment, report: (problem: string) =
     sampler: samplerOf(env, libraries),
     spanProcessors: [new sdk.BatchSpanProcessor({ exporter: new exporters.OTLPTraceExporter({ url }) })],
   });
+  installTracer(tracerOf(libraries, provider));
   return {
     enabled: true,
     startRequestSpan: requestSpanStarter(libraries, provider),
-    shutdown: () => withinShutdownTime(provider.shutdown(), report),
+    shutdown() {
+      installTracer(undefined);
+      return withinShutdownTime(provider.shutdown(), report);
+    },
   };
 }
 
@@ -132,11 +142,16 @@ function requestSpanStarter(
   const propagator = new core.W3CTraceContextPropagator();
 
   return (input) => {
+    if (probes.includes(input.route)) return noSpan;
     const caller = propagator.extract(api.ROOT_CONTEXT, input.headers, api.defaultTextMapGetter);
     const options = { kind: api.SpanKind.SERVER, attributes: requestAttributes(input) };
     const span = tracer.startSpan(spanName(input), options, caller);
-    if (!span.isRecording()) return noSpan;
+    // A request that is not sampled passes that on to the processes that it calls.
+    const context = api.trace.setSpan(caller, span);
+    const run: RequestSpan['run'] = (work) => runIn(context, work);
+    if (!span.isRecording()) return { run, end: noSpan.end };
     return {
+      run,
       end(status, attributes = {}) {
         span.setAttributes({ ...attributes, 'http.response.status_code': status });
         if (status >= 500) {
@@ -146,6 +161,33 @@ function requestSpanStarter(
         span.end();
       },
     };
+  };
+}
+
+function tracerOf({ api, core }: Libraries, provider: InstanceType<Libraries['sdk']['TracerProvider']>): Tracer {
+  const tracer = provider.getTracer('svc');
+  const propagator = new core.W3CTraceContextPropagator();
+  const { INTERNAL, CLIENT, PRODUCER } = api.SpanKind;
+  const kinds = { internal: INTERNAL, client: CLIENT, producer: PRODUCER };
+  return {
+    start: (name, kind, attributes, parent, links) =>
+      tracer.startSpan(name, { kind: kinds[kind], attributes, links: [...links] }, parent),
+    contextWith: (span, parent) => api.trace.setSpan(parent, span),
+    contextOf: (header) =>
+      propagator.extract(api.ROOT_CONTEXT, header ? { traceparent: header } : {}, api.defaultTextMapGetter),
+    linkTo(context) {
+      const spanContext = api.trace.getSpanContext(context);
+      return spanContext && { context: spanContext };
+    },
+    traceparentOf(context) {
+      const carrier: Record<string, string> = {};
+      propagator.inject(context, carrier, api.defaultTextMapSetter);
+      return carrier.traceparent;
+    },
+    fail(span, error) {
+      span.setAttribute('error.type', errorType(error));
+      span.setStatus({ code: api.SpanStatusCode.ERROR });
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { DatabasePool } from '../platform/database.ts';
+import type { Components } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
 import { createMemoryRateLimiter } from '../platform/rate-limiter/memory.ts';
 import { createPostgresRateLimiter } from '../platform/rate-limiter/postgres.ts';
@@ -12,14 +13,22 @@ async function redisRateLimiter(config: Config, onFailure: (error: unknown) => v
   return createRedisRateLimiter(openRedis(config.REDIS_URL?.reveal() ?? '', onFailure));
 }
 
-export async function openRateLimiter(config: Config, db: DatabasePool, log: Logger): Promise<RateLimiter> {
+export async function openRateLimiter(
+  config: Config,
+  db: DatabasePool,
+  log: Logger,
+  components: Pick<Components, 'note'>,
+): Promise<RateLimiter> {
   const store = config.SVC_RATE_LIMIT_STORE ?? (config.REDIS_URL ? 'redis' : 'memory');
   if (store === 'memory') return createMemoryRateLimiter();
-  const onFailure = (error: unknown): void =>
+  const onFailure = (error: unknown): void => {
     log.warn({ err: error }, 'the shared rate-limit store does not respond; counting in this process');
+    components.note('rate_limit_store', error instanceof Error ? error : new Error(String(error)));
+  };
+  const onSuccess = (): void => components.note('rate_limit_store', undefined);
   const shared =
     store === 'redis'
       ? await redisRateLimiter(config, onFailure)
       : createPostgresRateLimiter(async (text, values) => ({ rows: await db.query(text, values) }));
-  return createResilientRateLimiter(shared, onFailure);
+  return createResilientRateLimiter(shared, onFailure, undefined, onSuccess);
 }

@@ -1,11 +1,15 @@
 import type { Config } from '../config.ts';
 import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platform/database.ts';
+import { type Components, openComponents } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
+import type { PoolName } from '../gauges.ts';
+import { applicationName } from './application-name.ts';
 
 /** The resources that a starting service has opened, and their shutdown. */
 export interface Resources {
   readonly pools: readonly OpenPool[];
-  openPool(connectionString: string, applicationName: string, more?: Partial<DatabaseOptions>): DatabasePool;
+  readonly components: Components;
+  openPool(connectionString: string, name: PoolName, more?: Partial<DatabaseOptions>): DatabasePool;
   /** Servers stop first, all in parallel: one after the other would exceed the shutdown time. */
   serves(end: () => Promise<unknown>): void;
   /** Steps run in reverse order when the service stops, or when a later step of the start fails. */
@@ -14,7 +18,7 @@ export interface Resources {
 }
 
 interface OpenPool {
-  readonly name: string;
+  readonly name: PoolName;
   readonly pool: DatabasePool;
 }
 
@@ -24,25 +28,28 @@ export function openResources(config: Config, log: Logger): Resources {
   const serving: (() => Promise<unknown>)[] = [];
   const steps: (() => Promise<unknown>)[] = [];
   const pools: OpenPool[] = [];
+  const components = openComponents(log);
   const onError = (error: Error): void => log.warn({ err: error }, 'a database connection was lost');
   return {
     pools,
-    openPool(connectionString, applicationName, more = {}) {
+    components,
+    openPool(connectionString, name, more = {}) {
       const pool = openDatabase({
         connectionString,
         poolSize: config.SVC_DATABASE_POOL,
-        applicationName,
+        applicationName: applicationName(name, config.SVC_ROLES),
         onError,
         statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
         ...more,
       });
-      pools.push({ name: applicationName, pool });
+      pools.push({ name, pool });
       steps.push(() => pool.close());
       return pool;
     },
     serves: (end) => serving.push(end),
     onStop: (step) => steps.push(step),
     async stop() {
+      components.stop();
       const watch = abortDeadPools(pools);
       try {
         await Promise.all(serving.splice(0).map((end) => end()));

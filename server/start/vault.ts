@@ -1,33 +1,57 @@
 import type { Config } from '../config.ts';
+import { readGauges } from '../gauges.ts';
 import { systemClock } from '../platform/clock.ts';
+import type { Components } from '../platform/components.ts';
+import { createMetrics } from '../platform/metrics.ts';
 import { Secret } from '../platform/secret.ts';
+import type { Tracing } from '../platform/tracing.ts';
 import { remoteVault } from '../vault/client.ts';
+import { observedVault } from '../vault/observed.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
 import { localVault, type Vault } from '../vault/vault.ts';
 import { listenOrExplain } from './listen.ts';
 import type { Resources } from './resources.ts';
 
+/** Often enough that calls to a vault that hangs soon go to another one. */
+const watchMs = 2_000;
+
 /**
  * Opens the vault in this process, and serves it to other processes if there is a token; or connects to
  * SVC_VAULT_URL.
  */
-export async function openVault(config: Config, databaseUrl: string, resources: Resources): Promise<Vault> {
-  const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_TOKEN_PREVIOUS } = config;
-  if (!config.SVC_ROLES.includes('vault')) {
-    const vault = remoteVault(SVC_VAULT_URL ?? '', SVC_VAULT_TOKEN ?? new Secret(''));
+export async function openVault(
+  config: Config,
+  databaseUrl: string,
+  resources: Resources,
+  tracing: Tracing,
+): Promise<Vault> {
+  const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_TOKEN_PREVIOUS, SVC_ROLES: roles } = config;
+  if (!roles.includes('vault')) {
+    const vault = remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN ?? new Secret(''));
     resources.onStop(async () => vault.close?.());
-    return vault;
+    watchVault(vault, resources.components);
+    return observedVault(vault);
   }
-  const db = resources.openPool(databaseUrl, 'svc vault');
+  const db = resources.openPool(databaseUrl, 'vault');
   const vault = localVault(db, await openKeyStore(config, db), systemClock);
+  watchVault(vault, resources.components);
   if (SVC_VAULT_TOKEN) {
-    const server = buildVaultServer(vault, [
-      SVC_VAULT_TOKEN,
-      ...(SVC_VAULT_TOKEN_PREVIOUS ? [SVC_VAULT_TOKEN_PREVIOUS] : []),
-    ]);
+    const { pools, components } = resources;
+    const metrics = createMetrics(['vault'], () => readGauges({ roles, pools, components }));
+    const credentials = [SVC_VAULT_TOKEN, ...(SVC_VAULT_TOKEN_PREVIOUS ? [SVC_VAULT_TOKEN_PREVIOUS] : [])];
+    const server = buildVaultServer(vault, credentials, { metrics, tracing });
     resources.onStop(() => server.close());
     await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
   }
-  return vault;
+  return observedVault(vault);
+}
+
+export function watchVault(vault: Vault, components: Components): void {
+  const check = async (): Promise<void> => {
+    const { isReady, processorProblem } = await vault.health();
+    components.note('processor', processorProblem === undefined ? undefined : new Error(processorProblem));
+    if (!isReady) throw new Error('the vault does not respond, or has lost its database');
+  };
+  components.watch('vault', check, watchMs);
 }

@@ -39,7 +39,7 @@ describe('the vault over HTTP', () => {
   before(async () => {
     app = buildVaultServer(service.vault, [new Secret(credential)]);
     url = await app.listen({ host: '127.0.0.1', port: 0 });
-    remote = remoteVault(url, new Secret(credential));
+    remote = remoteVault([url], new Secret(credential));
   });
   after(() => app.close());
 
@@ -162,8 +162,8 @@ describe('the vault over HTTP', () => {
     } as const;
     const other = `other-${credential}`;
     for (const vault of [
-      remoteVault(url, new Secret(other)),
-      remoteVault(`http://127.0.0.1:${await freePort()}`, new Secret(other)),
+      remoteVault([url], new Secret(other)),
+      remoteVault([`http://127.0.0.1:${await freePort()}`], new Secret(other)),
     ]) {
       await assert.rejects(vault.store(card), (error: Error) => {
         const printed = inspect(error, { depth: null, showHidden: true }) + error.stack;
@@ -235,7 +235,7 @@ describe('a vault that is away', () => {
   let api: TestService;
   before(async () => {
     port = await freePort();
-    const vault = remoteVault(`http://127.0.0.1:${port}`, new Secret(credential));
+    const vault = remoteVault([`http://127.0.0.1:${port}`], new Secret(credential));
     api = await startTestService({ database: service.database, vault });
   });
   after(() => api.stop());
@@ -298,7 +298,7 @@ describe('a vault that is away', () => {
       companyId,
       cardId,
     ]);
-    const away = remoteVault(`http://127.0.0.1:${await freePort()}`, new Secret(credential));
+    const away = remoteVault([`http://127.0.0.1:${await freePort()}`], new Secret(credential));
     await assert.rejects(removeUnreferencedCards(service.db, away, 500));
     const note = 'SELECT 1 FROM unreferenced_cards WHERE card_id = $1';
     assert.equal((await service.db.query(note, [cardId])).length, 1);

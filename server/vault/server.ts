@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import type { Metrics } from '../platform/metrics.ts';
+import type { RequestSpan, Tracing } from '../platform/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
 import type { Vault } from './vault.ts';
@@ -58,6 +60,7 @@ export type VaultAnswer = Static<typeof vaultAnswerShape>;
 export const vaultAnswer = Compile(vaultAnswerShape);
 
 export const vaultHealth = Compile(Type.Object({ now_ms: Type.Number() }));
+export const vaultReadiness = Compile(Type.Object({ components: Type.Object({ processor: choice(['up', 'down']) }) }));
 
 const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer() };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
@@ -110,15 +113,44 @@ function sameSecret(given: string, expected: Secret<string>): boolean {
   return timingSafeEqual(keyedHash(key, given), keyedHash(key, expected.reveal()));
 }
 
-export function buildVaultServer(vault: Vault, credentials: readonly Secret<string>[]): FastifyInstance {
-  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
+function traceRequests(app: FastifyInstance, tracing: Tracing): void {
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
+  app.addHook('preHandler', (request, _reply, done) => {
+    const { method, headers, routeOptions } = request;
+    const span = tracing.startRequestSpan({ method, route: routeOptions.url, headers });
+    spans.set(request, span);
+    span.run(done);
+  });
+  app.addHook('onResponse', async (request, reply) => spans.get(request)?.end(reply.statusCode));
+}
+
+/** The endpoints for operators, as those of the other processes. */
+function mountProbes(app: FastifyInstance, vault: Vault, metrics: Metrics | undefined): void {
   app.get('/healthz', async (_request, reply) => reply.send({ status: 'ok', now_ms: await vault.nowMs() }));
   app.get('/readyz', async (_request, reply) => {
-    const isReady = await vault.isReady();
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready' });
+    const { isReady, processorProblem } = await vault.health();
+    const components = { database: isReady ? 'up' : 'down', processor: processorProblem ? 'down' : 'up' };
+    const status = !isReady ? 'not ready' : processorProblem ? 'degraded' : 'ready';
+    return reply.code(isReady ? 200 : 503).send({ status, components });
   });
+  if (metrics) {
+    app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  }
+}
+
+/** What anyone who reaches the port may read. None of it is secret. */
+const openPaths = ['/healthz', '/readyz', '/metrics'];
+
+export function buildVaultServer(
+  vault: Vault,
+  credentials: readonly Secret<string>[],
+  { metrics, tracing }: { readonly metrics?: Metrics; readonly tracing?: Tracing } = {},
+): FastifyInstance {
+  const app = Fastify({ logger: false, bodyLimit: 1024 * 1024 });
+  if (tracing?.enabled) traceRequests(app, tracing);
+  mountProbes(app, vault, metrics);
   app.addHook('onRequest', async (request, reply) => {
-    if (request.url === '/healthz' || request.url === '/readyz') return undefined;
+    if (openPaths.includes(request.url)) return undefined;
     const given = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
     if (!credentials.some((credential) => sameSecret(given, credential)))
       return reply.code(401).send({ error: 'unauthorized' });

@@ -21,6 +21,7 @@ import type {
   Processor,
   ProcessorCard,
 } from './processors/processor.ts';
+import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
 import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
@@ -40,11 +41,17 @@ export interface Vault {
   /** Sets the processor of a live company; null for none. Its secret is never returned. */
   connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
   connectedTo(companyId: string): Promise<string | null>;
-  /** Whether the vault and its database are reachable. */
-  isReady(): Promise<boolean>;
+  health(): Promise<VaultHealth>;
   /** The vault's clock; undefined if the vault is unreachable. */
   nowMs(): Promise<number | undefined>;
   close?(): Promise<void>;
+}
+
+interface VaultHealth {
+  /** Whether the vault and its database are reachable. */
+  readonly isReady: boolean;
+  /** Why a processor cannot be used; undefined if every processor answered lately. */
+  readonly processorProblem: string | undefined;
 }
 
 /**
@@ -119,6 +126,7 @@ const readyMs = 1_000;
 
 interface Access {
   readonly processors: ReturnType<typeof connectedProcessors>;
+  readonly health: ProcessorHealth;
   openCard(
     operation: Pick<VaultOperation, 'companyId' | 'mode'>,
     card: ChargedCard,
@@ -129,10 +137,12 @@ interface Access {
 
 /** What every operation needs: the card in plain text, and the processor of the company. */
 function openAccess(db: DatabasePool, keys: KeyStore): Access {
-  const processors = connectedProcessors(db, keys);
-  const findCard = createBatcher((wanted: readonly CardReference[]) => findCards(db, wanted));
+  const health = watchProcessors();
+  const processors = connectedProcessors(db, keys, health);
+  const findCard = createBatcher('cards', (wanted: readonly CardReference[]) => findCards(db, wanted));
   return {
     processors,
+    health,
     async openCard({ companyId, mode }, { cardId, expMonth, expYear }) {
       const sealed = await findCard({ companyId, cardId });
       if (!sealed) return undefined;
@@ -154,7 +164,7 @@ function openAccess(db: DatabasePool, keys: KeyStore): Access {
 
 /** The vault in this process, with its own database role. */
 export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
-  const { processors, openCard, at } = openAccess(db, keys);
+  const { processors, health, openCard, at } = openAccess(db, keys);
   return {
     async store({ companyId, cardId, mode, number }) {
       const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));
@@ -197,11 +207,12 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
       return (await findConnection(db, companyId))?.url ?? null;
     },
     nowMs: async () => clock.nowMs(),
-    async isReady() {
-      return db.ping(readyMs).then(
+    async health() {
+      const isReady = await db.ping(readyMs).then(
         () => true,
         () => false,
       );
+      return { isReady, processorProblem: health.problem() };
     },
     refund: (request) => at(request, (processor) => processor.refund(request)),
     void: (request) => at(request, (processor) => processor.void(request)),

@@ -27,7 +27,7 @@ const vault = {
   lookup: never,
   connect: never,
   connectedTo: never,
-  isReady: never,
+  health: never,
   nowMs: never,
   operations: never,
 };

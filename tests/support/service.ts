@@ -19,6 +19,7 @@ import { type Background, createBackground } from '../../server/platform/backgro
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
 import { watchClocks } from '../../server/platform/clock-watch.ts';
 import { type LocalClocks, openDatabaseClock } from '../../server/platform/database-clock.ts';
+import { openComponents } from '../../server/platform/components.ts';
 import { createLog } from '../../server/platform/log.ts';
 import { createMemoryRateLimiter } from '../../server/platform/rate-limiter/memory.ts';
 import type { RateLimiter } from '../../server/platform/rate-limiter/rate-limiter.ts';
@@ -27,6 +28,7 @@ import { createOutbound, type Outbound } from '../../server/platform/outbound/ou
 import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
+import { watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
@@ -162,6 +164,9 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const restores = await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') });
   const { orders, subscriptions } = openPayments({ db: apiDb, batchDb, vault, clock, log, onExpired, restores });
   const background = createBackground();
+  const components = openComponents(log);
+  components.watch('database', () => apiDb.ping(1_000), 5_000);
+  watchVault(vault, components);
   const app = await buildApp({
     config,
     // The port is not known yet; tests that follow links resolve them against the real address.
@@ -186,6 +191,13 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       poolCheck('the pool', apiDb),
       poolCheck('the pool of the lanes', batchDb),
     ],
+    components,
+    gauges: {
+      roles: config.SVC_ROLES,
+      pools: [{ name: 'requests', pool: apiDb }],
+      components,
+      serving: { db: apiDb, clocks, restores, sendsMail: true, backupPath: config.SVC_BACKUP_PATH },
+    },
     references: { ...usualReferences, ...options.references },
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -226,6 +238,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
     async stop() {
       clocks.stop();
+      components.stop();
       await restores.stop();
       ofDatabase?.stop();
       await app.close();

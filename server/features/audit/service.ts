@@ -33,6 +33,7 @@ export async function recordEntries(db: Queryable, entries: readonly NewAuditEnt
 
 export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
   const insert = createBatcher<ReturnType<typeof toRow>, void>(
+    'audit_entries',
     async (rows) => {
       await insertEntries(db, rows);
       return rows.map(() => undefined);

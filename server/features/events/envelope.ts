@@ -9,6 +9,8 @@ export interface EventFacts {
   readonly request_id: string | null;
   readonly object: object;
   readonly previous: object | null;
+  /** Read only for deliveries. */
+  readonly trace?: string | null;
 }
 
 /** Renders an event for a receiver, in the receiver's API version. */

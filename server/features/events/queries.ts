@@ -15,9 +15,11 @@ export interface EventRow {
   /** The object as the API returns it, in the latest version. */
   readonly object: object;
   readonly previous: object | null;
+  /** The W3C trace context of its cause; only while traces are on. */
+  readonly trace?: string;
 }
 
-const eventColumns = 'company_id, id, type, object_id, sequence, request_id';
+const eventColumns = 'company_id, id, type, object_id, sequence, request_id, trace';
 
 /** A control character: it does not occur in JSON text. */
 const separator = '\u001e';
@@ -30,7 +32,7 @@ export const insertingEvents = (rows: string, objects: string, where = 'true'): 
   INSERT INTO events (${eventColumns}, previous, object) SELECT ${eventColumns}, previous, object::json
   FROM ROWS FROM (
     json_to_recordset((${rows})::json)
-      AS (company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text, previous json),
+      AS (company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text, trace text, previous json),
     unnest(string_to_array(${objects}, E'\\x1e'))
   ) AS e (${eventColumns}, previous, object) WHERE ${where}`;
 

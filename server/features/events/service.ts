@@ -3,6 +3,7 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { createdAt, eventIdOf, newId } from '../../platform/ids.ts';
+import { traceparent } from '../../platform/spans.ts';
 import { eventCatalogue, type EventType } from './catalogue.ts';
 import { type EventFacts, envelopeOf } from './envelope.ts';
 import { type EventFilters, type EventRow, findEvent, insertEvents, latestEvents, listEvents } from './queries.ts';
@@ -25,6 +26,7 @@ export function newEvent(
   requestId: string | null,
   previous: object | null = null,
 ): EventRow {
+  const trace = traceparent();
   return {
     company_id: companyId,
     id: newId(nowMs),
@@ -34,6 +36,7 @@ export function newEvent(
     request_id: requestId,
     object,
     previous,
+    ...(trace !== undefined && { trace }),
   };
 }
 

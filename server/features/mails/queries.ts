@@ -127,3 +127,15 @@ export async function findLatestMails(
 ): Promise<(MailRow & { readonly inserted_at: Date })[]> {
   return db.query(`SELECT ${columns}, inserted_at FROM mails ORDER BY inserted_at DESC, id DESC LIMIT $1`, [count]);
 }
+
+/** Counts the mails that are due, up to a limit, and finds the oldest that is not sent and will be tried again. */
+export async function countDueMails(db: Queryable, countMax: number): Promise<{ due: number; oldestSeconds: number }> {
+  const [row] = await db.query<{ due: number; oldest: number | null }>(
+    `SELECT count(*) FILTER (WHERE next_attempt_at <= now())::integer AS due,
+       extract(epoch FROM now() - min(inserted_at))::float8 AS oldest
+     FROM (SELECT next_attempt_at, inserted_at FROM mails WHERE next_attempt_at IS NOT NULL
+           ORDER BY next_attempt_at LIMIT $1) first`,
+    [countMax],
+  );
+  return { due: row?.due ?? 0, oldestSeconds: row?.oldest ?? 0 };
+}

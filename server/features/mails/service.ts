@@ -2,6 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import {
+  countDueMails,
   countMailsOfDay,
   dropLinksFor,
   findLatestMails,
@@ -97,4 +98,10 @@ export async function revokeLinksFor(db: Queryable, id: string): Promise<void> {
 
 export async function mailsToday(db: Queryable, companyId: string): Promise<number> {
   return countMailsOfDay(db, companyId);
+}
+
+const countedMax = 10_000;
+
+export async function mailsDue(db: Queryable): ReturnType<typeof countDueMails> {
+  return countDueMails(db, countedMax);
 }

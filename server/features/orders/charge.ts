@@ -2,6 +2,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { insist } from '../../platform/insist.ts';
 import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
+import { countOpenCharge } from './counting.ts';
 import { gatewayError, usedByAnother, vaultUnavailable } from './errors.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
@@ -28,12 +29,14 @@ export async function charge(
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
   if (outcome.outcome === 'unavailable') {
+    countOpenCharge(state.mode, 'waiting');
     throw path === 'retry'
       ? await abandonRetry(charging, order, intent)
       : await waitForVault(charging, intent, outcome.reason);
   }
   const isRefused = outcome.outcome === 'conflict' && isOfKey(sale);
   if (outcome.outcome === 'unknown' || (outcome.outcome === 'conflict' && !isRefused)) {
+    countOpenCharge(state.mode, 'in_doubt');
     await insist(() => markInDoubt(charging.db, intent, firstCheckMs));
     throw gatewayError('charge');
   }

@@ -46,7 +46,7 @@ before(async () => {
     nowMs: async () => Date.now(),
     operations: async () => undefined,
     connectedTo: (companyId) => vault.connectedTo(companyId),
-    isReady: () => vault.isReady(),
+    health: () => vault.health(),
     lookup: (request) => (interference.lookup ?? vault.lookup)(request),
   };
   service = await startTestService({ vault: between });

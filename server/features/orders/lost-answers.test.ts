@@ -45,7 +45,7 @@ before(async () => {
     nowMs: async () => Date.now(),
     operations: async () => undefined,
     connectedTo: (companyId) => inner().connectedTo(companyId),
-    isReady: () => inner().isReady(),
+    health: () => inner().health(),
     lookup: (request) => inner().lookup(request),
   };
   service = await startTestService({

@@ -28,6 +28,8 @@ export interface ChargeOutcome {
   readonly disowned?: boolean;
   /** By the clock of the company. */
   readonly nowMs: number;
+  /** The W3C trace context of the request, because outcomes are recorded together. */
+  readonly trace?: string | undefined;
 }
 
 /** Whether the outcome changes neither a subscription nor a coupon. */
@@ -128,7 +130,10 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
     sending: sale.sending,
     disowned,
     response,
-    event: newEvent(order.company_id, nowMs, type, object, changed.sequence, sale.request_id),
+    event: {
+      ...newEvent(order.company_id, nowMs, type, object, changed.sequence, sale.request_id),
+      ...(charged.trace !== undefined && { trace: charged.trace }),
+    },
     chargebackAt: chargebackAfterMs === undefined ? null : new Date(nowMs + chargebackAfterMs),
   };
 }

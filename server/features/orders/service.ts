@@ -5,11 +5,13 @@ import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
+import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
 import { charge } from './charge.ts';
+import { countCharge } from './counting.ts';
 import type { Charging, MoneyDependencies } from './charging.ts';
 import { type ExecutedOperation, openExecuted, takeCardOf } from './adopt-queries.ts';
 import { createOrder } from './create-order.ts';
@@ -89,20 +91,24 @@ export interface Orders {
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
   const { batchDb } = dependencies;
-  const recordPlain = createBatcher((outcomes: readonly ChargeOutcome[]) => recordPlainOutcomes(batchDb, outcomes));
-  const recordWithOthers = createBatcher((outcomes: readonly ChargeOutcome[]) =>
+  const recordPlain = createBatcher('outcomes', (outcomes: readonly ChargeOutcome[]) =>
+    recordPlainOutcomes(batchDb, outcomes),
+  );
+  const recordWithOthers = createBatcher('other_outcomes', (outcomes: readonly ChargeOutcome[]) =>
     recordOutcomes(dependencies, outcomes),
   );
   const charging: Charging = {
     ...dependencies,
-    readFacts: createBatcher((requests) => readFacts(batchDb, requests)),
-    recordIntent: createBatcher((intents) => recordIntents(batchDb, intents)),
-    recordRedeemingIntent: createBatcher((intents) => recordRedeemingIntents(batchDb, intents)),
+    readFacts: createBatcher('facts', (requests) => readFacts(batchDb, requests)),
+    recordIntent: createBatcher('intents', (intents) => recordIntents(batchDb, intents)),
+    recordRedeemingIntent: createBatcher('redeeming_intents', (intents) => recordRedeemingIntents(batchDb, intents)),
     reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
     async recordOutcome(charged) {
-      const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)(charged);
+      const trace = traceparent();
+      const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, trace });
       const { state, sale } = charged;
+      if (order) countCharge(state.mode, charged.outcome);
       if (order && state.mode === 'live') dependencies.restores?.recorded(state.order.company_id, sale.id);
       return order;
     },

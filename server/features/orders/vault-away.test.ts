@@ -75,7 +75,7 @@ before(async () => {
   await once(probe, 'listening');
   ({ port } = probe.address() as AddressInfo);
   probe.close();
-  const vault = remoteVault(`http://127.0.0.1:${port}`, new Secret(credential));
+  const vault = remoteVault([`http://127.0.0.1:${port}`], new Secret(credential));
   service = await startTestService({ database: base.database, vault });
   await startVault();
   acquirer = await starting;
@@ -268,20 +268,24 @@ describe('while the vault', { concurrency: false }, () => {
     const read = async (path: '/readyz' | '/metrics'): Promise<string> => (await readProbe(service.baseUrl, path)).text;
     const metric = async (name: string): Promise<string | undefined> =>
       new RegExp(`^${name} (\\S+)$`, 'm').exec(await read('/metrics'))?.[1];
-    assert.equal(await metric('svc_vault_ready'), '1');
+    const vaultUp = 'svc_component_up\\{component="vault"\\}';
+    assert.equal(await metric(vaultUp), '1');
     await during(startVaultWithoutDatabase, async () => {
       await service.db.query(`UPDATE companies SET clock_offset_ms = 90000000 WHERE id = $1`, [service.company.id]);
       service.logLines.length = 0;
       await service.subscriptions.billDue(64);
       assert.match(service.logLines.join(''), /the charge was not sent; it waits for the vault/);
-      assert.equal(await metric('svc_vault_ready'), '0');
+      assert.equal(await metric(vaultUp), '0');
+      assert.match(service.logLines.join(''), /"level":"error".*"component":"vault".*"msg":"unavailable: vault"/);
       assert.equal(await metric('svc_transactions_waiting'), '1');
-      assert.deepEqual(JSON.parse(await read('/readyz')), { status: 'ready', vault: 'unreachable' });
+      const components = { database: 'up', processor: 'up', vault: 'down' };
+      assert.deepEqual(JSON.parse(await read('/readyz')), { status: 'degraded', components });
       await service.db.query(`UPDATE open_transactions SET opened_at = now() - interval '11 minutes' WHERE waiting`);
       const findings = await examine(service.db);
       assert.ok(findings.some(({ check }) => check === 'waiting_for_the_vault'));
     });
-    assert.deepEqual(JSON.parse(await read('/readyz')), { status: 'ready', vault: 'ready' });
+    assert.equal((JSON.parse(await read('/readyz')) as { status: string }).status, 'ready');
+    assert.match(service.logLines.join(''), /"component":"vault".*"msg":"available again: vault"/);
     await runWorker();
     assert.equal(await metric('svc_transactions_waiting'), '0');
   });

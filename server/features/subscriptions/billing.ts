@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors.ts';
 import type { Database } from '../../platform/database.ts';
+import { counter } from '../../platform/metrics.ts';
 import { type EventRow, type EventType, emitEvents, newEvent } from '../events/service.ts';
 import { type Billing, type BillingEffect, type ChargeOutcome, failureOf, type OrderRow } from '../orders/service.ts';
 import { afterCharge, type ChargeResult } from './after-charge.ts';
@@ -60,6 +61,17 @@ export async function recordChanges(db: Database, changes: readonly Change[]): P
   if (events.length > 0) await emitEvents(db, events);
 }
 
+const count = counter('svc_renewals_total');
+const countEnd = counter('svc_dunning_ended_total');
+/** The events of a subscription whose retries were all declined. */
+const endEvents: readonly EventType[] = ['subscription.failed', 'subscription.canceled'];
+
+function countRenewal({ state: { order, mode }, outcome }: ChargeOutcome, events: readonly EventType[]): void {
+  const attempt = order.attempt_count > 0 ? 'retry' : 'first';
+  count({ mode, attempt, outcome: outcome.outcome === 'approved' ? 'charged' : 'declined' });
+  if (order.subscription_cycle !== null && events.some((type) => endEvents.includes(type))) countEnd({ mode });
+}
+
 async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOutcome[]): Promise<BillingEffect> {
   const ids = outcomes.map(({ state: { order } }) => order.subscription_id ?? '');
   if (new Set(ids).size < ids.length)
@@ -83,11 +95,15 @@ async function applyOutcomes(transaction: Database, outcomes: readonly ChargeOut
       subscription_cycle: cycle,
       next_retry_at: row.next_retry_at,
     })),
-    record: async (tookEffect) =>
-      recordChanges(
+    record: async (tookEffect) => {
+      await recordChanges(
         transaction,
         effects.filter((_, index) => tookEffect[index]).map(({ change }) => change()),
-      ),
+      );
+      for (const [index, charged] of outcomes.entries()) {
+        if (tookEffect[index]) countRenewal(charged, effects[index]?.effect.events ?? []);
+      }
+    },
   };
 }
 

@@ -27,6 +27,7 @@ import {
   retry,
   startFaultyService,
 } from '../../../tests/support/orders.ts';
+import { readProbe } from '../../../tests/support/probes.ts';
 import type { Reply, TestService } from '../../../tests/support/service.ts';
 import { advance, allEventsOf, readSubscription, somePlan } from '../../../tests/support/subscriptions.ts';
 import { failureGroups, failureReasons } from '../../vault/processors/processor.ts';
@@ -51,6 +52,36 @@ after(async () => {
 
 const hourMs = 3_600_000;
 const monthly30 = { billing_cycle: everyDays(30) };
+
+async function counted(name: string): Promise<number> {
+  const { text } = await readProbe(service.baseUrl, '/metrics');
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')
+      .at(-1),
+  );
+}
+
+it('counts renewals that were declined, and subscriptions whose retries were all declined', async () => {
+  const names = [
+    'svc_renewals_total{mode="sandbox",attempt="first",outcome="declined"}',
+    'svc_renewals_total{mode="sandbox",attempt="retry",outcome="declined"}',
+    'svc_dunning_ended_total{mode="sandbox"}',
+  ];
+  const figures = async (): Promise<number[]> => {
+    const values: number[] = [];
+    for (const name of names) values.push(await counted(name));
+    return values;
+  };
+  const before = await figures();
+  const due = await pastDue({ billing_cycle: everyDays(90) });
+  await moveTo(service, due.key, later(due.declinedAt, 60 * dayMs));
+  const [first, retries, ended] = (await figures()).map((value, index) => value - (before[index] ?? 0));
+  assert.deepEqual([first, ended], [1, 1]);
+  assert.ok((retries ?? 0) > 0);
+});
 
 interface Due extends Scene {
   readonly id: string;

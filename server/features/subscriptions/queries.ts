@@ -166,6 +166,23 @@ export async function lockDue(db: Queryable, count: number): Promise<DueSubscrip
   return found.length > 0 ? found : db.query<DueSubscription>(dueByTheirClock, [count]);
 }
 
+/** Counts what is due by real time, up to a limit, so that a long queue costs no more than a short one. */
+export async function countDue(
+  db: Queryable,
+  countMax: number,
+  overdueSeconds: number,
+): Promise<{ due: number; overdue: number; oldestSeconds: number }> {
+  const [row] = await db.query<{ due: number; overdue: number; oldest: number | null }>(
+    `SELECT count(*)::integer AS due, count(*) FILTER (WHERE due_at < now() - $2 * interval '1 s')::integer AS overdue,
+       extract(epoch FROM now() - min(due_at))::float8 AS oldest
+     FROM (SELECT s.due_at FROM subscriptions s
+           WHERE s.due_at <= now() AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
+           ORDER BY s.due_at LIMIT $1) first`,
+    [countMax, overdueSeconds],
+  );
+  return { due: row?.due ?? 0, overdue: row?.overdue ?? 0, oldestSeconds: row?.oldest ?? 0 };
+}
+
 /** For a company whose clock is being advanced. */
 export async function lockDueOf(
   db: Queryable,

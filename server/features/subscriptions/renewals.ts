@@ -4,6 +4,8 @@ import type { Database, DatabasePool } from '../../platform/database.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import { counter } from '../../platform/metrics.ts';
+import { tracedAlone } from '../../platform/spans.ts';
 import {
   getOrderState,
   lockMs,
@@ -40,6 +42,8 @@ export interface RenewalDependencies {
   readonly clock: Clock;
   readonly log: Logger;
 }
+
+const countDunningEnd = counter('svc_dunning_ended_total');
 
 interface Charge {
   readonly state: OrderState;
@@ -98,7 +102,8 @@ async function attempt(
   { state, sale, atMs }: Omit<OpenedCharge, 'atMs'> & { atMs?: number },
 ): Promise<boolean> {
   try {
-    await orders.charge(state, sale, atMs);
+    // The worker has no request, so the charge is a trace of its own.
+    await tracedAlone('subscription charge', {}, undefined, () => orders.charge(state, sale, atMs));
     return true;
   } catch (error) {
     const { company_id, id, subscription_id } = state.order;
@@ -146,6 +151,7 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
   if (row.status === 'past_due') {
     if (row.next_retry_at && row.next_retry_at.getTime() <= nowMs) return retryOf(transaction, due, row, nowMs);
     const ended = endDunning(row, policyOf(due), nowMs);
+    countDunningEnd({ mode });
     return announced(ended.row, ended.events);
   }
   const next = nextCharge(row);

@@ -18,6 +18,7 @@ import {
 } from './change-subscription.ts';
 import { createSubscription } from './create-subscription.ts';
 import {
+  countDue,
   findSubscription,
   findSubscriptionsOf,
   hasSubscriptions,
@@ -167,4 +168,11 @@ export async function upcomingBillsOf(context: RequestContext, id: string, count
       };
     }),
   };
+}
+
+const countedMax = 10_000;
+const overdueSeconds = 600;
+
+export async function subscriptionsDue(db: Queryable): ReturnType<typeof countDue> {
+  return countDue(db, countedMax, overdueSeconds);
 }

@@ -1,7 +1,10 @@
+import type { Attributes } from '@opentelemetry/api';
 import type { Clock } from '../../platform/clock.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
-import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { histogram } from '../../platform/metrics.ts';
+import { noAnswer, type Outbound } from '../../platform/outbound/outbound.ts';
+import { tracedAlone } from '../../platform/spans.ts';
 import { envelopeOf, type EventFacts } from '../events/service.ts';
 import type { Event } from '../events/schemas.ts';
 import type { Attempt, Delivery, Receiver } from './delivery-queries.ts';
@@ -37,6 +40,28 @@ const notSent = (error: string): Sent => ({
   headers: {},
   body: null,
 });
+
+const observe = histogram('svc_webhook_attempt_duration_seconds');
+
+function resultOf({ succeeded, httpStatus, error, headers }: Sent): Parameters<typeof observe>[0]['result'] {
+  if (succeeded) return 'succeeded';
+  if (httpStatus === null) {
+    if (error === noAnswer) return 'timeout';
+    return Object.keys(headers).length === 0 ? 'not_sent' : 'unreachable';
+  }
+  if (httpStatus >= 500) return 'server_error';
+  return httpStatus >= 400 ? 'client_error' : 'redirect';
+}
+
+/** A delivery is a trace of its own, with a link to the request that caused the event. */
+function tracedDelivery({ event, attempts }: Delivery, work: () => Promise<Sent>): Promise<Sent> {
+  const attributes = { 'svc.event.type': event.type, 'svc.delivery.attempt': attempts };
+  const describe = ({ httpStatus, error }: Sent): Attributes => ({
+    ...(httpStatus !== null && { 'http.response.status_code': httpStatus }),
+    ...(error !== null && { 'error.type': httpStatus === null ? 'no_response' : String(httpStatus) }),
+  });
+  return tracedAlone('webhook delivery', { kind: 'producer', attributes, describe }, event.trace, work);
+}
 
 interface Rendered {
   readonly event: Event;
@@ -77,7 +102,7 @@ export function createAttempts(
     if (receiver.status !== 'enabled') return notSent('the endpoint is disabled');
     try {
       const outgoing = { ...render(delivery), url: receiver.url, keys: keysFor(delivery), attempt: attempts };
-      return await send(dependencies, outgoing, timeoutMs);
+      return await tracedDelivery(delivery, () => send(dependencies, outgoing, timeoutMs));
     } catch (error) {
       // For example a secret that cannot be decrypted: the operator has to fix it, and the delivery is retried until
       // then.
@@ -89,6 +114,7 @@ export function createAttempts(
   return async (delivery) => {
     const { receiver, attempts } = delivery;
     const sent = await sendOnce(delivery);
+    observe({ result: resultOf(sent) }, sent.durationMs / 1_000);
     const realNowMs = clock.nowMs();
     const nowMs = realNowMs + receiver.clock_offset_ms;
     const again = !sent.succeeded && receiver.status === 'enabled' && sent.httpStatus !== gone;

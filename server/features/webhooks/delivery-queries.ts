@@ -38,7 +38,7 @@ const describeClaimed = `
   SELECT (SELECT json_agg(c) FROM claimed c) AS deliveries,
     (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
      CROSS JOIN LATERAL (
-       SELECT id, type, sequence, request_id, object, previous FROM events
+       SELECT id, type, sequence, request_id, object, previous, trace FROM events
        WHERE company_id = c.company_id AND id = c.event_id AND inserted_at = c.event_inserted_at LIMIT 1
      ) e) AS events,
     (SELECT json_agg(r) FROM (
@@ -311,4 +311,18 @@ export async function replayDelivery(
   }
   await db.query(`SELECT pg_notify('webhooks_due', '')`);
   return { replayed: true };
+}
+
+/** Counts the deliveries that are due by real time, up to a limit. */
+export async function countDueDeliveries(
+  db: Queryable,
+  countMax: number,
+): Promise<{ due: number; oldestSeconds: number }> {
+  const [row] = await db.query<{ due: number; oldest: number | null }>(
+    `SELECT count(*)::integer AS due, extract(epoch FROM now() - min(next_attempt_at))::float8 AS oldest
+     FROM (SELECT next_attempt_at FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now()
+           ORDER BY next_attempt_at LIMIT $1) first`,
+    [countMax],
+  );
+  return { due: row?.due ?? 0, oldestSeconds: row?.oldest ?? 0 };
 }

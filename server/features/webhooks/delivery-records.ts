@@ -29,6 +29,7 @@ export function createDeliveryRecords(
   const state = { stopping: false };
   const returning = new Set<readonly Delivery[]>();
   const recordBatched = createBatcher(
+    'deliveries',
     async (attempts: readonly Attempt[]) => {
       await recordAttempts(batchDb, workerId, attempts);
       return attempts;

@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
+import { traceHeaders } from '../../platform/spans.ts';
 import { type SigningKey, signatureHeaders } from './signing.ts';
 
 /** Sends one signed request and returns its result. */
@@ -36,6 +37,7 @@ export async function send(
     'SVC-Event-Id': event.id,
     'SVC-Event-Type': event.type,
     'SVC-Delivery-Attempt': String(attempt),
+    ...traceHeaders(),
     ...signatureHeaders(keys, { eventId: event.id, body, timestampSeconds: Math.floor(startedAtMs / 1_000) }),
   };
   const result = await outbound.post({

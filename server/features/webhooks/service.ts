@@ -6,9 +6,9 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Deletion } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { dayMs, hourMs } from '../../platform/durations.ts';
-import { findFailing } from './delivery-queries.ts';
+import { countDueDeliveries, findFailing } from './delivery-queries.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { AddressCheck } from '../../platform/outbound/addresses.ts';
 import type { Outbound } from '../../platform/outbound/outbound.ts';
@@ -238,4 +238,10 @@ export async function disableFailingEndpoints(db: Database, clock: Clock): Promi
   for (const { companyId, endpointId } of failing)
     await disableEndpoint({ db, clock }, companyId, endpointId, 'failing');
   return failing.length;
+}
+
+const countedMax = 100_000;
+
+export async function deliveriesDue(db: Queryable): ReturnType<typeof countDueDeliveries> {
+  return countDueDeliveries(db, countedMax);
 }

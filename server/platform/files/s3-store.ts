@@ -25,7 +25,7 @@ export interface S3StoreOptions {
 }
 
 interface S3Request {
-  method: 'PUT' | 'DELETE';
+  method: 'PUT' | 'DELETE' | 'HEAD';
   key: string;
   headers: Record<string, string>;
   upload?: Upload;
@@ -52,11 +52,17 @@ const firstBackOffMs = 100;
 /** For all tries together, so that the caller gets an answer in time. */
 const sendTimeoutMs = 30_000;
 const connectTimeoutMs = 3_000;
+const checkTimeoutMs = 3_000;
 
 // The hash of an empty body.
 const emptySha256 = createHash('sha256').digest('hex');
 
-export function createS3Store(options: S3StoreOptions): FileStore {
+export interface ObjectStore extends FileStore {
+  /** Fails if files can certainly not be stored now. */
+  check(): Promise<void>;
+}
+
+export function createS3Store(options: S3StoreOptions): ObjectStore {
   const ownBase = bucketUrl(options.endpoint, options);
   const publicBase = bucketUrl(options.publicEndpoint ?? options.endpoint, options);
   const credentials = {
@@ -105,6 +111,12 @@ export function createS3Store(options: S3StoreOptions): FileStore {
     async delete(key) {
       assertFileKey(key);
       await send({ method: 'DELETE', key, headers: { 'x-amz-content-sha256': emptySha256 } });
+    },
+
+    async check() {
+      // A key that may not list the bucket gets 403, and can nevertheless store files.
+      const failure = await attempt({ method: 'HEAD', key: '', headers: {} }, AbortSignal.timeout(checkTimeoutMs));
+      if (failure && failure.reason !== '403') throw new StorageError(`S3 does not answer: ${failure.reason}`);
     },
 
     async url(key, ttlSeconds, nowMs) {

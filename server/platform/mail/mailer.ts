@@ -1,6 +1,8 @@
 /** Sends mails. Without a mailer, mails are only stored and shown on the mailbox page. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<void>;
+  /** Fails if the mail server cannot be reached, or rejects the login. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

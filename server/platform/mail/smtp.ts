@@ -23,6 +23,9 @@ export function smtpMailer(url: string, from: string): Mailer {
         messageId: `<${id}@${domain}>`,
       });
     },
+    async check() {
+      await transport.verify();
+    },
     async close() {
       transport.close();
     },

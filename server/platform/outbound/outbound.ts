@@ -101,7 +101,8 @@ export function createOutbound({
   };
 }
 
-const noAnswer = 'no response in time';
+/** The error of a request that was not answered in time. */
+export const noAnswer = 'no response in time';
 const tooLate = new Error(noAnswer);
 const longEnough = new Error('the rest of the response is not read');
 

@@ -11,6 +11,8 @@ export function createResilientRateLimiter(
   shared: RateLimiter,
   onFailure: (error: unknown) => void,
   timeoutMs: number = defaultTimeoutMs,
+  /** Called when the store answers again after a failure. */
+  onSuccess: () => void = () => undefined,
 ): RateLimiter {
   const fallback = createMemoryRateLimiter();
   let retryAtMs: number | null = null;
@@ -18,6 +20,7 @@ export function createResilientRateLimiter(
   async function consumeShared(checks: readonly RateCheck[], nowMs: number): Promise<RateDecision[]> {
     try {
       const decisions = await within(timeoutMs, Promise.resolve(shared.consume(checks, nowMs)));
+      if (retryAtMs !== null) onSuccess();
       retryAtMs = null;
       return decisions;
     } catch (error) {

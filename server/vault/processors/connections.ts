@@ -5,6 +5,7 @@ import type { KeyStore } from '../key-store.ts';
 import { open, rewrap, seal } from '../keys.ts';
 import { deleteConnection, findConnection, findConnectionsToRewrap, saveConnection } from '../queries.ts';
 import { acquirerProcessor } from './acquirer/adapter.ts';
+import { observedProcessor, type ProcessorHealth, watchProcessors } from './observed.ts';
 import type { Processor } from './processor.ts';
 import { sandboxProcessor } from './sandbox/sandbox.ts';
 
@@ -19,8 +20,9 @@ const cacheMs = 2_000;
 export function connectedProcessors(
   db: Database,
   keys: KeyStore,
+  health: ProcessorHealth = watchProcessors(),
 ): (companyId: string, mode: Mode) => Promise<Processor | undefined> {
-  const sandbox = sandboxProcessor(db, keys);
+  const sandbox = observedProcessor(sandboxProcessor(db, keys), 'sandbox');
   const found = new Map<string, { untilMs: number; processor: Promise<Processor | undefined> }>();
   // Adapters stay for the life of the process, since they keep their connections open.
   const adapters = new Map<string, Processor>();
@@ -31,9 +33,12 @@ export function connectedProcessors(
     const secret = open(await keys.ring('live'), companyId, sealedPart, connection.credential);
     const { url, timeoutMs } = connection;
     const identity = `${url} ${timeoutMs} ${secret}`;
-    const adapter = adapters.get(identity) ?? acquirerProcessor({ url, secret: new Secret(secret), timeoutMs });
-    adapters.set(identity, adapter);
-    return adapter;
+    const known = adapters.get(identity);
+    if (known) return known;
+    const adapter = acquirerProcessor({ url, secret: new Secret(secret), timeoutMs });
+    const observed = observedProcessor(adapter, 'acquirer', (problem) => health.note(url, problem));
+    adapters.set(identity, observed);
+    return observed;
   }
 
   return async (companyId, mode) => {

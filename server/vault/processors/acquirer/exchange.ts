@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Secret } from '../../../platform/secret.ts';
+import { traceHeaders } from '../../../platform/spans.ts';
 
 /** Sends one request over HTTP, and reports whether a failed one may have arrived. It never repeats a request. */
 
@@ -49,6 +50,7 @@ export function openExchange(url: string, secret: Secret<string>, timeoutMs: num
       agent,
       headers: {
         authorization: `Bearer ${secret.reveal()}`,
+        ...traceHeaders(),
         ...(text && {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(text),

@@ -1,0 +1,90 @@
+import { fileStore } from '../server/app.ts';
+import type { Component } from '../server/platform/components.ts';
+import type { DatabasePool } from '../server/platform/database.ts';
+import { type RunningProcess, processOf } from '../server/start/application-name.ts';
+import { hasKeys } from '../server/vault/open-key-store.ts';
+import type { Connected } from './connect.ts';
+import { withVault } from './open-vault.ts';
+
+/** The parts of the installation as this machine reaches them, for `status` and `doctor`. */
+
+export interface PartState {
+  readonly component: Component;
+  /** Undefined if the part can be used. */
+  readonly problem: string | undefined;
+}
+
+export interface VaultState {
+  /** False if the settings of this command name neither a vault nor its keys. */
+  readonly isKnown: boolean;
+  readonly problem: string | undefined;
+  readonly processorProblem: string | undefined;
+  readonly nowMs: number | undefined;
+}
+
+const checkMs = 5_000;
+
+export async function readVault(connected: Connected): Promise<VaultState> {
+  const { config } = connected;
+  const nothing = { problem: undefined, processorProblem: undefined, nowMs: undefined };
+  if (config.SVC_VAULT_URL.length === 0 && !hasKeys(config)) return { isKnown: false, ...nothing };
+  try {
+    return await withVault(connected, async (vault) => {
+      const { isReady, processorProblem } = await vault.health();
+      const problem = isReady ? undefined : 'the vault does not respond, or has lost its database';
+      return { isKnown: true, problem, processorProblem, nowMs: await vault.nowMs() };
+    });
+  } catch (error) {
+    return { ...nothing, isKnown: true, problem: (error as Error).message };
+  }
+}
+
+/** Checks the object store and the mail server, if the settings name them. */
+export async function readParts({ config }: Connected): Promise<PartState[]> {
+  const store = fileStore(config);
+  const mail = config.SMTP_URL?.reveal();
+  const checks: Promise<PartState>[] = [];
+  if (store) checks.push(checked('object_store', store.check()));
+  if (mail) checks.push(checked('mail', checkMail(mail, config.SVC_MAIL_FROM)));
+  return Promise.all(checks);
+}
+
+async function checked(component: Component, check: Promise<void>): Promise<PartState> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`no response within ${checkMs} ms`)), checkMs);
+  try {
+    await Promise.race([check, late.promise]);
+    return { component, problem: undefined };
+  } catch (error) {
+    return { component, problem: (error as Error).message };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Loaded only if there is a mail server. */
+async function checkMail(url: string, from: string): Promise<void> {
+  const { smtpMailer } = await import('../server/platform/mail/smtp.ts');
+  const mailer = smtpMailer(url, from);
+  await mailer.check().finally(() => void mailer.close());
+}
+
+/** The processes of the service that are connected to the database now. */
+export async function runningProcesses(db: DatabasePool): Promise<RunningProcess[]> {
+  const rows = await db.query<{ application_name: string }>(
+    `SELECT DISTINCT application_name FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name LIKE 'svc/%' ORDER BY 1`,
+  );
+  return rows.flatMap(({ application_name }) => processOf(application_name) ?? []);
+}
+
+/** The newest migration and, if PostgreSQL archives its log, when it last did. */
+export async function readDatabase(
+  db: DatabasePool,
+): Promise<{ version: string; schema: string; archivedSecondsAgo: number | null }> {
+  const [row] = await db.query<{ version: string; schema: string; archived: number | null }>(
+    `SELECT current_setting('server_version') AS version, (SELECT max(name) FROM (SELECT name FROM schema_migrations UNION ALL SELECT name FROM compatible_migrations) all_names) AS schema,
+       (SELECT extract(epoch FROM now() - last_archived_time)::float8 FROM pg_stat_archiver) AS archived`,
+  );
+  return { version: row?.version ?? '', schema: row?.schema ?? '', archivedSecondsAgo: row?.archived ?? null };
+}

@@ -1,0 +1,98 @@
+import { type Backlog, readBacklog } from './backlog.ts';
+import type { AdmissionControl } from './platform/admission-control.ts';
+import { backupAgeSeconds } from './platform/backup-age.ts';
+import type { ClockWatch } from './platform/clock-watch.ts';
+import type { Components } from './platform/components.ts';
+import type { DatabasePool, Queryable } from './platform/database.ts';
+import type { Sample } from './platform/metrics.ts';
+import { version } from './version.ts';
+
+/** Reads the gauges of a process when `/metrics` is read. */
+
+export type PoolName = 'requests' | 'money' | 'webhooks' | 'vault';
+
+export interface GaugeSources {
+  readonly roles: readonly string[];
+  readonly pools: readonly { readonly name: PoolName; readonly pool: Pick<DatabasePool, 'stats'> }[];
+  readonly components: Pick<Components, 'refresh' | 'states'>;
+  /** What only a process with the API or the worker has. */
+  readonly serving?: {
+    readonly db: Queryable;
+    readonly clocks: Pick<ClockWatch, 'skews'>;
+    readonly restores: { isRestored(): boolean };
+    readonly sendsMail: boolean;
+    readonly backupPath: string | undefined;
+  };
+  readonly admission?: Pick<AdmissionControl, 'stats'>;
+}
+
+export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
+  const { roles, pools, components, serving, admission } = sources;
+  // A database that does not answer must not hold back the other metrics.
+  const [backlog, backupAge] = await Promise.all([
+    serving && readBacklog(serving.db).catch(() => undefined),
+    serving?.backupPath ? backupAgeSeconds(serving.backupPath) : undefined,
+    components.refresh(),
+  ]);
+  return [
+    { name: 'svc_build_info', value: 1, labels: { version, node: process.version, roles: roles.join(',') } },
+    ...[...components.states()].map(
+      ([component, isUp]): Sample => ({ name: 'svc_component_up', value: isUp ? 1 : 0, labels: { component } }),
+    ),
+    ...pools.flatMap(poolSamples),
+    ...(serving ? stateSamples(serving) : []),
+    ...(backlog ? backlogSamples(backlog, serving?.sendsMail === true) : []),
+    ...(backupAge === undefined ? [] : [{ name: 'svc_backup_age_seconds', value: backupAge } as const]),
+    ...(admission ? admissionSamples(admission) : []),
+  ];
+}
+
+function poolSamples({ name: pool, pool: itself }: GaugeSources['pools'][number]): Sample[] {
+  const { total, idle, waiting, max } = itself.stats();
+  return [
+    { name: 'svc_database_connections', value: total - idle, labels: { pool, state: 'active' } },
+    { name: 'svc_database_connections', value: idle, labels: { pool, state: 'idle' } },
+    { name: 'svc_database_connections_max', value: max, labels: { pool } },
+    { name: 'svc_database_waiting', value: waiting, labels: { pool } },
+  ];
+}
+
+function stateSamples({ clocks, restores }: NonNullable<GaugeSources['serving']>): Sample[] {
+  const { databaseMs, vaultMs } = clocks.skews();
+  return [
+    { name: 'svc_clock_skew_seconds', value: databaseMs / 1_000, labels: { of: 'process' } },
+    ...(vaultMs === undefined
+      ? []
+      : [{ name: 'svc_clock_skew_seconds', value: vaultMs / 1_000, labels: { of: 'vault' } } as const]),
+    { name: 'svc_restored', value: restores.isRestored() ? 1 : 0 },
+  ];
+}
+
+function backlogSamples({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean): Sample[] {
+  return [
+    { name: 'svc_transactions_in_doubt', value: transactions.inDoubt },
+    { name: 'svc_transactions_in_doubt_oldest_seconds', value: transactions.oldestInDoubtSeconds },
+    { name: 'svc_transactions_waiting', value: transactions.waiting },
+    { name: 'svc_renewals_due', value: renewals.due },
+    { name: 'svc_renewals_overdue', value: renewals.overdue },
+    { name: 'svc_renewals_oldest_due_seconds', value: renewals.oldestSeconds },
+    { name: 'svc_webhook_deliveries_due', value: webhooks.due },
+    { name: 'svc_webhook_oldest_due_seconds', value: webhooks.oldestSeconds },
+    // Without a mail server, mails are only stored.
+    ...(sendsMail
+      ? ([
+          { name: 'svc_mails_due', value: mails.due },
+          { name: 'svc_mails_oldest_unsent_seconds', value: mails.oldestSeconds },
+        ] as const)
+      : []),
+  ];
+}
+
+function admissionSamples(admission: Pick<AdmissionControl, 'stats'>): Sample[] {
+  const { running, waiting, limit } = admission.stats();
+  return [
+    { name: 'svc_http_admission_running', value: running },
+    { name: 'svc_http_admission_waiting', value: waiting },
+    { name: 'svc_http_admission_limit', value: limit },
+  ];
+}

@@ -1,0 +1,243 @@
+/**
+ * Every metric of the service. The instruments are created from this table, and docs/observability.md lists it. Each label
+ * has a bounded set of values; no label names a company, a customer or an address.
+ */
+
+type Role = 'api' | 'worker' | 'vault';
+
+interface Metric {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  /** The labels with their values. A text describes values that are not listed. */
+  readonly labels?: Readonly<Record<string, readonly string[] | string>>;
+  readonly buckets?: readonly number[];
+  /** The roles whose processes have the metric; all by default. */
+  readonly roles?: readonly Role[];
+}
+
+const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
+const serving: readonly Role[] = ['api', 'worker'];
+const modes = ['sandbox', 'live'];
+const outcomes = [
+  'approved',
+  'declined',
+  'conflict',
+  'expired',
+  'not_sent',
+  'unknown',
+  'not_found',
+  'unavailable',
+  'done',
+  'failed',
+];
+
+export const catalogue = {
+  svc_build_info: {
+    kind: 'gauge',
+    help: 'Always 1. The labels are the version of the service, of Node, and the roles of the process.',
+    labels: { version: 'for example 0.1.0', node: 'for example v24.0.0', roles: 'for example api,worker' },
+  },
+  svc_component_up: {
+    kind: 'gauge',
+    help: '1 while the process can use this part of the installation, otherwise 0.',
+    labels: { component: ['database', 'vault', 'processor', 'object_store', 'mail', 'rate_limit_store'] },
+  },
+  svc_http_request_duration_seconds: {
+    kind: 'histogram',
+    help: 'Duration of requests.',
+    labels: { method: 'HTTP method', route: 'pattern of the path', status: 'HTTP status' },
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    roles: ['api'],
+  },
+  svc_http_requests_refused_total: {
+    kind: 'counter',
+    help: 'Requests that returned 503 because the service was overloaded.',
+    roles: ['api'],
+  },
+  svc_http_requests_rate_limited_total: {
+    kind: 'counter',
+    help: 'Requests that returned 429, by the limit that they exceeded.',
+    labels: { limit: ['global', 'read', 'write', 'capture', 'coupon_validation', 'refused_cards'] },
+    roles: ['api'],
+  },
+  svc_http_admission_running: { kind: 'gauge', help: 'Total cost of the running requests.', roles: ['api'] },
+  svc_http_admission_waiting: { kind: 'gauge', help: 'Requests that wait to run.', roles: ['api'] },
+  svc_http_admission_limit: {
+    kind: 'gauge',
+    help: 'Highest total cost that can run at the same time.',
+    roles: ['api'],
+  },
+  svc_request_log_dropped_total: {
+    kind: 'counter',
+    help: 'Requests that are missing in the request log because the database was too slow.',
+    roles: ['api'],
+  },
+  svc_orders_total: {
+    kind: 'counter',
+    help: 'Attempts to charge an order, by outcome. Failed charges have the group of their failure code.',
+    labels: {
+      mode: modes,
+      outcome: ['succeeded', 'failed', 'in_doubt', 'waiting'],
+      failure_group: ['none', 'soft', 'card_data', 'account_status', 'fraud', 'configuration'],
+    },
+    roles: serving,
+  },
+  svc_transactions_in_doubt: {
+    kind: 'gauge',
+    help: 'Operations at a processor with an unknown outcome.',
+    roles: serving,
+  },
+  svc_transactions_in_doubt_oldest_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest operation at a processor with an unknown outcome.',
+    roles: serving,
+  },
+  svc_transactions_waiting: {
+    kind: 'gauge',
+    help: 'Charges that wait because the vault was unavailable.',
+    roles: serving,
+  },
+  svc_renewals_due: {
+    kind: 'gauge',
+    help: 'Subscriptions that are due now: to be charged, retried or ended. Counted up to 10,000.',
+    roles: serving,
+  },
+  svc_renewals_overdue: {
+    kind: 'gauge',
+    help: 'Subscriptions that have been due for more than 10 minutes. Counted up to 10,000.',
+    roles: serving,
+  },
+  svc_renewals_oldest_due_seconds: {
+    kind: 'gauge',
+    help: 'How long the subscription that is due longest has been due.',
+    roles: serving,
+  },
+  svc_renewals_total: {
+    kind: 'counter',
+    help: 'Outcomes of charges of subscriptions. A retry is a charge after a declined one in the same cycle (dunning).',
+    labels: { mode: modes, attempt: ['first', 'retry'], outcome: ['charged', 'declined'] },
+    roles: serving,
+  },
+  svc_dunning_ended_total: {
+    kind: 'counter',
+    help: 'Subscriptions whose retries were all declined.',
+    labels: { mode: modes },
+    roles: serving,
+  },
+  svc_vault_call_duration_seconds: {
+    kind: 'histogram',
+    help: 'Duration of calls to the vault. Charges, refunds, voids and lookups have their outcome as result, the others done or failed.',
+    labels: {
+      operation: ['charge', 'refund', 'void', 'lookup', 'store', 'fingerprint', 'remove', 'connect', 'list'],
+      result: outcomes,
+    },
+    buckets: callSeconds,
+    roles: serving,
+  },
+  svc_processor_call_duration_seconds: {
+    kind: 'histogram',
+    help: 'Duration of calls to processors, measured in the vault.',
+    labels: {
+      processor: ['sandbox', 'acquirer'],
+      operation: ['charge', 'refund', 'void', 'lookup', 'list'],
+      result: outcomes,
+    },
+    buckets: callSeconds,
+    roles: ['vault'],
+  },
+  svc_processor_expired_requests_total: {
+    kind: 'counter',
+    help: 'Requests that a processor rejected as expired. The service sent them again.',
+    roles: serving,
+  },
+  svc_webhook_deliveries_due: {
+    kind: 'gauge',
+    help: 'Deliveries of events to webhook endpoints that are due. Counted up to 100,000.',
+    roles: serving,
+  },
+  svc_webhook_oldest_due_seconds: {
+    kind: 'gauge',
+    help: 'How long the delivery that is due longest has been due.',
+    roles: serving,
+  },
+  svc_webhook_attempt_duration_seconds: {
+    kind: 'histogram',
+    help: 'Duration of delivery attempts, by the class of the result.',
+    labels: { result: ['succeeded', 'redirect', 'client_error', 'server_error', 'timeout', 'unreachable', 'not_sent'] },
+    buckets: callSeconds,
+    roles: ['worker'],
+  },
+  svc_mails_total: {
+    kind: 'counter',
+    help: 'Attempts to send an email. A failed one is retried; the last failed one is given up.',
+    labels: { result: ['sent', 'failed', 'given_up'] },
+    roles: ['worker'],
+  },
+  svc_mails_due: {
+    kind: 'gauge',
+    help: 'Emails that are due to be sent. Counted up to 10,000. Only with SMTP_URL.',
+    roles: serving,
+  },
+  svc_mails_oldest_unsent_seconds: {
+    kind: 'gauge',
+    help: 'Age of the oldest email that is not sent and will be retried. Only with SMTP_URL.',
+    roles: serving,
+  },
+  svc_job_failures_total: {
+    kind: 'counter',
+    help: 'Runs of background jobs that failed and are retried.',
+    labels: { job: 'name of the job' },
+    roles: ['worker'],
+  },
+  svc_database_connections: {
+    kind: 'gauge',
+    help: 'Database connections, by pool.',
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault'], state: ['active', 'idle'] },
+  },
+  svc_database_connections_max: {
+    kind: 'gauge',
+    help: 'Largest number of database connections, by pool.',
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault'] },
+  },
+  svc_database_waiting: {
+    kind: 'gauge',
+    help: 'Statements and transactions that wait for a database connection, by pool.',
+    labels: { pool: ['requests', 'money', 'webhooks', 'vault'] },
+  },
+  svc_batch_size: {
+    kind: 'histogram',
+    help: 'Items in one batch of statements that run together.',
+    labels: {
+      batch: [
+        'facts',
+        'intents',
+        'redeeming_intents',
+        'outcomes',
+        'other_outcomes',
+        'cards',
+        'deliveries',
+        'audit_entries',
+      ],
+    },
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+  },
+  svc_clock_skew_seconds: {
+    kind: 'gauge',
+    help: 'How far the clocks of this process and of the vault are ahead of the database.',
+    labels: { of: ['process', 'vault'] },
+    roles: serving,
+  },
+  svc_restored: {
+    kind: 'gauge',
+    help: '1 while the database is restored from a backup and not reconciled: live subscriptions are not billed.',
+    roles: serving,
+  },
+  svc_backup_age_seconds: {
+    kind: 'gauge',
+    help: 'Age of the newest backup in SVC_BACKUP_PATH. Only with SVC_BACKUP_PATH.',
+    roles: serving,
+  },
+} as const satisfies Record<string, Metric>;
+
+export type MetricName = keyof typeof catalogue;
+export const metricOf = (name: MetricName): Metric => catalogue[name];
