@@ -34,20 +34,15 @@ interface Answered {
   readonly status: number;
 }
 
-/** Counts what the service answered by itself, whatever the tools say. */
+/** Counts what the services answered, whatever the tools say. */
 class Tally {
-  readonly #service: Target['service'];
   readonly statuses = new Map<number, number>();
   readonly routes = new Set<string>();
   readonly errors: string[] = [];
   requests = 0;
 
-  constructor(service: Target['service']) {
-    this.#service = service;
-  }
-
-  read(): void {
-    for (const line of this.#service.logLines.splice(0)) {
+  read({ service }: Target): void {
+    for (const line of service.logLines.splice(0)) {
       const entry = JSON.parse(line) as Partial<Answered> & { level: string };
       if (['error', 'fatal'].includes(entry.level) && this.errors.length < 20) this.errors.push(line);
       if (entry.route === undefined || entry.status === undefined || !isOfTheApi(entry.route)) continue;
@@ -63,20 +58,37 @@ const isOfTheApi = (route: string): boolean => route.startsWith('/v1/') || route
 // Two operations are in the contract and not enabled.
 const usual = new Set([501]);
 
-/** Runs of schemathesis, each with the next seed and with what exists by then. */
-async function bySchemathesis(bin: string, target: Target, tally: Tally): Promise<string[]> {
-  const problems: string[] = [];
+/** A service for this work alone, with its own database: what earlier requests made would slow later ones down. */
+async function withTarget<Result>(tally: Tally, work: (target: Target) => Promise<Result>): Promise<Result> {
+  const target = await startTarget();
+  const reading = setInterval(() => tally.read(target), 1_000);
+  try {
+    return await work(target);
+  } finally {
+    clearInterval(reading);
+    tally.read(target);
+    await target.service.stop();
+  }
+}
+
+/** Runs of schemathesis, each with the next seed. */
+async function bySchemathesis(bin: string, tally: Tally): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-schemathesis-'));
-  for (let round = 0; tally.requests < wanted; round += 1) {
-    const before = tally.requests;
-    const { code, output } = await run(bin, folder, target, seed + round);
-    tally.read();
+  let failures = 0;
+  for (let round = 0, before = -1; tally.requests < wanted && tally.requests > before && failures < 3; round += 1) {
+    before = tally.requests;
+    const { code, output } = await withTarget(tally, async (target) => {
+      // Something to meet: objects that only a sequence of calls makes.
+      await fuzz(target, { requests: 1_000, seed });
+      return run(bin, folder, target, seed + round);
+    });
     say(`${tally.requests} of ${wanted} requests, seed ${seed + round}: ${code === 0 ? 'nothing found' : 'FAILED'}`);
-    if (code !== 0) problems.push(output.slice(-20_000));
-    if (tally.requests === before || problems.length > 2) break;
+    if (code === 0) continue;
+    failures += 1;
+    say(`\n${output.slice(output.indexOf('= FAILURES =')).slice(-20_000)}`);
   }
   await rm(folder, { recursive: true, force: true });
-  return problems;
+  return failures;
 }
 
 async function run(
@@ -144,42 +156,33 @@ async function knownObjects(
   };
 }
 
-async function byOurselves(target: Target): Promise<string[]> {
-  const { findings } = await fuzz(target, {
-    requests: wanted,
-    seed,
-    onProgress: (done) => {
-      if (done % 5_000 === 0) say(`${done} of ${wanted} requests`);
-    },
-  });
-  return findings.map(({ request, problem }) => `${request}\n${problem}`);
+async function byOurselves(tally: Tally): Promise<number> {
+  const onProgress = (done: number): void => {
+    if (done % 5_000 === 0) say(`${done} of ${wanted} requests`);
+  };
+  const { findings } = await withTarget(tally, (target) => fuzz(target, { requests: wanted, seed, onProgress }));
+  for (const { request, problem } of findings) say(`\n${request}\n${problem}`);
+  return findings.length;
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'svc-fuzz-'));
 const postgres = await startTestServer(folder);
-const target = await startTarget();
-const tally = new Tally(target.service);
-const reading = setInterval(() => tally.read(), 1_000);
+const tally = new Tally();
 const startedAtMs = Date.now();
 try {
   const bin = values.own ? undefined : await installPython(true);
   say(bin ? `schemathesis, seed ${seed}` : `our own generator, seed ${seed}`);
-  // Something to meet: objects that only a sequence of calls makes.
-  if (bin) await fuzz(target, { requests: 1_000, seed });
-  const problems = bin ? await bySchemathesis(bin, target, tally) : await byOurselves(target);
-  tally.read();
+  const failures = bin ? await bySchemathesis(bin, tally) : await byOurselves(tally);
   const minutes = ((Date.now() - startedAtMs) / 60_000).toFixed(1);
   const missed = operations.filter(({ method, path }) => !tally.routes.has(`${method} ${path}`));
-  for (const text of [...problems, ...tally.errors]) say(`\n${text}`);
+  for (const text of tally.errors) say(`\n${text}`);
   say(
     `\n${tally.requests} requests in ${minutes} min; ${operations.length - missed.length} of ${operations.length} operations`,
   );
   for (const [status, count] of [...tally.statuses].toSorted(([left], [right]) => left - right))
     say(`  ${status}: ${count}`);
-  process.exitCode = problems.length + tally.errors.length + missed.length === 0 ? 0 : 1;
+  process.exitCode = failures + tally.errors.length + missed.length === 0 ? 0 : 1;
 } finally {
-  clearInterval(reading);
-  await target.service.stop();
   await postgres.stop();
   await rm(folder, { recursive: true, force: true });
 }
