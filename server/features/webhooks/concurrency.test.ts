@@ -15,6 +15,8 @@ import {
 import { type DatabasePool, openDatabase, queueSettings } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLog } from '../../platform/log.ts';
+import { insertEvents } from '../events/queries.ts';
+import { newEvent } from '../events/service.ts';
 import { type Attempt, claimDeliveries, type Delivery, keepAlive, recordAttempts } from './delivery-queries.ts';
 import type { Dispatcher } from './dispatcher.ts';
 
@@ -206,6 +208,25 @@ describe('several workers', () => {
 });
 
 describe('an endpoint', () => {
+  it('is sent the events of one claim in the order in which they happened', async () => {
+    const subscriber = await newSubscriber(service);
+    const { id } = await subscriber.subscribe('https://receiver.invalid/');
+    // All of them are due at the same time, and PostgreSQL stores the last one first.
+    const nowMs = Date.now();
+    const events = Array.from({ length: 20 }, () =>
+      newEvent(subscriber.company.id, nowMs, 'customer.created', { id: newId(nowMs) }, 1, null),
+    );
+    await insertEvents(service.db, events.toReversed());
+    const workerId = newId(nowMs);
+    const due = await claimDeliveries(service.db, { workerId, of: { only: [id] }, perEndpoint: 20, count: 20 });
+    const claimed = due.map(({ event_id }) => event_id);
+    assert.deepEqual(
+      claimed,
+      events.map((event) => event.id),
+    );
+    await service.db.query('DELETE FROM webhook_deliveries WHERE endpoint_id = $1', [id]);
+  });
+
   it('with a queue of its own is followed up on without another look at all the others', async (t) => {
     const receiver = await receiving(t);
     const subscriber = await newSubscriber(service);

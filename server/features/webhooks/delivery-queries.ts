@@ -31,11 +31,11 @@ export interface Delivery extends Claimed {
   readonly receiver: Receiver;
 }
 
-// Returns each event and each receiver once, however many deliveries they have. LIMIT keeps each lookup a lookup by
-// the full key: with a join, PostgreSQL may read all events of the company for each delivery, by a plan made when
-// there were few.
+// Returns deliveries in the order of their events, since those of one commit are due at the same time. Returns each
+// event and each receiver once, however many deliveries they have. LIMIT keeps each lookup a lookup by the full key:
+// with a join, PostgreSQL may read all events of the company for each delivery, by a plan made when there were few.
 const describeClaimed = `
-  SELECT (SELECT json_agg(c) FROM claimed c) AS deliveries,
+  SELECT (SELECT json_agg(c ORDER BY c.event_id) FROM claimed c) AS deliveries,
     (SELECT json_agg(e) FROM (SELECT DISTINCT company_id, event_id, event_inserted_at FROM claimed) c
      CROSS JOIN LATERAL (
        SELECT id, type, sequence, request_id, object, previous, trace FROM events
