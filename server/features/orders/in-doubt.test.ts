@@ -15,6 +15,7 @@ import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { allCompanies, setProcessor } from '../companies/service.ts';
 import type { Company } from '../../company.ts';
+import { claimDue } from './open-queries.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
@@ -643,6 +644,29 @@ describe('what is in doubt', { concurrency: false }, () => {
     await service.db.query('UPDATE open_transactions SET next_check_at = now() WHERE order_id = $1', [oldId]);
     await recover(freshId);
     assert.deepEqual([await openOf(oldId), await openOf(freshId)], [[], []]);
+    await booksAgree();
+  });
+
+  it('is looked up oldest first, where several are due at once', async () => {
+    await drain();
+    await acquirer.control({ next: Array.from({ length: 6 }, () => 'error_after') });
+    const ids: string[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const request = orderRequest();
+      isGatewayError(await call(request));
+      ids.push(await orderOf(request));
+    }
+    // PostgreSQL stores the changed rows in this order: the latest first.
+    for (const id of ids.toReversed()) {
+      await service.db.query(`UPDATE open_transactions SET next_check_at = timestamptz 'epoch' WHERE order_id = $1`, [
+        id,
+      ]);
+    }
+    const due = await claimDue(service.db, 100, [5_000], 5_000);
+    assert.deepEqual(
+      due.map(({ order_id }) => order_id),
+      ids,
+    );
     await booksAgree();
   });
 

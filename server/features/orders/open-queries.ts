@@ -248,7 +248,7 @@ export async function discardOpen(db: Queryable, open: OpenKey): Promise<boolean
 
 /**
  * Claims due operations, and schedules their next check by the number of earlier checks. If this process dies, the
- * next check finds the operation again.
+ * next check finds the operation again. Returns the oldest first.
  */
 export async function claimDue(
   db: Queryable,
@@ -257,13 +257,15 @@ export async function claimDue(
   resendDelayMs: number,
 ): Promise<OpenTransaction[]> {
   return db.query<OpenTransaction>(
-    `UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
-       next_check_at = now() + CASE WHEN waiting THEN $3
-         ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
-     WHERE (company_id, order_id, slot) IN (
-       SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now()
-       ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
-     ) RETURNING ${openColumns}`,
+    `WITH claimed AS (
+       UPDATE open_transactions SET checks = checks + 1, in_doubt = in_doubt OR (slot <> id AND NOT waiting),
+         next_check_at = now() + CASE WHEN waiting THEN $3
+           ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
+       WHERE (company_id, order_id, slot) IN (
+         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now()
+         ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       ) RETURNING ${openColumns}
+     ) SELECT * FROM claimed ORDER BY id`,
     [batch, checkDelaysMs, resendDelayMs],
   );
 }
