@@ -143,6 +143,7 @@ const play: Readonly<Record<Scenario, (world: World, laboratory: Laboratory, ran
     await world.scheduler.drive([world.wait(40 * 86_400_000)]);
     world.workerPauseMs = 60_000;
     await world.drain();
+    await world.checkRenewed();
   },
 
   /** Keys that are repeated after the database was restored. */

@@ -4,13 +4,16 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { setProcessor } from '../../server/features/companies/service.ts';
+import type { RestoreWatch } from '../../server/features/restores/service.ts';
 import { byKeySettings, type DatabasePool, openDatabase, queueSettings } from '../../server/platform/database.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
 import { connectProcessor } from '../../server/vault/processors/connections.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
+import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { openShop, type Shop } from '../support/orders.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import type { Company } from '../../server/company.ts';
@@ -21,6 +24,12 @@ import type { Company } from '../../server/company.ts';
  */
 
 const requestLifeMs = 60_000;
+/** When the first schedule starts. A fixed time: the month and the hour decide what renewals do. */
+const firstStartMs = Date.UTC(2027, 0, 5, 6);
+/** Each schedule starts later than the one before, so that their ids do not share the counter of a millisecond. */
+const betweenStartsMs = 1_000;
+/** No schedule takes this long. Real time must not end a statement that waits for a lock. */
+const patienceMs = 600_000;
 const secret = 'secret of the acquirer';
 
 /** Rows of one merchant, by table. */
@@ -42,22 +51,27 @@ export interface Laboratory {
   readonly db: DatabasePool;
   readonly byKeyDb: DatabasePool;
   readonly queueDb: DatabasePool;
-  setDatabaseClock(offsetMs: number): Promise<void>;
-  /** Returns how many statements wait for a lock. */
+  /** The clock of the service, the vault and the acquirer. */
+  readonly clock: { nowMs: () => number };
+  /** Sets all clocks to the start of the next schedule. */
+  begin(): Promise<void>;
+  setDatabaseClock(nowMs: number): Promise<void>;
+  /** Returns how many statements wait for a lock that another step must free. */
   blocked(): Promise<number>;
-  openMerchant(acquirerNowMs: () => number): Promise<Merchant>;
+  openMerchant(): Promise<Merchant>;
   snapshot(companyId: string): Promise<Snapshot>;
   restore(companyId: string, snapshot: Snapshot): Promise<void>;
   close(): Promise<void>;
 }
 
-// The functions of this schema take precedence over those of PostgreSQL, so now() is the clock of the schedule.
+// The functions of this schema take precedence over those of PostgreSQL, so now() is the clock of the schedule. It
+// stands still between two steps.
 const clockStatements = `
   CREATE SCHEMA moved;
-  CREATE TABLE moved.clock (offset_ms bigint NOT NULL);
+  CREATE TABLE moved.clock (now_ms bigint NOT NULL);
   INSERT INTO moved.clock VALUES (0);
   CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE AS
-    $$ SELECT pg_catalog.now() + (SELECT offset_ms FROM moved.clock) * interval '1 ms' $$;
+    $$ SELECT timestamptz 'epoch' + (SELECT now_ms FROM moved.clock) * interval '1 ms' $$;
   GRANT USAGE ON SCHEMA moved TO PUBLIC;
   GRANT SELECT ON moved.clock TO PUBLIC;
   DO $$ DECLARE found record; BEGIN
@@ -69,18 +83,49 @@ const clockStatements = `
     END LOOP;
   END $$;`;
 
+/**
+ * The merchants of earlier schedules are removed. A watch would find their transactions missing, take the database for
+ * restored and stop all billing.
+ */
+const unwatched: RestoreWatch = {
+  isRestored: () => false,
+  looksFirst: () => false,
+  recorded: () => undefined,
+  earlierResult: async () => undefined,
+  stop: async () => undefined,
+};
+
+/** PostgreSQL looks for deadlocks after this wait. Until then a statement that waits may still be ended. */
+const deadlockMs = 5;
+
+/** Creates a database whose clock is set by `setDatabaseClock`. */
+async function databaseWithClock(): Promise<TestDatabase> {
+  const database = await cloneDatabase();
+  const owner = new pg.Client({ connectionString: database.connectionString });
+  await owner.connect();
+  try {
+    const name = owner.escapeIdentifier(owner.database ?? '');
+    await owner.query(clockStatements);
+    await owner.query(`ALTER DATABASE ${name} SET search_path = moved, pg_catalog, public`);
+    await owner.query(`ALTER DATABASE ${name} SET deadlock_timeout = ${deadlockMs}`);
+  } finally {
+    await owner.end();
+  }
+  return database;
+}
+
 export async function openLaboratory(): Promise<Laboratory> {
-  const service = await startTestService();
-  const { database } = service;
-  await service.db.query(`DO $do$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = moved, pg_catalog, public',
-    current_database()); END $do$`);
-  for (const statement of splitStatements(clockStatements)) await service.db.query(statement);
+  const clock = { nowMs: () => firstStartMs };
+  const database = await databaseWithClock();
+  const service = await startTestService({ database, clock, restores: unwatched });
+  let startMs = firstStartMs;
   const open = (settings: Readonly<Record<string, string>>): DatabasePool =>
     openDatabase({
       connectionString: database.apiUrl,
       poolSize: 20,
       applicationName: 'svc explorer',
       onError: () => undefined,
+      statementTimeoutMs: patienceMs,
       settings,
     });
   const pools = [open({}), open(byKeySettings), open(queueSettings)] as const;
@@ -93,7 +138,7 @@ export async function openLaboratory(): Promise<Laboratory> {
      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
      WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND EXISTS (
        SELECT 1 FROM pg_attribute k WHERE k.attrelid = c.oid AND k.attname = 'company_id' AND NOT k.attisdropped)
-     GROUP BY 1`,
+     GROUP BY 1 ORDER BY 1`,
   );
 
   /** Without foreign keys and triggers, like pg_restore. */
@@ -113,18 +158,22 @@ export async function openLaboratory(): Promise<Laboratory> {
     });
   }
 
-  async function openMerchant(acquirerNowMs: () => number): Promise<Merchant> {
+  async function setDatabaseClock(nowMs: number): Promise<void> {
+    await service.db.query('UPDATE moved.clock SET now_ms = $1', [Math.round(nowMs)]);
+  }
+
+  async function openMerchant(): Promise<Merchant> {
     const journalFile = join(folder, randomUUID());
     const simulator = await openSimulator({
       journalFile,
       secret: new Secret(secret),
-      clock: { nowMs: acquirerNowMs },
+      clock,
       settleAfterMs: 0,
       requestLifeMs,
     });
     const url = await listen(simulator);
     const { live } = await service.createMerchant();
-    const connection = { url, secret: new Secret(secret), timeoutMs: 5_000, requestLifeMs };
+    const connection = { url, secret: new Secret(secret), timeoutMs: requestLifeMs / 2, requestLifeMs };
     await connectProcessor(service.vaultDb, service.keys, live.id, connection);
     await setProcessor(service.db, live.id, 'acquirer');
     const company = { ...live, processor: 'acquirer' } as const;
@@ -141,7 +190,7 @@ export async function openLaboratory(): Promise<Laboratory> {
       company,
       key,
       shop: await openShop(service, undefined, { key }),
-      vault: localVault(service.vaultDb, service.keys),
+      vault: localVault(service.vaultDb, service.keys, clock),
       journal: async () => (await ask('/journal')).operations,
       decline: async (count) => {
         await ask('/control', { next: Array.from({ length: count }, () => 'decline:51') });
@@ -161,13 +210,21 @@ export async function openLaboratory(): Promise<Laboratory> {
     byKeyDb,
     queueDb,
     openMerchant,
-    setDatabaseClock: async (offsetMs) => {
-      await service.db.query('UPDATE moved.clock SET offset_ms = $1', [Math.round(offsetMs)]);
+    clock,
+    setDatabaseClock,
+    async begin() {
+      startMs += betweenStartsMs;
+      clock.nowMs = () => startMs;
+      await setDatabaseClock(startMs);
+      // The one table that machines write and that belongs to no merchant.
+      await service.db.query('DELETE FROM workers');
     },
     blocked: async () => {
       const [row] = await service.db.query<{ count: number }>(
-        `SELECT count(*)::integer AS count FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        `SELECT count(DISTINCT l.pid)::integer AS count FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+         WHERE a.datname = current_database() AND NOT l.granted
+           AND l.waitstart < clock_timestamp() - $1 * interval '1 ms'`,
+        [2 * deadlockMs],
       );
       return row?.count ?? 0;
     },
@@ -187,27 +244,15 @@ export async function openLaboratory(): Promise<Laboratory> {
     async close() {
       for (const pool of pools) await pool.close();
       await service.stop();
+      await database.drop();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
 async function listen(server: Server): Promise<string> {
+  // The server never closes a connection that a request may be about to use.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** Splits at semicolons at the end of a line, but not inside of a body between dollar signs. */
-function splitStatements(text: string): string[] {
-  const parts: string[] = [];
-  let inBody = false;
-  let current = '';
-  for (const line of text.split('\n')) {
-    if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) inBody = !inBody;
-    current += `${line}\n`;
-    if (inBody || !line.trimEnd().endsWith(';')) continue;
-    parts.push(current.trim().replace(/;$/, ''));
-    current = '';
-  }
-  return parts.filter((part) => part !== '');
 }

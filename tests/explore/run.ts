@@ -9,9 +9,9 @@ import { installVirtualTimers } from './timers.ts';
 import type { Without } from './world.ts';
 
 /**
- * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--without SAFEGUARD]`: explores
- * schedules, starting with a seed, and exits with 1 if the books of one do not agree. `--seed N --count 1` repeats
- * one schedule.
+ * `npm run explore -- [--minutes 1] [--seed N] [--count N] [--scenario NAME] [--repeat N] [--without SAFEGUARD]`:
+ * explores schedules, starting with a seed, and exits with 1 if the books of one do not agree. `--seed N --count 1`
+ * repeats one schedule. `--repeat N` runs each schedule N times, and exits with 1 if its steps differ.
  */
 
 const { values } = parseArgs({
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     count: { type: 'string', default: '1000000' },
     scenario: { type: 'string' },
+    repeat: { type: 'string', default: '1' },
     without: { type: 'string' },
   },
 });
@@ -39,6 +40,13 @@ function describe({ seed, scenario, schedule, problems, trace }: Failure): strin
   ].join('\n');
 }
 
+/** Returns a line that says where two runs of a schedule differ. */
+function differenceOf(first: readonly string[], again: readonly string[]): string | undefined {
+  const length = Math.max(first.length, again.length);
+  const step = Array.from({ length }, (_, index) => index).find((index) => first[index] !== again[index]);
+  return step === undefined ? undefined : `"${first[step] ?? 'the end'}" became "${again[step] ?? 'the end'}"`;
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'svc-explore-'));
 const postgres = await startTestServer(folder);
 const laboratory = await openLaboratory();
@@ -48,14 +56,24 @@ let done = 0;
 const startedMs = Date.now();
 const deadlineMs = startedMs + Number(values.minutes) * 60_000;
 try {
-  for (let seed = Number(values.seed); done < Number(values.count) && Date.now() < deadlineMs; seed += 1) {
+  const firstSeed = Number(values.seed);
+  for (let seed = firstSeed; seed < firstSeed + Number(values.count) && Date.now() < deadlineMs; seed += 1) {
     const scenario: Scenario = only ?? scenarioOf(seed);
-    const { failure } = await explore(laboratory, seed, scenario, without);
+    const { failure, trace } = await explore(laboratory, seed, scenario, without);
     done += 1;
-    if (!failure) continue;
-    failed += 1;
-    process.stdout.write(describe(await shrink(laboratory, failure, without)));
-    if (failed === 5) break;
+    for (let repeats = 1; repeats < Number(values.repeat); repeats += 1) {
+      const again = await explore(laboratory, seed, scenario, without);
+      done += 1;
+      const difference = differenceOf(trace, again.trace);
+      if (difference === undefined) continue;
+      failed += 1;
+      process.stdout.write(`seed ${seed}, ${scenario}: the steps differ in repeat ${repeats}: ${difference}\n`);
+    }
+    if (failure) {
+      failed += 1;
+      process.stdout.write(describe(await shrink(laboratory, failure, without)));
+    }
+    if (failed >= 5) break;
   }
 } finally {
   await laboratory.close();

@@ -3,7 +3,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 /**
  * Runs the code under test one step at a time. Every call to the database, the vault or a receiver, and every timer,
  * is a step: it waits until the scheduler releases it. A schedule determines which of the waiting steps is next and
- * which faults happen when, so the same schedule repeats the same run.
+ * which faults happen when. The next step is chosen only when nothing runs any more, and time passes only by steps,
+ * so the same schedule repeats the same run.
  */
 
 /** The fault of one call: it never arrives, its answer is lost, or it arrives after its sender gave up. */
@@ -81,11 +82,13 @@ export interface SchedulerHandlers {
   readonly elsewhere: (fault: FaultKind) => Promise<void>;
   /** Called when timers have advanced the time of all clocks. */
   readonly passed: (virtualMs: number) => Promise<void>;
-  /** Returns how many statements wait for a lock that another step holds. */
+  /** Returns how many statements wait for a lock, and will wait until another step frees it. */
   readonly blocked: () => Promise<number>;
 }
 
 const turnsMax = 4_000;
+/** A step that takes longer than this may wait for a lock. */
+const suspiciousMs = 5;
 
 export const running = new AsyncLocalStorage<{ readonly machine: Machine; readonly scheduler: Scheduler }>();
 
@@ -101,14 +104,25 @@ export class Scheduler {
   /** The fault of the next call to the vault. */
   private held: Loss | undefined;
   private waiting: Step[] = [];
+  /** The immediates of machines that have not run yet. */
+  private immediates = 0;
   /** The released steps, by turn, with the function that lets the machine continue after the step has ended. */
   private readonly unfinished = new Map<number, (() => void) | undefined>();
+  private readonly references = new Map<string, number>();
+  private onEnd = (): void => undefined;
   private readonly schedule: Schedule;
   private readonly handlers: SchedulerHandlers;
+  private readonly startMs: number;
 
-  constructor(schedule: Schedule, handlers: SchedulerHandlers) {
+  constructor(schedule: Schedule, handlers: SchedulerHandlers, startMs: number) {
     this.schedule = schedule;
     this.handlers = handlers;
+    this.startMs = startMs;
+  }
+
+  /** The time of every clock that is right. */
+  get nowMs(): number {
+    return this.startMs + this.virtualMs;
   }
 
   get turns(): number {
@@ -148,6 +162,22 @@ export class Scheduler {
     return promise;
   }
 
+  /** Runs the callback of a machine's setImmediate. */
+  immediate(callback: () => void): NodeJS.Immediate {
+    this.immediates += 1;
+    return realImmediate(() => {
+      this.immediates -= 1;
+      callback();
+    });
+  }
+
+  /** Numbers the references in the order in which they appear: a trace cannot name what is random. */
+  numberOf(reference: string): number {
+    const known = this.references.get(reference) ?? this.references.size + 1;
+    this.references.set(reference, known);
+    return known;
+  }
+
   nextTimer(): number {
     this.timers += 1;
     return this.timers;
@@ -170,7 +200,7 @@ export class Scheduler {
     };
     for (const work of works) work.then(close, close);
     for (let idle = 0; idle < 200; ) {
-      await quiet();
+      await this.quiet();
       if (open === 0) return;
       idle = (await this.next()) ? 0 : idle + 1;
     }
@@ -193,6 +223,7 @@ export class Scheduler {
     if (fault === 'crash') {
       this.trace.push(`${number} ${step.machine.name} crashes before: ${step.label}`);
       await this.handlers.crash(step.machine);
+      await this.settle();
       return true;
     }
     const loss = stepFaults.find((kind) => kind === fault);
@@ -200,6 +231,7 @@ export class Scheduler {
     else if (fault !== undefined && loss === undefined) {
       this.trace.push(`${number} ${fault}`);
       await this.handlers.elsewhere(fault);
+      await this.settle();
       return true;
     }
     const met = this.lossOf(step, loss);
@@ -210,7 +242,10 @@ export class Scheduler {
       await this.handlers.passed(this.virtualMs);
     }
     this.unfinished.set(number, undefined);
-    void step.release(met).then((goOn) => this.unfinished.set(number, goOn));
+    void step.release(met).then((goOn) => {
+      this.unfinished.set(number, goOn);
+      this.onEnd();
+    });
     await this.settle();
     return true;
   }
@@ -236,26 +271,42 @@ export class Scheduler {
    * Waits until every released step has ended or waits for a lock that only another step can free. Machines continue
    * in the order of the turns, whichever ended first.
    */
-  private async settle(): Promise<void> {
-    const isOpen = (): number => [...this.unfinished.values()].filter((goOn) => goOn === undefined).length;
-    for (let round = 0; isOpen() > 0; round += 1) {
-      await new Promise((resolve) => void realTimeout(resolve, round < 20 ? 0 : 5));
-      if (round % 8 === 7 && isOpen() > 0 && (await this.handlers.blocked()) >= isOpen()) break;
+  async settle(): Promise<void> {
+    for (let open = this.running(); open > 0; open = this.running()) {
+      if (await this.endsWithin(suspiciousMs)) continue;
+      // Compared with the number before the question: a step that ends meanwhile may have freed the others.
+      if ((await this.handlers.blocked()) >= open) break;
     }
     for (const [turn, goOn] of [...this.unfinished].toSorted(([left], [right]) => left - right)) {
       if (!goOn) continue;
       this.unfinished.delete(turn);
       goOn();
-      await quiet();
+      await this.quiet();
     }
+  }
+
+  private running(): number {
+    return [...this.unfinished.values()].filter((goOn) => goOn === undefined).length;
+  }
+
+  /** Waits until a step ends. Resolves to false if none ends in time. */
+  private endsWithin(ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const late = realTimeout(() => resolve(false), ms);
+      this.onEnd = () => {
+        clearTimeout(late);
+        resolve(true);
+      };
+    });
+  }
+
+  /** Lets machines run until each of them waits for a step. */
+  private async quiet(): Promise<void> {
+    do await new Promise((resolve) => void realImmediate(resolve));
+    while (this.immediates > 0);
   }
 }
 
 function isVaultFault(fault: FaultKind | undefined): fault is keyof typeof vaultFaults {
   return fault !== undefined && fault in vaultFaults;
-}
-
-/** Lets promises and immediates run until nothing changes any more. */
-async function quiet(): Promise<void> {
-  for (let round = 0; round < 4; round += 1) await new Promise((resolve) => void realImmediate(resolve));
 }

@@ -1,7 +1,7 @@
-import type { Database, DatabasePool, Queryable } from '../../server/platform/database.ts';
+import type { Database, DatabasePool } from '../../server/platform/database.ts';
 import type { Outbound } from '../../server/platform/outbound/outbound.ts';
 import type { Vault } from '../../server/vault/vault.ts';
-import { type Loss, type Machine, running, type Scheduler } from './scheduler.ts';
+import type { Loss, Machine, Scheduler } from './scheduler.ts';
 
 /** The database, the vault and a webhook receiver. Every call to them is a step that can be lost. */
 
@@ -15,20 +15,25 @@ export interface SteppedPool extends DatabasePool {
   abandon(): Promise<void>;
 }
 
+/** A transaction of the real database between its first and its last step. */
+interface OpenTransaction {
+  readonly real: Database;
+  /** How many statements run in it; one may wait for a lock. */
+  statements: number;
+  end(how: 'commit' | 'rollback'): Promise<void>;
+}
+
 export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Scheduler): SteppedPool {
-  const open = new Set<(how: 'rollback') => void>();
+  const open = new Set<OpenTransaction>();
 
-  const query =
-    (target: Queryable): Queryable['query'] =>
-    (text, values) =>
-      scheduler.step(machine, nameOf(text), async (fault) => {
-        if (fault === 'lost_before') throw connectionLost();
-        const rows = await target.query<never>(text, values);
-        if (fault) throw connectionLost();
-        return rows;
-      });
+  async function send<Row extends object>(run: () => Promise<Row[]>, fault: Loss | undefined): Promise<Row[]> {
+    if (fault === 'lost_before') throw connectionLost();
+    const rows = await run();
+    if (fault) throw connectionLost();
+    return rows;
+  }
 
-  async function begin(): Promise<{ transaction: Database; end: (how: 'commit' | 'rollback') => Promise<void> }> {
+  async function begin(): Promise<OpenTransaction> {
     const opened = Promise.withResolvers<Database>();
     const decided = Promise.withResolvers<'commit' | 'rollback'>();
     const rolledBack = new Error('rolled back');
@@ -37,35 +42,58 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
       if ((await decided.promise) === 'rollback') throw rolledBack;
     });
     done.catch(opened.reject);
-    open.add(decided.resolve);
-    const end = async (how: 'commit' | 'rollback'): Promise<void> => {
-      open.delete(decided.resolve);
-      decided.resolve(how);
-      await done.catch((error: unknown) => {
-        if (error !== rolledBack) throw error;
-      });
+    const transaction: OpenTransaction = {
+      real: await opened.promise,
+      statements: 0,
+      async end(how) {
+        open.delete(transaction);
+        decided.resolve(how);
+        await done.catch((error: unknown) => {
+          if (error !== rolledBack) throw error;
+        });
+      },
     };
-    return { transaction: await opened.promise, end };
+    open.add(transaction);
+    return transaction;
+  }
+
+  /** PostgreSQL notices after the running statement that the process has crashed. */
+  async function within<Row extends object>(transaction: OpenTransaction, run: () => Promise<Row[]>): Promise<Row[]> {
+    transaction.statements += 1;
+    try {
+      return await run();
+    } finally {
+      transaction.statements -= 1;
+      if (!machine.alive && transaction.statements === 0) await transaction.end('rollback');
+    }
   }
 
   return {
-    query: query(real),
+    query: (text, values) =>
+      scheduler.step(machine, nameOf(text), (fault) => send(() => real.query<never>(text, values), fault)),
     async transaction(work) {
-      const { transaction, end } = await scheduler.step(machine, 'begin', async (fault) => {
+      const transaction = await scheduler.step(machine, 'begin', async (fault) => {
         if (fault) throw connectionLost();
         return begin();
       });
-      const inner: Database = { query: query(transaction), transaction: (more) => more(inner) };
+      const inner: Database = {
+        query: (text, values) =>
+          scheduler.step(machine, nameOf(text), (fault) =>
+            send(() => within(transaction, () => transaction.real.query<never>(text, values)), fault),
+          ),
+        transaction: (more) => more(inner),
+      };
       try {
         const result = await work(inner);
         await scheduler.step(machine, 'commit', async (fault) => {
           if (fault === 'lost_before') throw connectionLost();
-          await end('commit');
+          await transaction.end('commit');
           if (fault) throw connectionLost();
         });
         return result;
       } catch (error) {
-        await running.exit(() => end('rollback'));
+        if (open.has(transaction))
+          await scheduler.step(machine, 'rollback', () => transaction.end('rollback'), { losable: false });
         throw error;
       }
     },
@@ -76,8 +104,8 @@ export function steppedPool(real: DatabasePool, machine: Machine, scheduler: Sch
     abort: () => undefined,
     close: async () => undefined,
     async abandon() {
-      for (const decide of open) decide('rollback');
-      open.clear();
+      const idle = [...open].filter(({ statements }) => statements === 0);
+      await Promise.all(idle.map((transaction) => transaction.end('rollback')));
     },
   };
 }
@@ -90,8 +118,12 @@ const unknown = { outcome: 'unknown', reason: 'the answer was lost' } as const;
 /** `network` carries requests that arrive after their sender gave up. */
 export function steppedVault(real: Vault, machine: Machine, network: Machine, scheduler: Scheduler): Vault {
   const stepped =
-    <Request, Answer>(label: string, call: Call<Request, Answer>): Call<Request, Answer | typeof unknown> =>
+    <Request extends { readonly reference: string }, Answer>(
+      kind: string,
+      call: Call<Request, Answer>,
+    ): Call<Request, Answer | typeof unknown> =>
     (request) => {
+      const label = `${kind} ${scheduler.numberOf(request.reference)}`;
       const send = async (loss: Loss | undefined): Promise<Answer | typeof unknown> => {
         if (loss === 'lost_before') return unknown;
         if (loss === 'late') {
@@ -113,11 +145,14 @@ export function steppedVault(real: Vault, machine: Machine, network: Machine, sc
   };
 }
 
+/** The type of an event, for the trace. */
+const typeOf = (body: string): string => (JSON.parse(body) as { type: string }).type;
+
 /** A receiver that accepts every event, if the request arrives. */
 export function steppedOutbound(machine: Machine, scheduler: Scheduler, received: (body: string) => void): Outbound {
   return {
     post: (request) =>
-      scheduler.step(machine, 'deliver a webhook', async (fault) => {
+      scheduler.step(machine, `deliver ${typeOf(request.body)}`, async (fault) => {
         if (fault !== 'lost_before') received(request.body);
         if (fault) return { answered: false, error: 'no answer' };
         return { answered: true, status: 200, body: '', retryAfter: undefined };

@@ -2,7 +2,10 @@ import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import { running } from './scheduler.ts';
 
-/** Makes every timer of a machine a step of its scheduler. Outside of a machine, timers are unchanged. */
+/**
+ * Makes every timer of a machine a step of its scheduler, and its clocks those of the schedule. Outside of a machine,
+ * timers and clocks are unchanged.
+ */
 
 class VirtualTimer {
   readonly label: string;
@@ -42,9 +45,10 @@ class VirtualTimer {
 }
 
 export function installVirtualTimers(): void {
-  const { setTimeout: timeout, setInterval: interval, clearTimeout: clear } = globalThis;
+  const { setTimeout: timeout, setInterval: interval, setImmediate: immediate, clearTimeout: clear } = globalThis;
   const sleep = timersPromises.setTimeout;
   const realNow = performance.now.bind(performance);
+  const realDate = Date.now.bind(Date);
   const inMachine = (): boolean => running.getStore() !== undefined;
 
   globalThis.setTimeout = ((callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
@@ -55,6 +59,9 @@ export function installVirtualTimers(): void {
     inMachine()
       ? new VirtualTimer(() => callback(...args), ms, true)
       : interval(callback, ms, ...args)) as typeof globalThis.setInterval;
+  globalThis.setImmediate = ((callback: (...args: unknown[]) => void, ...args: unknown[]) =>
+    running.getStore()?.scheduler.immediate(() => callback(...args)) ??
+    immediate(callback, ...args)) as typeof globalThis.setImmediate;
   const stop = (timer: unknown): void => {
     if (timer instanceof VirtualTimer) timer.stop();
     else clear(timer as NodeJS.Timeout);
@@ -62,6 +69,7 @@ export function installVirtualTimers(): void {
   globalThis.clearTimeout = stop;
   globalThis.clearInterval = stop;
   performance.now = () => running.getStore()?.scheduler.virtualMs ?? realNow();
+  Date.now = () => running.getStore()?.scheduler.nowMs ?? realDate();
   timersPromises.setTimeout = <Value>(ms = 0, value?: Value, options?: object): Promise<Value> => {
     const here = running.getStore();
     if (!here) return sleep(ms, value, options);

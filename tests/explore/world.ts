@@ -28,7 +28,6 @@ interface Node {
   readonly subscriptions: Subscriptions;
   readonly pools: readonly SteppedPool[];
   readonly role: Role;
-  nowMs(): number;
 }
 
 type Role = 'api' | 'worker';
@@ -51,6 +50,7 @@ export interface Operation {
 }
 
 const hashKey = originalKeys(new Secret(Buffer.alloc(32, 3))).idempotency;
+const log = createLog('silent');
 const clockStepMs = 120_000;
 /** How long a client waits before it repeats a request. */
 const patienceMs = 7_000;
@@ -81,28 +81,27 @@ export class World {
     merchant: Merchant,
     snapshot: Snapshot,
     schedule: Schedule,
-    clocks: { skewMs: number; virtualMs: () => number },
     without: Without | undefined,
   ) {
     this.laboratory = laboratory;
     this.merchant = merchant;
     this.snapshotOfRows = snapshot;
     this.without = without;
-    this.scheduler = new Scheduler(schedule, {
-      crash: (machine) => this.crash(machine),
-      elsewhere: (fault) => this.disturb(fault),
+    const handlers = {
+      crash: (machine: Machine) => this.crash(machine),
+      elsewhere: (fault: FaultKind) => this.disturb(fault),
       passed: () => this.showTime(),
       blocked: () => laboratory.blocked(),
-    });
-    clocks.virtualMs = () => this.scheduler.virtualMs;
+    };
+    this.scheduler = new Scheduler(schedule, handlers, laboratory.clock.nowMs());
+    laboratory.clock.nowMs = () => this.scheduler.nowMs;
   }
 
   static async open(laboratory: Laboratory, schedule: Schedule, without: Without | undefined): Promise<World> {
-    await laboratory.setDatabaseClock(0);
-    const clocks = { skewMs: 0, virtualMs: () => 0 };
-    const merchant = await laboratory.openMerchant(() => Date.now() + clocks.virtualMs());
+    await laboratory.begin();
+    const merchant = await laboratory.openMerchant();
     const snapshot = await laboratory.snapshot(merchant.company.id);
-    return new World(laboratory, merchant, snapshot, schedule, clocks, without);
+    return new World(laboratory, merchant, snapshot, schedule, without);
   }
 
   start(...roles: readonly Role[]): void {
@@ -161,6 +160,15 @@ export class World {
     }
   }
 
+  /** Without a renewal, the schedule has tested nothing. */
+  async checkRenewed(): Promise<void> {
+    const renewals = await this.laboratory.service.db.query(
+      'SELECT 1 FROM orders WHERE company_id = $1 AND subscription_cycle > 1',
+      [this.merchant.company.id],
+    );
+    if (renewals.length === 0) throw new Error('the subscription was not renewed');
+  }
+
   async problems(): Promise<string[]> {
     const { company } = this.merchant;
     const journal = (await this.merchant.journal()).map((operation) => ({
@@ -191,6 +199,7 @@ export class World {
   async close(): Promise<void> {
     for (const { machine } of this.nodes) machine.crash();
     await Promise.all(this.nodes.flatMap(({ pools }) => pools.map((pool) => pool.abandon())));
+    await this.scheduler.settle();
     await this.merchant.remove();
   }
 
@@ -200,11 +209,10 @@ export class World {
     const [db, batchDb, deliveriesDb] = [real, byKeyDb, queueDb].map((pool) =>
       steppedPool(pool, machine, this.scheduler),
     ) as [SteppedPool, SteppedPool, SteppedPool];
-    const clock = { nowMs: () => Date.now() + this.scheduler.virtualMs };
-    const log = createLog('silent');
+    const { clock } = this.laboratory;
     const vault = this.vaultFor(machine);
     const { orders, subscriptions } = openPayments({ db, batchDb, vault, clock, log });
-    const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role, nowMs: clock.nowMs };
+    const node: Node = { machine, orders, subscriptions, pools: [db, batchDb, deliveriesDb], role };
     this.nodes.push(node);
     if (role === 'api') return;
     const claims = this.without === 'claims' ? keepingLostClaims : (pool: SteppedPool): SteppedPool => pool;
@@ -257,7 +265,7 @@ export class World {
   private async serve(node: Node, operation: Operation): Promise<Answer> {
     const { company } = this.merchant;
     const requestId = `req_${randomUUID()}`;
-    const nowMs = node.nowMs();
+    const { nowMs } = this.scheduler;
     const context: RequestContext = { requestId, company, nowMs, db: node.pools[0] as SteppedPool };
     const { key, method, path, body } = operation;
     const shown = (result: unknown): { status: number; body: string; apiVersion: string } => ({
@@ -318,13 +326,15 @@ export class World {
     if (fault !== 'restore') return;
     const roles = this.nodes.map(({ role }) => role);
     for (const node of this.nodes) await this.stop(node);
+    // What PostgreSQL still runs for the stopped processes belongs to the time before the restore.
+    await this.scheduler.settle();
     await this.laboratory.restore(this.merchant.company.id, this.snapshotOfRows);
     this.restores += 1;
     this.start(...roles);
   }
 
   private showTime(): Promise<void> {
-    return this.laboratory.setDatabaseClock(this.scheduler.virtualMs + this.databaseOffsetMs);
+    return this.laboratory.setDatabaseClock(this.scheduler.nowMs + this.databaseOffsetMs);
   }
 }
 

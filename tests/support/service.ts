@@ -14,9 +14,10 @@ import { batchConnections, type Orders } from '../../server/features/orders/serv
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openPayments } from '../../server/payments.ts';
 import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
-import { watchRestores } from '../../server/features/restores/service.ts';
+import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
 import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { type Clock, systemClock } from '../../server/platform/clock.ts';
 import { watchClocks } from '../../server/platform/clock-watch.ts';
 import { type LocalClocks, openDatabaseClock } from '../../server/platform/database-clock.ts';
 import { openComponents } from '../../server/platform/components.ts';
@@ -99,6 +100,10 @@ export interface TestOptions {
   readonly certificates?: readonly string[];
   /** The clocks of its process. With them the service uses the time of its database, as `npm start` does. */
   readonly local?: LocalClocks;
+  /** Replaces real time. */
+  readonly clock?: Clock;
+  /** Replaces the watch that notices a restored database. */
+  readonly restores?: RestoreWatch;
   /** No name resolves, and no address may be connected to. */
   readonly offline?: boolean;
 }
@@ -132,7 +137,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   let offsetMs = 0;
   const ofDatabase = options.local && (await openDatabaseClock(apiDb, () => undefined, options.local));
   const clock = {
-    nowMs: () => (ofDatabase?.nowMs() ?? Date.now()) + offsetMs,
+    nowMs: () => (ofDatabase ?? options.clock ?? systemClock).nowMs() + offsetMs,
     advance: (ms: number) => {
       offsetMs += ms;
     },
@@ -161,7 +166,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
-  const restores = await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') });
+  const restores =
+    options.restores ?? (await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') }));
   const { orders, subscriptions } = openPayments({ db: apiDb, batchDb, vault, clock, log, onExpired, restores });
   const background = createBackground();
   const components = openComponents(log);
