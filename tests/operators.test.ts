@@ -293,6 +293,7 @@ describe('the guide for operators', () => {
       'self-hosting.md',
       'observability.md',
       'runbook.md',
+      'secrets.md',
       'going-live.md',
       'team.md',
       'dashboard.md',

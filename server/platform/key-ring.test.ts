@@ -109,9 +109,12 @@ describe('the keys of the service', () => {
     assert.throws(() => originalKeys(second).mails.open(last, 'mail'));
   });
 
-  it('refuse the old master secret after the rotation', async () => {
-    await assert.rejects(prepareKeys(db, onlyFirst), /does not belong to this database/);
-    await prepareKeys(db, onlySecond);
+  it('refuse the old master secret after the rotation, even if a process still has it as the previous one', async () => {
+    for (const secrets of [onlySecond, both]) {
+      await prepareKeys(db, secrets);
+      await assert.rejects(prepareKeys(db, onlyFirst), /does not belong to this database/);
+      await assert.rejects(readKeys(db, onlyFirst), /does not belong to this database/);
+    }
   });
 
   it('name the fields that differ, also in a request that an earlier key hashed', async () => {

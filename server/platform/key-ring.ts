@@ -113,6 +113,8 @@ async function insertCopies(
   }
 }
 
+const hasCopy = ({ copies }: KeyRow, { id }: Master): boolean => copies.some(({ master_id }) => master_id === id);
+
 /** Serializes changes of the keys. */
 export const lockKeys = `SELECT pg_advisory_xact_lock(7241865325823965)`;
 
@@ -126,15 +128,18 @@ export async function prepareKeys(db: Database, secrets: MasterSecrets): Promise
     await transaction.query(lockKeys);
     const rows = await readRows(transaction, masters);
     if (rows.length === 0) await createOriginals(transaction, secrets, masters);
+    // A copy for the previous secret is never added: after a rotation it would make that secret useful again.
+    const [current] = masters;
     for (const row of rows) {
       const bytes = openRow(row, masters);
       if (!bytes) throw new ConfigurationError(rows.some((each) => each.copies.length > 0) ? rotated : another);
-      if (row.copies.length < masters.length) await insertCopies(transaction, masters, { ...row, bytes });
+      if (!hasCopy(row, current)) await insertCopies(transaction, [current], { ...row, bytes });
     }
+    const inUse = masters.filter((master) => master === current || rows.some((row) => hasCopy(row, master)));
     const present = new Set(rows.map(({ purpose }) => purpose));
     const added = rows.length === 0 ? [] : keyPurposes.filter((purpose) => !present.has(purpose));
     for (const purpose of added) {
-      await insertKey(transaction, masters, { purpose, bytes: randomBytes(32), original: false, active: true });
+      await insertKey(transaction, inUse, { purpose, bytes: randomBytes(32), original: false, active: true });
     }
   });
 }
