@@ -115,7 +115,7 @@ describe('a database behind a network that carries nothing any more', () => {
     // Each pool is asked: one that still had an answer a moment ago says nothing of the others.
     await until(async () => {
       const answer = await fetch(`${baseUrl}/readyz`);
-      const pools = ['"svc"', '"svc money"', '"svc webhooks"'];
+      const pools = ['"requests"', '"money"', '"webhooks"'];
       const text = answer.status === 503 ? ((await answer.json()) as { error: { message: string } }).error.message : '';
       return pools.every((pool) => text.includes(pool));
     }, 6_000);
