@@ -28,7 +28,7 @@ function git(...parameters: string[]): string {
 }
 
 function readOrigin(): Origin {
-  const { version, scripts } = readJson<{ version: string; scripts: { start: string } }>('package.json');
+  const { version, scripts } = readJson('package.json') as { version: string; scripts: { start: string } };
   const [, ...parameters] = scripts.start.split(' ');
   const nodeFlags = parameters.filter((each) => each.startsWith('--'));
   // An archive of the sources, without git, has no commit.
@@ -107,7 +107,7 @@ function packageFiles(folder: string): ReleaseFile[] {
 
 /** npm packages contain no links; the service would create these, but its folder is read-only. */
 function libraryLinks(folder: string): ReleaseFile[] {
-  const listed = readJson<{ source: string; target: string }[]>(`${folder}/native/pg-symlinks.json`);
+  const listed = readJson(`${folder}/native/pg-symlinks.json`) as { source: string; target: string }[];
   return listed.map(({ source, target }) => ({
     path: `${folder}/${target}`,
     content: Buffer.alloc(0),

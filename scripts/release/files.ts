@@ -31,4 +31,4 @@ export function readReleaseFile(path: string, to = path): ReleaseFile {
   return { path: to, content: readFileSync(file), executable: (lstatSync(file).mode & 0o100) !== 0 };
 }
 
-export const readJson = <Content>(path: string): Content => JSON.parse(readFileSync(join(root, path), 'utf8'));
+export const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));

@@ -25,9 +25,9 @@ interface PackageJson {
 type Lockfile = { readonly packages: Readonly<Record<string, { readonly integrity?: string }>> };
 
 export function describePackage(folder: string): ShippedPackage {
-  const { name, version, license } = readJson<PackageJson>(`${folder}/package.json`);
+  const { name, version, license } = readJson(`${folder}/package.json`) as PackageJson;
   const workspace = folder.startsWith('dashboard/') ? 'dashboard/' : '';
-  const { packages } = readJson<Lockfile>(`${workspace}package-lock.json`);
+  const { packages } = readJson(`${workspace}package-lock.json`) as Lockfile;
   const integrity = packages[folder.slice(workspace.length)]?.integrity;
   const licenseName = typeof license === 'object' ? license.type : license;
   if (!licenseName || !integrity) throw new Error(`${folder} has no license or is not in the lockfile`);
@@ -39,7 +39,7 @@ function withDependencies(name: string, found = new Set<string>()): Set<string> 
   const folder = `node_modules/${name}`;
   if (found.has(folder) || !existsSync(join(root, folder))) return found;
   found.add(folder);
-  const { dependencies, optionalDependencies } = readJson<PackageJson>(`${folder}/package.json`);
+  const { dependencies, optionalDependencies } = readJson(`${folder}/package.json`) as PackageJson;
   for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) withDependencies(next, found);
   return found;
 }
@@ -50,7 +50,7 @@ export const nativeFolders = (): string[] => [
 
 /** Everything in the archive, apart from the extras. */
 export function shippedPackages({ packageFolders }: Bundle): ShippedPackage[] {
-  const inDashboard = readJson<string[]>('dashboard/dist/packages.json');
+  const inDashboard = readJson('dashboard/dist/packages.json') as string[];
   const folders = [...packageFolders, ...nativeFolders(), ...inDashboard];
   const described = [...new Set(folders)].map(describePackage);
   // The dashboard and the service may contain the same version of a package.

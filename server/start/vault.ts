@@ -5,7 +5,6 @@ import type { Components } from '../platform/components.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { Secret } from '../platform/secret.ts';
 import type { Tracing } from '../platform/tracing.ts';
-import { remoteVault } from '../vault/client.ts';
 import { observedVault } from '../vault/observed.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
@@ -28,6 +27,8 @@ export async function openVault(
 ): Promise<Vault> {
   const { SVC_VAULT_URL, SVC_VAULT_TOKEN, SVC_VAULT_TOKEN_PREVIOUS, SVC_ROLES: roles } = config;
   if (!roles.includes('vault')) {
+    // Loaded only if the vault is another process.
+    const { remoteVault } = await import('../vault/client.ts');
     const vault = remoteVault(SVC_VAULT_URL, SVC_VAULT_TOKEN ?? new Secret(''));
     resources.onStop(async () => vault.close?.());
     watchVault(vault, resources.components);

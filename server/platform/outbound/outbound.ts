@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Agent, buildConnector as connector, Dispatcher } from 'undici';
 import type { AddressCheck } from './addresses.ts';
 import { createResolve, type Resolve } from './resolve.ts';
 
@@ -46,12 +46,30 @@ class AddressRefused extends Error {
 const idleConnectionMs = 10_000;
 const connectionsPerOrigin = 100;
 
-export function createOutbound({
-  isAllowed,
-  certificates,
-  resolve = createResolve(),
-  connectTimeoutMs = 10_000,
-}: OutboundOptions): Outbound {
+export function createOutbound(options: OutboundOptions): Outbound {
+  const resolve = options.resolve ?? createResolve();
+  let agent: Promise<Agent> | undefined;
+  let isClosed = false;
+  return {
+    async post(request) {
+      if (isClosed) return { answered: false, error: 'the service is stopping' };
+      agent ??= openAgent(options, resolve);
+      return exchange(await agent, request);
+    },
+    resolve,
+    async close() {
+      isClosed = true;
+      await (await agent)?.destroy();
+    },
+  };
+}
+
+/** Loaded on first use: it is a quarter of the code that a start would read, and many processes send nothing for a while. */
+async function openAgent(
+  { isAllowed, certificates, connectTimeoutMs = 10_000 }: OutboundOptions,
+  resolve: Resolve,
+): Promise<Agent> {
+  const { Agent, buildConnector } = await import('undici');
   const refused = (): AddressRefused => new AddressRefused('the address is not public');
 
   const lookup = (
@@ -75,9 +93,9 @@ export function createOutbound({
     lookup,
     // Created once: with custom authorities, Node would parse all of them again for each connection.
     ...(certificates && { secureContext: createSecureContext({ ca: [...certificates] }) }),
-  } as buildConnector.BuildOptions);
+  } as connector.BuildOptions);
 
-  const agent = new Agent({
+  return new Agent({
     connections: connectionsPerOrigin,
     keepAliveTimeout: idleConnectionMs,
     keepAliveMaxTimeout: idleConnectionMs,
@@ -93,12 +111,6 @@ export function createOutbound({
       });
     },
   });
-
-  return {
-    post: (request) => exchange(agent, request),
-    resolve,
-    close: () => agent.destroy(),
-  };
 }
 
 /** The error of a request that was not answered in time. */
