@@ -16,13 +16,13 @@ const flagHash = { start: 12, end: 16 };
 export function bytecodeOf(scripts: readonly ReleaseFile[], nodeFlags: readonly string[]): ReleaseFile[] {
   const folder = mkdtempSync(join(tmpdir(), 'svc-bytecode-'));
   try {
-    for (const { path, content } of scripts) writeFileSync(join(folder, path), content);
-    writeFileSync(join(folder, 'flags.js'), '');
     // The service does not run with the seeds, so the hash is that of a compilation without them.
+    writeFileSync(join(folder, 'empty.js'), '');
     execFileSync(process.execPath, [...nodeFlags, compiler, folder]);
-    const served = readFileSync(join(folder, 'flags.js.bytecode')).subarray(flagHash.start, flagHash.end);
+    const served = readFileSync(join(folder, 'empty.js.bytecode')).subarray(flagHash.start, flagHash.end);
+    for (const name of ['empty.js', 'empty.js.bytecode']) rmSync(join(folder, name));
+    for (const { path, content } of scripts) writeFileSync(join(folder, path), content);
     execFileSync(process.execPath, [...nodeFlags, ...reproducible, compiler, folder]);
-    rmSync(join(folder, 'flags.js.bytecode'));
     return readdirSync(folder)
       .filter((name) => name.endsWith('.bytecode'))
       .map((path) => {

@@ -11,7 +11,7 @@ export function archive(folder: string, files: readonly ReleaseFile[], secondsSi
     header(`${folder}/${file.path}`, file, secondsSinceEpoch),
     ...(file.link === undefined ? [file.content, padding(file.content.length)] : []),
   ]);
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * blockBytes)]), { level: 9 });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * blockBytes)]), { level: 6 });
 }
 
 const blockBytes = 512;
