@@ -163,7 +163,7 @@ async function inspect(url: string): Promise<Inspection> {
     const lineOf = ({ count, means }: { count: number; means: string }): string => `${count} × ${means}`;
     return {
       schema,
-      ...(await count(db)),
+      ...(await countRows(db)),
       secrets: [
         `Master secret: ${master ?? 'it belongs to the backup'}.`,
         `Vault keys: ${vault ?? 'they belong to the backup'}.`,
@@ -215,7 +215,7 @@ async function problemOf(check: Promise<unknown>, problem: string): Promise<stri
 
 const counted = ['companies', 'customers', 'orders', 'transactions', 'subscriptions', 'events', 'vault.cards'];
 
-async function count(db: DatabasePool): Promise<Pick<Inspection, 'counts' | 'latestAt'>> {
+async function countRows(db: DatabasePool): Promise<Pick<Inspection, 'counts' | 'latestAt'>> {
   const columns = counted.map(
     (table) => `(SELECT count(*)::integer FROM ${table}) AS "${table.replace('vault.', '')}"`,
   );

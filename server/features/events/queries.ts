@@ -38,7 +38,7 @@ export const insertingEvents = (rows: string, objects: string, where = 'true'): 
 
 export function eventValues(events: readonly EventRow[]): [rows: string, objects: string] {
   return [
-    JSON.stringify(events.map(({ object: _, ...row }) => row)),
+    JSON.stringify(events.map((event) => ({ ...event, object: undefined }))),
     events.map(({ object }) => JSON.stringify(object)).join(separator),
   ];
 }
