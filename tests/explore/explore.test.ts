@@ -8,7 +8,7 @@ import type { Without } from './world.ts';
 
 /** A few schedules of each kind; `npm run explore` runs as many as there is time for. */
 
-const seeds = Number(process.env.SVC_EXPLORE_SEEDS ?? 2);
+const seeds = Number(process.env.SVC_EXPLORE_SEEDS ?? 1);
 
 let laboratory: Laboratory;
 before(async () => {

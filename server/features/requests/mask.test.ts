@@ -164,7 +164,8 @@ describe('a long text', () => {
     })) {
       const text = JSON.stringify(value);
       const cpuMs = cpuMsOf(() => [maskedBody(value, text.slice(0, beginningLength)), maskedAnswer(text)]);
-      assert.ok(cpuMs < 5, `${what} took ${cpuMs} ms`);
+      // The limit leaves room for a busy machine.
+      assert.ok(cpuMs < 15, `${what} took ${cpuMs} ms`);
     }
   });
 });
