@@ -13,6 +13,7 @@ import { workload as requestLog } from './request-log.ts';
 import { workload as renewals } from './renewals.ts';
 import { formatReport, saveReport } from './report.ts';
 import { openTree, startEnvironmentOf } from './tree.ts';
+import { workload as start } from './start.ts';
 import { workload as webhooks } from './webhooks.ts';
 import type { BenchOptions, Workload } from './workload.ts';
 
@@ -29,6 +30,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   load,
   fairness,
   overload,
+  start,
 };
 
 const usage = `npm run bench [${Object.keys(workloads).join(' | ')}] [options]
