@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobResult } from './client.ts';
-import { connections, median, openShop, post, undisturbed } from './orders.ts';
+import { median } from './compare.ts';
+import { connections, openShop, post, undisturbed } from './orders.ts';
 import { watchOthers } from './processes.ts';
 import type { Bench, Cell, Report, RequestMaker, Workload } from './workload.ts';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { compareCpu } from './against.ts';
+import { median } from './compare.ts';
 import type { JobResult } from './client.ts';
 import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
 import { seedOrdersTo } from './order-data.ts';
@@ -132,11 +133,6 @@ async function observed(
     othersShare,
     statuses: result.statuses ?? {},
   };
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
 const othersShareMax = 0.1;

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,8 +19,9 @@ const targetMs = 400;
 async function unpackRelease(folder: string): Promise<string> {
   execFileSync(process.execPath, ['scripts/release.ts', '--without-extras', '--out', folder], { cwd: root });
   const unpacked = join(folder, 'unpacked');
-  execFileSync('mkdir', ['-p', unpacked]);
-  execFileSync('sh', ['-c', `tar xzf svc-*.tar.gz --strip-components=1 -C '${unpacked}'`], { cwd: folder });
+  await mkdir(unpacked);
+  const [archive = ''] = globSync('svc-*.tar.gz', { cwd: folder });
+  execFileSync('tar', ['xzf', archive, '--strip-components=1', '-C', unpacked], { cwd: folder });
   return join(unpacked, 'bin', 'svc');
 }
 

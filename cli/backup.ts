@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, globSync } from 'node:fs';
 import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, delimiter, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Config, loadConfig } from '../server/config.ts';
 import { ConfigurationError } from '../server/platform/configuration-error.ts';
@@ -19,6 +18,7 @@ import { withPool } from './connect.ts';
 import { examine } from './doctor.ts';
 import { checks } from './doctor-queries.ts';
 import type { Flags } from './options.ts';
+import { findProgram, pathFolders, postgresFolders } from './programs.ts';
 import { withProgress } from './progress.ts';
 
 const run = promisify(execFile);
@@ -73,28 +73,13 @@ async function checkFormat(file: string): Promise<void> {
   }
 }
 
-/** Debian and Red Hat keep the programs of each version in a folder of its own. The newest version comes first. */
 function findPgRestore(): string {
-  const folders = ['/usr/lib/postgresql/*/bin', '/usr/pgsql-*/bin']
-    .flatMap((pattern) => globSync(pattern))
-    .toSorted((one, other) => other.localeCompare(one, 'en', { numeric: true }));
-  const named = (process.env.PATH ?? '').split(delimiter).filter((part) => part !== '');
-  const program = process.platform === 'win32' ? 'pg_restore.exe' : 'pg_restore';
-  const found = [...folders, ...named].map((folder) => join(folder, program)).find(isProgram);
+  const found = findProgram('pg_restore', [...postgresFolders, ...pathFolders()]);
   if (found) return found;
   throw new CommandError(
     'pg_restore is not installed, and the embedded PostgreSQL does not bring it. Install the PostgreSQL client programs ' +
       '(Debian: apt install postgresql-client), of the version of your server or newer, or add their folder to PATH.',
   );
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 interface Archive {
