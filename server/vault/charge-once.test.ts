@@ -24,14 +24,11 @@ const response = {
 const approved = { outcome: 'approved', response } as const;
 
 /** What is asked of a processor, in order. */
-function asked(
-  executesOnce: Processor['executesOnce'],
-  found: LookupOutcome,
-): { processor: Processor; calls: string[] } {
+function asked(onceBy: Processor['onceBy'], found: LookupOutcome): { processor: Processor; calls: string[] } {
   const calls: string[] = [];
   const never = async (): Promise<never> => assert.fail('not asked for');
   const processor: Processor = {
-    ...(executesOnce && { executesOnce }),
+    ...(onceBy && { onceBy }),
     charge: async () => {
       calls.push('charge');
       return approved;
@@ -49,31 +46,31 @@ function asked(
 }
 
 it('a service that was not restored charges at once', async () => {
-  for (const executesOnce of [undefined, 'always', 'for_a_time', 'never'] as const) {
-    const { processor, calls } = asked(executesOnce, { outcome: 'not_found' });
+  for (const onceBy of [undefined, 'reference', 'key', 'nothing'] as const) {
+    const { processor, calls } = asked(onceBy, { outcome: 'not_found' });
     await chargeOnce(processor, request, false);
     assert.deepEqual(calls, ['charge']);
   }
 });
 
 it('a restored service looks up first where a reference is not executed once for ever', async () => {
-  for (const executesOnce of ['for_a_time', 'never'] as const) {
-    const unsent = asked(executesOnce, { outcome: 'not_found' });
+  for (const onceBy of ['key', 'nothing'] as const) {
+    const unsent = asked(onceBy, { outcome: 'not_found' });
     assert.equal((await chargeOnce(unsent.processor, request, true)).outcome, 'approved');
     assert.deepEqual(unsent.calls, ['lookup', 'charge']);
     for (const found of [approved, { outcome: 'conflict', approved: true }] as const) {
-      const { processor, calls } = asked(executesOnce, found);
+      const { processor, calls } = asked(onceBy, found);
       assert.deepEqual(await chargeOnce(processor, request, true), found);
       assert.deepEqual(calls, ['lookup'], 'it is not charged again');
     }
   }
-  const { processor, calls } = asked('always', { outcome: 'not_found' });
+  const { processor, calls } = asked('reference', { outcome: 'not_found' });
   await chargeOnce(processor, request, true);
   assert.deepEqual(calls, ['charge']);
 });
 
 it('a restored service sends nothing while such a processor cannot be asked', async () => {
-  const { processor, calls } = asked('never', { outcome: 'unknown', reason: 'no answer' });
+  const { processor, calls } = asked('nothing', { outcome: 'unknown', reason: 'no answer' });
   assert.equal((await chargeOnce(processor, request, true)).outcome, 'unavailable');
   assert.deepEqual(calls, ['lookup']);
 });

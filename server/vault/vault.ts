@@ -113,7 +113,7 @@ export async function chargeOnce(
   request: ChargeRequest,
   lookFirst: boolean,
 ): Promise<VaultOutcome> {
-  if (!lookFirst || (processor.executesOnce ?? 'always') === 'always') return processor.charge(request);
+  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') return processor.charge(request);
   const { companyId, reference, card, amount, currency } = request;
   const sent = { amount, currency, last4: card.number.last4 };
   const found = await processor.lookup({ companyId, reference, card, sent });

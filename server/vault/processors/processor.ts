@@ -1,18 +1,24 @@
+import type { Secret } from '../../platform/secret.ts';
 import type { CardNumber } from '../card-number.ts';
+import type { DisputeOperations, NoticeDelivery, Polled, PollRequest, Reception } from './notices.ts';
 
 /**
- * A processor charges cards. An adapter reports only what it knows: a lost answer is `unknown`, and only `lookup`
- * resolves it. Every operation carries our own reference, which is derived from its purpose and stored before the
- * call. A processor executes a reference once, however often it is sent, and returns the first result. An outcome
- * describes only this one call: after an `unknown`, only `lookup` may resolve the operation.
+ * A processor charges cards. An adapter reports only what it knows: a lost answer is `unknown`, and only `lookup` or a
+ * notice resolves it. Every operation carries our own reference, which is derived from its purpose and stored before
+ * the call. An outcome describes only this one call. Everything optional may be left out by an adapter.
  */
 export interface Processor {
+  /**
+   * Creates the object that a charge will use, without moving money. Its handle is stored before `charge` is called,
+   * so that a lost answer can be resolved. Sent again with the same reference, it returns the same handle.
+   */
+  prepare?(request: ChargeRequest): Promise<Preparation>;
   charge(request: ChargeRequest): Promise<Outcome>;
   /** `approved` means that the refund was accepted; whether the money was returned is known when it has settled. */
   refund(request: RefundRequest): Promise<Outcome>;
   /** Cancels a charge that has not settled. */
   void(request: VoidRequest): Promise<Outcome>;
-  /** Returns the outcome of a reference. It changes nothing. */
+  /** Returns the outcome of a reference. It moves no money, but may cancel what has not moved any. */
   lookup(request: LookupRequest): Promise<LookupOutcome>;
   /**
    * Lists the operations of a period, in the order of execution, page by page. Fails if the processor does not
@@ -20,11 +26,26 @@ export interface Processor {
    * references it can derive.
    */
   list?(request: ListRequest): Promise<Listing>;
+  /** Checks a card and its CVC without charging it. The CVC exists only during this call. */
+  verify?(request: VerifyRequest): Promise<Verification>;
+  /** Reads what the processor sent to the notice URL, after checking its signature. */
+  receive?(delivery: NoticeDelivery): Reception;
+  /** Asks for notices, at a processor that does not send them. */
+  poll?(request: PollRequest): Promise<Polled>;
+  /** Answers disputes. */
+  readonly disputes?: DisputeOperations;
+  /** Makes a harmless call with the credentials of the connection. */
+  test?(): Promise<ConnectionTest>;
   /**
-   * How long the processor executes a reference only once; `always` by default. Otherwise a service that was restored
-   * from a backup looks up a charge before it sends it.
+   * What makes the processor execute an operation only once: our reference for all time (the default), a key for a
+   * time, or nothing. Without the reference, a service that was restored from a backup looks up a charge before it
+   * sends it.
    */
-  readonly executesOnce?: 'always' | 'for_a_time' | 'never';
+  readonly onceBy?: 'reference' | 'key' | 'nothing';
+  /**
+   * What finds an operation after a lost answer: our reference (the default), the handle of `prepare`, or only a notice.
+   */
+  readonly findsBy?: 'reference' | 'handle' | 'notice';
 }
 
 export interface ListRequest {
@@ -71,37 +92,96 @@ export interface ProcessorCard {
   readonly expYear: number;
 }
 
+/** Fields without a value are null. */
+export interface Billing {
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly line1: string | null;
+  readonly line2: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  readonly postalCode: string | null;
+  /** Two letters, ISO 3166-1. */
+  readonly country: string | null;
+}
+
+/** Who started a charge with a stored card, and which charge of this card it is. */
+export interface CredentialUse {
+  readonly initiator: 'customer' | 'merchant';
+  /** `subsequent` is a renewal on its date; `unscheduled` is any other charge after the first. */
+  readonly sequence: 'first' | 'subsequent' | 'unscheduled';
+  /** The card network's id of the first charge or verification, if it is known. */
+  readonly networkTransactionId: string | null;
+}
+
 interface Sending {
   readonly companyId: string;
   /** At most 64 characters of `A-Z a-z 0-9 -`, which every processor accepts. */
   readonly reference: string;
-  /** The processor must not execute it after this time: only then does "not found" mean "never happened". */
+  /**
+   * The processor must not execute it after this time: only then does "not found" mean "never happened". An adapter
+   * whose processor cannot check this sends nothing after this time.
+   */
   readonly validUntilMs: number;
 }
 
 export interface ChargeRequest extends Money, Sending {
   readonly card: ProcessorCard;
+  readonly credential?: CredentialUse;
+  readonly billing?: Billing;
+  /** The handle that `prepare` returned. */
+  readonly handle?: string;
 }
 
-interface RefundRequest extends Money, Sending {
-  /** The reference of the charge that is refunded. */
+/** How to find the charge that an operation refers to. */
+interface OfCharge {
   readonly chargeReference: string;
+  /** The processor's id of the charge: the `transaction_id` of its outcome. */
+  readonly chargeTransactionId?: string;
 }
 
-interface VoidRequest extends Sending {
-  readonly chargeReference: string;
+export interface RefundRequest extends Money, Sending, OfCharge {}
+
+export interface VoidRequest extends Sending, OfCharge {
+  /** The money of the charge, for processors that void a captured charge by a full refund. */
+  readonly charged?: Money;
 }
 
-export interface LookupRequest {
+export interface LookupRequest extends Partial<OfCharge> {
   readonly companyId: string;
   readonly reference: string;
   /** The content that was sent under the reference, if known: an operation with other content is a `conflict`. */
   readonly sent?: Money & { readonly last4: string | null };
   /** The card of a charge, if it is still stored; a processor with its own books does not need it. */
   readonly card?: ProcessorCard;
-  /** The charge that the refund or void refers to. */
-  readonly chargeReference?: string;
+  /** The handle that was stored before the charge was sent. */
+  readonly handle?: string;
+  /** What is looked up; undefined for a charge of which only the reference is known. */
+  readonly kind?: 'charge' | 'refund' | 'void';
+  /** How long ago the operation was first sent, if known. */
+  readonly ageMs?: number;
 }
+
+/** Without a handle nothing was sent that could move money, whatever failed. */
+export type Preparation =
+  | { readonly outcome: 'prepared'; readonly handle: string }
+  | Extract<Outcome, { outcome: 'declined' | 'not_sent' | 'conflict' }>;
+
+export interface VerifyRequest extends Sending {
+  readonly card: ProcessorCard;
+  readonly cvc: Secret<string>;
+  readonly billing?: Billing;
+}
+
+export type Verification =
+  | {
+      readonly outcome: 'verified' | 'declined';
+      readonly avsResult: string | null;
+      readonly cvvResult: string | null;
+      readonly networkTransactionId: string | null;
+    }
+  | { readonly outcome: 'unknown'; readonly reason: string };
 
 /** The response as the API shows it on a transaction. */
 export interface ProcessorResponse {
@@ -119,12 +199,23 @@ interface Executed {
   readonly executed?: { readonly atMs: number; readonly ageMs: number };
 }
 
+export const noResponse: ProcessorResponse = {
+  transaction_id: null,
+  authorization_code: null,
+  avs_result: null,
+  cvv_result: null,
+  response_code: null,
+  response_text: null,
+};
+
 export type Outcome =
   | ({
       readonly outcome: 'approved';
       readonly response: ProcessorResponse;
       /** Whether the funds have settled, if the processor reports it. */
       readonly settled?: boolean;
+      /** The card network's id of this charge, for later charges with the same card. */
+      readonly networkTransactionId?: string;
       /** A sandbox charge that will be disputed. */
       readonly chargebackAfterMs?: number;
     } & Executed)
@@ -133,6 +224,8 @@ export type Outcome =
       readonly response: ProcessorResponse;
       readonly failureCode: FailureCode;
       readonly failureReason: string;
+      /** The processor failed, not the card's bank: another processor may approve the charge. */
+      readonly isProcessorFault?: boolean;
     } & Executed)
   /** Another operation has this reference: the requested operation was not executed and never will be under it. */
   | ({
@@ -142,15 +235,30 @@ export type Outcome =
     } & Executed)
   /** Rejected, because the processor's clock is past the validity of the request. */
   | { readonly outcome: 'expired'; readonly nowMs?: number }
-  /** The processor certainly did not receive the request. */
+  /** No money can have moved: no byte was sent, or the processor confirmed that the prepared object is cancelled. */
   | { readonly outcome: 'not_sent'; readonly reason: string; readonly failureCode?: FailureCode }
   /** The processor may have received the request, and may have executed it. */
   | { readonly outcome: 'unknown'; readonly reason: string };
 
 export type LookupOutcome =
   | Exclude<Outcome, { outcome: 'not_sent' | 'expired' }>
-  /** `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. */
-  | { readonly outcome: 'not_found'; readonly atMs?: number };
+  /**
+   * `atMs` is the time of the lookup by the processor's clock; undefined if the processor does not report it. With
+   * `isFinal` the operation can never be executed, so the time does not matter.
+   */
+  | { readonly outcome: 'not_found'; readonly atMs?: number; readonly isFinal?: boolean };
+
+/** The result of a harmless call with the credentials of a connection. */
+export type ConnectionTest =
+  | {
+      readonly outcome: 'works';
+      /** The name of the account at the processor. */
+      readonly account: string;
+      /** False if the credentials are for the processor's test mode. */
+      readonly livemode: boolean;
+    }
+  /** A sentence for the person who enters the credentials: what is wrong, and what would be right. */
+  | { readonly outcome: 'fails'; readonly problem: string };
 
 /** Every decline reason, with the text that people read. */
 export const failureReasons = {

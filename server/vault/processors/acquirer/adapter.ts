@@ -2,7 +2,7 @@ import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Processor } from '../processor.ts';
 import { listingOf, lookupOutcomeOf, outcomeOf } from './answers.ts';
-import { openExchange } from './exchange.ts';
+import { type ExchangeRequest, openExchange } from '../exchange.ts';
 
 export interface AcquirerOptions {
   readonly url: string;
@@ -14,24 +14,37 @@ const listBytesMax = 4 * 1024 * 1024;
 
 /** A processor that speaks the protocol of docs/acquirer.md. It sends each request once. */
 export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerOptions): Processor {
-  const exchange = openExchange(url, secret, timeoutMs);
+  const exchange = openExchange({
+    url,
+    timeoutMs,
+    headers: () => ({ authorization: `Bearer ${secret.reveal()}` }),
+  });
+  const post = (path: string, body: object, validUntilMs: number) => {
+    const request: ExchangeRequest = {
+      method: 'POST',
+      path: [path],
+      headers: { 'x-valid-until-ms': validUntilMs },
+      body: { type: 'application/json', content: JSON.stringify(body) },
+    };
+    return exchange(request);
+  };
   return {
     async charge({ reference, amount, currency, card, validUntilMs }) {
       const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
       const body = { reference, amount, currency, card: sentCard };
-      const answer = await exchange({ method: 'POST', path: ['charges'], sent: { body, validUntilMs } });
+      const answer = await post('charges', body, validUntilMs);
       const money = { amount, currency };
       return outcomeOf(answer, { kind: 'charge', reference, chargeReference: null, money, last4: card.number.last4 });
     },
     async refund({ reference, chargeReference, amount, currency, validUntilMs }) {
       const body = { reference, charge_reference: chargeReference, amount, currency };
-      const answer = await exchange({ method: 'POST', path: ['refunds'], sent: { body, validUntilMs } });
+      const answer = await post('refunds', body, validUntilMs);
       const money = { amount, currency };
       return outcomeOf(answer, { kind: 'refund', reference, chargeReference, money, last4: null });
     },
     async void({ reference, chargeReference, validUntilMs }) {
       const body = { reference, charge_reference: chargeReference };
-      const answer = await exchange({ method: 'POST', path: ['voids'], sent: { body, validUntilMs } });
+      const answer = await post('voids', body, validUntilMs);
       return outcomeOf(answer, { kind: 'void', reference, chargeReference, last4: null });
     },
     async lookup(request) {

@@ -4,6 +4,7 @@ import { choice } from '../../../platform/choice.ts';
 import {
   type FailureCode,
   failureReasons,
+  noResponse,
   type ListedOperation,
   type Listing,
   type LookupOutcome,
@@ -11,7 +12,7 @@ import {
   type Outcome,
   type ProcessorResponse,
 } from '../processor.ts';
-import type { Answer, Silence } from './exchange.ts';
+import { type Answer, jsonOf, type Silence } from '../exchange.ts';
 import { type DeclineCode, type OperationKind, operationKinds } from './protocol.ts';
 
 /** Parses answers of the protocol in docs/acquirer.md. An answer that proves nothing is `unknown`. */
@@ -109,15 +110,6 @@ function isAbout(operation: Operation, sent: SentOperation): boolean {
 
 const unknown = (reason: string): Extract<Outcome, { outcome: 'unknown' }> => ({ outcome: 'unknown', reason });
 
-const noResponse: ProcessorResponse = {
-  transaction_id: null,
-  authorization_code: null,
-  avs_result: null,
-  cvv_result: null,
-  response_code: null,
-  response_text: null,
-};
-
 function declined(
   failureCode: FailureCode,
   response: Partial<ProcessorResponse>,
@@ -160,7 +152,8 @@ export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcom
   if ('reason' in answer) {
     return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
   }
-  const { status, body, askedAtMs } = answer;
+  const { status, askedAtMs } = answer;
+  const body = jsonOf(answer);
   if (status === 200 && operationAnswer.Check(body) && isAbout(body, sent)) {
     return resultOf(body, body.now_ms ?? askedAtMs);
   }
@@ -191,7 +184,8 @@ export function lookupOutcomeOf(
   { reference, chargeReference, sent }: LookupRequest,
 ): LookupOutcome {
   if ('reason' in answer) return unknown(answer.reason);
-  const { status, body } = answer;
+  const { status } = answer;
+  const body = jsonOf(answer);
   if (status === 200 && operationAnswer.Check(body) && body.reference === reference) {
     const isOurs =
       (chargeReference === undefined || chargeReference === body.charge_reference) &&
@@ -226,7 +220,8 @@ function listedOperation(operation: Operation & { readonly taken_at_ms: number }
 /** Throws if the answer is not a list. */
 export function listingOf(answer: Answer | Silence): Listing {
   if ('reason' in answer) throw new Error(`the acquirer did not list its operations: ${answer.reason}`);
-  const { status, body } = answer;
+  const { status } = answer;
+  const body = jsonOf(answer);
   if (status !== 200 || !listAnswer.Check(body)) throw new Error(`the acquirer answered ${status} for its operations`);
   return { operations: body.operations.map(listedOperation), next: body.next, nowMs: body.now_ms };
 }

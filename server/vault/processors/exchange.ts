@@ -1,15 +1,17 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Secret } from '../../../platform/secret.ts';
-import { traceHeaders } from '../../../platform/spans.ts';
+import { traceHeaders } from '../../platform/spans.ts';
 
-/** Sends one request over HTTP, and reports whether a failed one may have arrived. It never repeats a request. */
+/**
+ * Sends one request to a processor, and reports whether a failed one may have arrived. It never repeats a request and
+ * never follows a redirect.
+ */
 
 export interface Answer {
   readonly status: number;
-  /** The parsed body; undefined if it is not JSON. */
-  readonly body: unknown;
-  /** The acquirer's clock when the request was sent, or slightly earlier, from the Date header. */
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+  /** The processor's clock when the request was sent, or slightly earlier, from the Date header. */
   readonly askedAtMs: number | undefined;
 }
 
@@ -19,15 +21,24 @@ export interface Silence {
   readonly reason: string;
 }
 
-interface Request {
-  readonly method: 'GET' | 'POST';
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** The parts of the path below the URL of the exchange. They are encoded here. */
   readonly path: readonly string[];
   readonly query?: URLSearchParams;
-  readonly sent?: { readonly body: object; readonly validUntilMs: number };
+  readonly headers?: Readonly<Record<string, string | number>>;
+  readonly body?: { readonly type: string; readonly content: string | Buffer };
   readonly bytesMax?: number;
 }
 
-export type Exchange = (request: Request) => Promise<Answer | Silence>;
+export type Exchange = (request: ExchangeRequest) => Promise<Answer | Silence>;
+
+export interface ExchangeOptions {
+  readonly url: string;
+  readonly timeoutMs: number;
+  /** The headers of every request, credentials among them. */
+  readonly headers: () => Readonly<Record<string, string>>;
+}
 
 const answerBytesMax = 64 * 1024;
 /**
@@ -36,41 +47,46 @@ const answerBytesMax = 64 * 1024;
  */
 const idleConnectionMs = 4_000;
 
-export function openExchange(url: string, secret: Secret<string>, timeoutMs: number): Exchange {
+export function openExchange({ url, timeoutMs, headers: commonHeaders }: ExchangeOptions): Exchange {
   const base = new URL(url);
   const isSecure = base.protocol === 'https:';
-  const client = isSecure ? https : http;
-  const agent = new client.Agent({ keepAlive: true, timeout: idleConnectionMs });
+  const agent = isSecure
+    ? new https.Agent({ keepAlive: true, timeout: idleConnectionMs, rejectUnauthorized: true })
+    : new http.Agent({ keepAlive: true, timeout: idleConnectionMs });
 
-  function open({ method, path, query, sent }: Request): { request: http.ClientRequest; text: string | undefined } {
-    const text = sent && JSON.stringify(sent.body);
+  function open({ method, path, query, headers, body }: ExchangeRequest): http.ClientRequest {
     const pathname = [base.pathname.replace(/\/+$/, ''), ...path.map(encodeURIComponent)].join('/');
-    const request = client.request(new URL(query ? `${pathname}?${query.toString()}` : pathname, base), {
+    return (isSecure ? https : http).request(new URL(query ? `${pathname}?${query.toString()}` : pathname, base), {
       method,
       agent,
       headers: {
-        authorization: `Bearer ${secret.reveal()}`,
+        ...commonHeaders(),
         ...traceHeaders(),
-        ...(text && {
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(text),
-          'x-valid-until-ms': sent.validUntilMs,
-        }),
+        ...(body && { 'content-type': body.type, 'content-length': Buffer.byteLength(body.content) }),
+        ...headers,
       },
     });
-    return { request, text };
   }
 
   return async (wanted) => {
     try {
-      const { request, text } = open(wanted);
+      const request = open(wanted);
       const answer = receive(request, { isSecure, timeoutMs, bytesMax: wanted.bytesMax ?? answerBytesMax });
-      request.end(text);
+      request.end(wanted.body?.content);
       return await answer;
     } catch (error) {
       return { mayHaveArrived: false, reason: `the request could not be sent: ${errorCode(error)}` };
     }
   };
+}
+
+/** The parsed body; undefined if it is not JSON. */
+export function jsonOf({ text }: Answer): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 interface Reception {
@@ -116,22 +132,15 @@ function receive(request: http.ClientRequest, { isSecure, timeoutMs, bytesMax }:
       response.on('end', () =>
         end({
           status: response.statusCode ?? 0,
-          body: parse(Buffer.concat(chunks).toString('utf8')),
-          // The acquirer looked up the operation between our request and the date of its answer, so the earlier time
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString('utf8'),
+          // The processor looked up the operation between our request and the date of its answer, so the earlier time
           // counts.
           askedAtMs: dateOf(response.headers.date, performance.now() - startedAtMs),
         }),
       );
     });
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function dateOf(header: string | undefined, elapsedMs: number): number | undefined {

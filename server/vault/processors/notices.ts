@@ -1,0 +1,165 @@
+import type { LookupOutcome, Money } from './processor.ts';
+
+/** What a processor reports later: outcomes, settlements and disputes. */
+
+export interface NoticeDelivery {
+  /** With names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  readonly nowMs: number;
+}
+
+export type Reception =
+  | {
+      readonly outcome: 'accepted';
+      readonly notices: readonly Notice[];
+      /** The body of the response, if the processor expects one. */
+      readonly reply?: string;
+    }
+  /** Not from the processor, or too old, or unreadable. */
+  | { readonly outcome: 'refused'; readonly reason: string };
+
+export interface PollRequest {
+  readonly companyId: string;
+  /** The cursor of the poll before. */
+  readonly after?: string;
+}
+
+export interface Polled {
+  readonly notices: readonly Notice[];
+  readonly cursor: string;
+  /** Whether there are more notices now. */
+  readonly hasMore: boolean;
+}
+
+export interface Notice {
+  /** The same in every delivery of this notice, and unique within the connection. */
+  readonly id: string;
+  /** The processor's own name of what happened. */
+  readonly type: string;
+  /** When it happened, by the processor's clock. Later notices about an object win over earlier ones. */
+  readonly atMs: number;
+  readonly about: NoticeSubject;
+}
+
+export type NoticeSubject =
+  /** The outcome of one of our operations, which may be in doubt, or a refund that failed after it was accepted. */
+  | { readonly kind: 'operation'; readonly reference: string; readonly found: LookupOutcome }
+  /** The funds of a charge have settled. */
+  | { readonly kind: 'settled'; readonly charge: NoticedCharge }
+  /** An approved charge was not captured after all: the customer pays nothing. */
+  | { readonly kind: 'not_captured'; readonly charge: NoticedCharge }
+  | { readonly kind: 'dispute'; readonly dispute: NoticedDispute }
+  /** Kept, without an effect. */
+  | { readonly kind: 'other' };
+
+/** At least one of the two is known. */
+export interface NoticedCharge {
+  readonly reference: string | null;
+  /** The `transaction_id` of the charge's outcome. */
+  readonly transactionId: string | null;
+}
+
+/**
+ * An inquiry asks for information and takes no money. `needs_response` and `under_review` hold the money back; `won`
+ * gives it back to the merchant; `lost` and `accepted` give it to the cardholder.
+ */
+export const disputeStates = [
+  'inquiry',
+  'inquiry_closed',
+  'needs_response',
+  'under_review',
+  'won',
+  'lost',
+  'accepted',
+] as const;
+export type DisputeState = (typeof disputeStates)[number];
+
+export interface NoticedDispute extends Money {
+  /** The processor's id of the dispute. */
+  readonly disputeId: string;
+  readonly charge: NoticedCharge;
+  readonly state: DisputeState;
+  readonly reason: DisputeReason;
+  /** The card network's own code, for example `10.4`. */
+  readonly networkReasonCode: string | null;
+  /** Until when evidence can be submitted; null if none is wanted. */
+  readonly evidenceDueAtMs: number | null;
+}
+
+export const disputeReasons = [
+  'fraudulent',
+  'product_not_received',
+  'product_unacceptable',
+  'subscription_canceled',
+  'duplicate',
+  'credit_not_processed',
+  'unrecognized',
+  'general',
+] as const;
+export type DisputeReason = (typeof disputeReasons)[number];
+
+/** Texts of the merchant, by the question that they answer. */
+export const evidenceTexts = [
+  'product_description',
+  'customer_communication',
+  'service_date',
+  'shipping_date',
+  'shipping_carrier',
+  'shipping_tracking_number',
+  'refund_policy',
+  'cancellation_policy',
+  'explanation',
+] as const;
+export type EvidenceText = (typeof evidenceTexts)[number];
+
+export const evidenceFiles = [
+  'receipt',
+  'customer_communication',
+  'customer_signature',
+  'shipping_documentation',
+  'service_documentation',
+  'refund_policy',
+  'cancellation_policy',
+  'other',
+] as const;
+export type EvidenceFileKind = (typeof evidenceFiles)[number];
+
+export interface EvidenceFile {
+  readonly kind: EvidenceFileKind;
+  readonly name: string;
+  readonly contentType: 'application/pdf' | 'image/jpeg' | 'image/png';
+  readonly content: Buffer;
+}
+
+export interface EvidenceLimits {
+  /** The length of all texts together. */
+  readonly textLengthMax: number;
+  readonly fileBytesMax: number;
+  readonly filesMax: number;
+  readonly contentTypes: readonly EvidenceFile['contentType'][];
+}
+
+interface DisputeRequest {
+  readonly companyId: string;
+  /** Derived from the dispute and the operation: a repetition has no further effect. */
+  readonly reference: string;
+  readonly disputeId: string;
+}
+
+export interface EvidenceRequest extends DisputeRequest {
+  readonly texts: Readonly<Partial<Record<EvidenceText, string>>>;
+  readonly files: readonly EvidenceFile[];
+}
+
+export type DisputeOutcome =
+  | { readonly outcome: 'done'; readonly state: DisputeState }
+  /** A sentence that says what the processor rejects. */
+  | { readonly outcome: 'refused'; readonly reason: string }
+  | { readonly outcome: 'not_sent' | 'unknown'; readonly reason: string };
+
+export interface DisputeOperations {
+  readonly limits: EvidenceLimits;
+  submit(request: EvidenceRequest): Promise<DisputeOutcome>;
+  accept(request: DisputeRequest): Promise<DisputeOutcome>;
+}
