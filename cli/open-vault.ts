@@ -6,6 +6,7 @@ import type { DatabasePool } from '../server/platform/database.ts';
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { remoteVault } from '../server/vault/client.ts';
 import { findKeyStore, hasKeys } from '../server/vault/open-key-store.ts';
+import { originsOf } from '../server/start/vault.ts';
 import { localVault, type Vault } from '../server/vault/vault.ts';
 import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase, withPool } from './connect.ts';
@@ -23,7 +24,7 @@ export async function withVault<Result>(
     });
   }
   return withVaultTables({ db, config }, async (vaultDb) =>
-    work(localVault(vaultDb, await findKeyStore(config, vaultDb), systemClock)),
+    work(localVault(vaultDb, await findKeyStore(config, vaultDb), systemClock, originsOf(config))),
   );
 }
 

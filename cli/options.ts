@@ -34,6 +34,21 @@ export const options = {
     value: 'N',
     describe: 'time after which the acquirer no longer executes a request; default: 60000',
   },
+  processor: {
+    type: 'string',
+    value: 'acquirer|stripe|nmi|adyen',
+    describe: 'kind of the processor; default: acquirer',
+  },
+  credentials: {
+    type: 'string',
+    value: 'FILE|-',
+    describe: 'JSON file with the fields of the processor; - reads standard input',
+  },
+  connection: { type: 'string', value: 'ID', describe: 'ID of the connection; default: the only one' },
+  currencies: { type: 'string', value: 'usd,eur', describe: 'take only charges in these currencies; default: all' },
+  brands: { type: 'string', value: 'visa,mastercard', describe: 'take only cards of these brands; default: all' },
+  share: { type: 'string', value: 'PERCENT', describe: 'take this part of the charges; default: 100' },
+  first: { type: 'boolean', describe: 'try this connection before the others' },
   number: { type: 'string', value: 'DIGITS', describe: 'number of the test card' },
   code: { type: 'string', value: 'CODE', describe: 'failure code of the decline; "none" makes the card succeed again' },
   data: {

@@ -1,5 +1,6 @@
 import { ApiError } from '../server/errors.ts';
 import type { Order } from '../server/features/orders/schemas.ts';
+import { openConnections } from '../server/features/processors/connections.ts';
 import { openPayments } from '../server/payments.ts';
 import { withoutKey } from '../server/http/phases.ts';
 import type { Queryable } from '../server/platform/database.ts';
@@ -21,7 +22,7 @@ export async function ordersCommand([action, id]: readonly string[], flags: Flag
     const log = createLog('warn', process.stderr);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     return withVault(connected, async (vault) => {
-      const { orders } = openPayments({ db, batchDb: db, vault, clock, log });
+      const { orders } = openPayments({ db, batchDb: db, vault, clock, log, connections: openConnections(db) });
       try {
         const requestId = newRequestId();
         const entry = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };

@@ -9,6 +9,8 @@ import { auditRoutes } from './features/audit/routes.ts';
 import { openAuditLog } from './features/audit/service.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import { openCardWatch } from './features/card-warnings/service.ts';
+import type { Connections } from './features/processors/connections.ts';
+import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
@@ -99,6 +101,7 @@ export interface AppDependencies {
   readonly limiter: RateLimiter;
   readonly tracing: Tracing;
   readonly vault: Vault;
+  readonly connections: Connections;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
   readonly webhooks: WebhookDependencies;
@@ -146,7 +149,14 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     orders,
     team,
     clock,
-    settings: { vault, rateLimits, acquirers: config.SVC_ACQUIRERS, forgetAccess },
+    settings: { rateLimits, forgetAccess },
+    processors: {
+      vault,
+      connections: dependencies.connections,
+      baseUrl: dependencies.baseUrl,
+      acquirers: config.SVC_ACQUIRERS,
+      forgetAccess,
+    },
     keys: { clock, pepper, forgetAccess },
   });
   const users = userDependencies(dependencies, team);
@@ -290,11 +300,12 @@ interface DashboardDependencies {
   readonly team: TeamDependencies;
   readonly clock: Clock;
   readonly settings: SettingsDependencies;
+  readonly processors: ProcessorDependencies;
   readonly keys: KeyDependencies;
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
-export function dashboardRoutes({ orders, team, clock, settings, keys }: DashboardDependencies): Route[] {
+export function dashboardRoutes({ orders, team, clock, settings, processors, keys }: DashboardDependencies): Route[] {
   return [
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
@@ -302,6 +313,7 @@ export function dashboardRoutes({ orders, team, clock, settings, keys }: Dashboa
     ...subscriptionDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
+    ...processorRoutes(processors),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),
     ...apiKeyRoutes(keys),

@@ -6,8 +6,8 @@ export interface Company {
   readonly mode: Mode;
   readonly apiVersion: string;
   readonly clockOffsetMs: number;
-  /** The processor of its cards. A live company has none until it connects one. */
-  readonly processor: 'sandbox' | 'acquirer' | null;
+  /** Whether its cards can be charged. A live company has no processor until it connects one. */
+  readonly processor: 'sandbox' | 'connected' | null;
 }
 
 export type Mode = 'sandbox' | 'live';

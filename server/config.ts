@@ -230,6 +230,10 @@ export const settings = {
     'URLs (comma-separated) of acquirers that merchants can connect in the dashboard. ' +
       'Default: none; the operator connects them with `svc processors connect`.',
   ),
+  SVC_PROCESSOR_ORIGINS: urls(
+    'Origins (comma-separated) that connections to processors may use beside the hosts of their kind, for example the test host of a processor. ' +
+      'The vault sends card data only to the hosts of its kinds, to these, and to acquirers.',
+  ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
   SVC_LOG_LEVEL: choice(
     'info',

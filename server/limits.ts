@@ -50,6 +50,9 @@ export const limits = {
   couponCodeLength: 10,
   couponCodeLengthMin: 6,
   couponCodeLengthMax: 32,
+  /** Processors that a company is or was connected to. */
+  connections: 20,
+  processorFieldLength: 1_000,
   dunningRetries: 10,
   dunningDaysMax: 60,
   /** How far one call can advance the sandbox clock, and how many entries its response can list. */

@@ -86,6 +86,7 @@ CREATE TABLE companies (
   after_dunning text NOT NULL DEFAULT 'failed'::text,
   clock_moved_until timestamp with time zone,
   request_life_ms integer NOT NULL DEFAULT 60000,
+  connection_id uuid,
   CONSTRAINT companies_account_id_mode_key UNIQUE (account_id, mode),
   CONSTRAINT companies_after_dunning_check CHECK ((after_dunning = ANY (ARRAY['failed'::text, 'canceled'::text]))),
   CONSTRAINT companies_check CHECK (((processor IS NULL) OR ((processor = 'sandbox'::text) = (mode = 'sandbox'::text)))),
@@ -93,7 +94,7 @@ CREATE TABLE companies (
   CONSTRAINT companies_dunning_days_check CHECK (((cardinality(dunning_days) >= 1) AND (cardinality(dunning_days) <= 10))),
   CONSTRAINT companies_mode_check CHECK ((mode = ANY (ARRAY['sandbox'::text, 'live'::text]))),
   CONSTRAINT companies_pkey PRIMARY KEY (id),
-  CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text]))),
+  CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
   CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
 );
 CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
@@ -215,6 +216,48 @@ CASE
 END));
 CREATE INDEX customers_search ON public.customers USING gin (search) WITH (gin_pending_list_limit='256');
 CREATE INDEX customers_updated_at ON public.customers USING btree (company_id, updated_at, id);
+
+CREATE TABLE dispute_files (
+  company_id uuid NOT NULL,
+  dispute_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  content_type text NOT NULL,
+  content bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT dispute_files_company_id_dispute_id_fkey FOREIGN KEY (company_id, dispute_id) REFERENCES disputes(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT dispute_files_content_check CHECK ((octet_length(content) <= 5242880)),
+  CONSTRAINT dispute_files_content_type_check CHECK ((content_type = ANY (ARRAY['application/pdf'::text, 'image/jpeg'::text, 'image/png'::text]))),
+  CONSTRAINT dispute_files_pkey PRIMARY KEY (company_id, dispute_id, id)
+);
+
+CREATE TABLE disputes (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  transaction_id uuid NOT NULL,
+  connection_id uuid,
+  processor_id text NOT NULL,
+  state text NOT NULL,
+  amount bigint NOT NULL,
+  currency text NOT NULL,
+  reason text NOT NULL,
+  network_reason_code text,
+  evidence_due_at timestamp with time zone,
+  evidence json NOT NULL DEFAULT '{}'::json,
+  submitted_at timestamp with time zone,
+  state_at timestamp with time zone NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT disputes_amount_check CHECK ((amount > 0)),
+  CONSTRAINT disputes_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT disputes_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT disputes_state_check CHECK ((state = ANY (ARRAY['inquiry'::text, 'inquiry_closed'::text, 'needs_response'::text, 'under_review'::text, 'won'::text, 'lost'::text, 'accepted'::text])))
+);
+CREATE INDEX disputes_due ON public.disputes USING btree (evidence_due_at) WHERE (state = ANY (ARRAY['inquiry'::text, 'needs_response'::text]));
+CREATE INDEX disputes_order ON public.disputes USING btree (company_id, order_id);
+CREATE UNIQUE INDEX disputes_processor_id ON public.disputes USING btree (company_id, processor_id, COALESCE(connection_id, company_id));
 
 CREATE TABLE events (
   company_id uuid NOT NULL,
@@ -377,6 +420,7 @@ CREATE TABLE open_transactions (
   reference uuid,
   valid_until timestamp with time zone NOT NULL DEFAULT (now() + '00:10:00'::interval),
   sending integer NOT NULL DEFAULT 1,
+  connection_id uuid,
   CONSTRAINT open_transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT open_transactions_check CHECK (((slot = id) OR (slot = '00000000-0000-0000-0000-000000000000'::uuid))),
   CONSTRAINT open_transactions_check1 CHECK (((slot <> id) OR (type = 'refund'::text))),
@@ -525,6 +569,46 @@ END))),
 CREATE INDEX plans_amount ON public.plans USING btree (company_id, amount, id);
 CREATE INDEX plans_name ON public.plans USING btree (company_id, name, id);
 CREATE INDEX plans_updated_at ON public.plans USING btree (company_id, updated_at, id);
+
+CREATE TABLE processor_connections (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  kind text NOT NULL,
+  name text NOT NULL,
+  "position" integer NOT NULL,
+  rules jsonb NOT NULL DEFAULT '{}'::jsonb,
+  request_life_ms integer NOT NULL,
+  verifies_cards boolean NOT NULL DEFAULT false,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  disconnected_at timestamp with time zone,
+  removed_at timestamp with time zone,
+  notice_seen_at timestamp with time zone,
+  CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
+  CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),
+  CONSTRAINT processor_connections_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT processor_connections_request_life_ms_check CHECK ((request_life_ms > 0))
+);
+CREATE INDEX processor_connections_id ON public.processor_connections USING btree (id);
+CREATE UNIQUE INDEX processor_connections_position ON public.processor_connections USING btree (company_id, "position") WHERE (disconnected_at IS NULL);
+
+CREATE TABLE processor_notices (
+  company_id uuid NOT NULL,
+  connection_id uuid NOT NULL,
+  id text NOT NULL,
+  type text NOT NULL,
+  about json NOT NULL,
+  happened_at timestamp with time zone NOT NULL,
+  received_at timestamp with time zone NOT NULL DEFAULT now(),
+  applied_at timestamp with time zone,
+  next_try_at timestamp with time zone NOT NULL DEFAULT now(),
+  tries integer NOT NULL DEFAULT 0,
+  result text,
+  CONSTRAINT processor_notices_company_id_connection_id_fkey FOREIGN KEY (company_id, connection_id) REFERENCES processor_connections(company_id, id),
+  CONSTRAINT processor_notices_pkey PRIMARY KEY (company_id, connection_id, id)
+);
+CREATE INDEX processor_notices_due ON public.processor_notices USING btree (next_try_at) WHERE (applied_at IS NULL);
+CREATE INDEX processor_notices_received ON public.processor_notices USING btree (company_id, connection_id, received_at DESC);
 
 CREATE TABLE product_images (
   company_id uuid NOT NULL,
@@ -831,6 +915,8 @@ CREATE TABLE transactions (
   failure_reason text,
   updated_at timestamp with time zone NOT NULL,
   reference uuid,
+  connection_id uuid,
+  settled_at timestamp with time zone,
   CONSTRAINT transactions_amount_check CHECK ((amount > 0)),
   CONSTRAINT transactions_check CHECK (((status = 'failed'::text) = (failure_code IS NOT NULL))),
   CONSTRAINT transactions_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
@@ -842,6 +928,7 @@ CREATE INDEX transactions_amount ON public.transactions USING btree (company_id,
 CREATE INDEX transactions_customer ON public.transactions USING btree (company_id, customer_id, id);
 CREATE UNIQUE INDEX transactions_one_successful_sale ON public.transactions USING btree (company_id, order_id) WHERE ((type = 'sale'::text) AND (status <> 'failed'::text));
 CREATE INDEX transactions_order ON public.transactions USING btree (company_id, order_id, id);
+CREATE INDEX transactions_processor_id ON public.transactions USING btree (company_id, ((processor_response ->> 'transaction_id'::text))) WHERE ((connection_id IS NOT NULL) AND (type = 'sale'::text));
 CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
 CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
 CREATE UNIQUE INDEX transactions_reference ON public.transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);

@@ -15,6 +15,7 @@ import { clockCheck, healthServer, migrationCheck, poolCheck, type ReadinessChec
 import { type GaugeSources, readGauges } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import type { DemoCheckout } from './pages/card-fields.ts';
+import { type Connections, openConnections } from './features/processors/connections.ts';
 import { openPayments, type Payments } from './payments.ts';
 import { createBackground } from './platform/background.ts';
 import { type ClockWatch, watchClocks } from './platform/clock-watch.ts';
@@ -114,6 +115,7 @@ const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${
 /** The parts that API and worker share. */
 interface Parts extends Surroundings, Payments {
   readonly db: DatabasePool;
+  readonly connections: Connections;
   readonly clock: DatabaseClock;
   readonly clocks: ClockWatch;
   readonly restores: RestoreWatch;
@@ -147,6 +149,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   resources.onStop(() => restores.stop());
   const batchDb = resources.openPool(apiUrl, 'money', { poolSize: batchConnections, settings: byKeySettings });
   const onExpired = (): void => clocks.noteExpired();
+  const connections = openConnections(db);
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
   const outbound = createOutbound({
@@ -160,7 +163,8 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const port = config.PORT || (await freePort(config.HOST));
   return {
     ...surroundings,
-    ...openPayments({ db, batchDb, vault, clock, log, onExpired, restores }),
+    ...openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores }),
+    connections,
     db,
     clock,
     clocks,
@@ -230,6 +234,7 @@ async function startApiRole(parts: Parts): Promise<void> {
     limiter,
     tracing: parts.tracing,
     vault: parts.vault,
+    connections: parts.connections,
     orders: parts.orders,
     subscriptions: parts.subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },

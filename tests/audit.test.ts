@@ -62,6 +62,7 @@ async function newMember(): Promise<Record<string, unknown>> {
 
 const endpoint = { url: 'https://receiver.invalid/', enabled_events: ['*'] };
 const live = (): string => companyOf(owner, 'live');
+const connection = (url: string): object => ({ kind: 'acquirer', configuration: { url, secret: 'whatever' } });
 
 /** What there is of what the attempts would change. */
 async function state(): Promise<unknown> {
@@ -73,7 +74,7 @@ async function state(): Promise<unknown> {
        (SELECT json_agg(json_build_array(id, password_hash, totp_secret) ORDER BY id) FROM users) AS users,
        (SELECT count(*) FROM mails) AS mails`,
   );
-  return [rows, await service.vault.connectedTo(live())];
+  return [rows, await service.vaultDb.query('SELECT count(*) FROM vault.connections')];
 }
 
 describe('what cannot be written to the audit log', () => {
@@ -85,8 +86,7 @@ describe('what cannot be written to the audit log', () => {
     ['a setting of the company', () => owner.in('PATCH', '/dashboard/company', { name: 'Other' })],
     [
       'a connection to an acquirer',
-      () =>
-        owner.in('POST', '/dashboard/company/processor', { url: acquirer, secret: 'whatever' }, { company: live() }),
+      () => owner.in('POST', '/dashboard/processors', connection(acquirer), { company: live() }),
     ],
     [
       'a password',
@@ -142,11 +142,13 @@ describe('the audit log', () => {
   it('has one entry of a connection to an acquirer, and none of one that was rejected', async () => {
     const company = live();
     const connect = (url: string): Promise<Reply> =>
-      owner.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, { company });
+      owner.in('POST', '/dashboard/processors', connection(url), { company });
     assertRefused(await connect('https://elsewhere.example/'), 400, 'validation_error');
     assert.deepEqual(await entriesOf(company, 'connectProcessor'), []);
-    assert.equal((await connect(acquirer)).status, 200);
-    assert.equal((await owner.in('DELETE', '/dashboard/company/processor', undefined, { company })).status, 200);
+    const { status, body } = await connect(acquirer);
+    assert.equal(status, 201);
+    const path = `/dashboard/processors/${body.id}/disconnect`;
+    assert.equal((await owner.in('POST', path, {}, { company })).status, 200);
     const entries = await entriesOf(company, 'connectProcessor', 'disconnectProcessor');
     assert.deepEqual(
       entries.map(({ action, actor }) => [action, actor.name]),

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ApiError } from '../server/errors.ts';
 import { limits } from '../server/limits.ts';
-import { svc } from './support/command.ts';
 import { colleague, companyOf, lastMail, newPerson, type Person, signUp, somePassword } from './support/dashboard.ts';
 import { assertRefused, startFaultyService } from './support/orders.ts';
 import { type Reply, someCustomer, someProduct, startTestService, type TestService } from './support/service.ts';
@@ -236,55 +233,8 @@ describe('the audit log', () => {
   });
 });
 
-describe('another acquirer', () => {
-  it('is not asked about what was sent to the one before', async () => {
-    const silent = createServer(({ socket }) => socket.destroy());
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const acquirer = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
-    const other = 'https://acquirer.example/';
-    const named = await startTestService({ settings: { SVC_ACQUIRERS: `${acquirer},${other}` } });
-    try {
-      const person = await signUp(named);
-      const post = (path: string, body: object): Promise<Reply> =>
-        person.in('POST', path, body, { company: companyOf(person, 'live'), idempotencyKey: randomUUID() });
-      const connect = (url: string): Promise<Reply> =>
-        post('/dashboard/company/processor', { url, secret: 'whatever' });
-      assert.equal((await connect(other)).status, 200);
-      assert.equal((await connect(acquirer)).status, 200);
-      const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
-      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
-      assert.equal((await post('/capture', { customer_id, card })).status, 201);
-      const { id: product_id } = (await post('/v1/products', someProduct())).body;
-      const order = { customer_id, items: [{ product_id, quantity: 1 }] };
-      assertRefused(await post('/v1/orders', order), 502, 'gateway_error');
-
-      assertRefused(await connect(other), 409, 'resource_in_use');
-      const company = companyOf(person, 'live');
-      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
-      assertRefused(ended, 409, 'resource_in_use');
-      const settings = {
-        DATABASE_URL: named.database.connectionString,
-        SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
-        SVC_DATA_DIR: named.config.dataDir,
-        SVC_PROCESSOR_SECRET: 'whatever',
-      };
-      for (const what of [['connect', '--url', other], ['disconnect']]) {
-        const { code, stderr } = await svc(settings, 'processors', ...what, '--company', company);
-        assert.equal(code, 1, `${what.join(' ')} was not refused`);
-        assert.match(stderr, /only the current acquirer knows/);
-      }
-      const { code, stderr } = await svc(settings, 'processors', 'connect', '--url', acquirer, '--company', company);
-      assert.equal(code, 0, stderr);
-      assert.equal((await connect(acquirer)).status, 200);
-    } finally {
-      await named.stop();
-      silent.close();
-    }
-  });
-});
-
 describe('a vault that does not answer', () => {
-  it('keeps the acquirer of a company when connecting another one fails', async () => {
+  it('keeps the processors of a company when connecting another one fails', async () => {
     const [present, other] = ['https://one.example/', 'https://other.example/'];
     const {
       service: named,
@@ -296,53 +246,19 @@ describe('a vault that does not answer', () => {
     try {
       const person = await signUp(named);
       const company = companyOf(person, 'live');
-      const connect = (url: string): Promise<Reply> =>
-        person.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, { company });
-      assert.equal((await connect(present)).status, 200);
+      const connect = (url: string): Promise<Reply> => {
+        const body = { kind: 'acquirer', configuration: { url, secret: 'whatever' } };
+        return person.in('POST', '/dashboard/processors', body, { company });
+      };
+      assert.equal((await connect(present)).status, 201);
       faults.connect = () => Promise.reject(new ApiError('service_unavailable', 'The vault does not answer.'));
       assertRefused(await connect(other), 503, 'service_unavailable');
-      const { body } = await person.in('GET', '/dashboard/company', undefined, { company });
-      assert.deepEqual(body.processor, { kind: 'acquirer', url: present });
+      const { body } = await person.in('GET', '/dashboard/processors', undefined, { company });
+      assert.equal(body.connections.length, 1);
       delete faults.connect;
-      assert.equal((await connect(other)).status, 200);
+      assert.equal((await connect(other)).status, 201);
     } finally {
       await stop();
-    }
-  });
-});
-
-describe('an acquirer that hangs', () => {
-  it('stays connected until it is known how the charges end that it was sent', async () => {
-    const hanging = createServer(({ socket }) => void setTimeout(() => socket.destroy(), 1_500));
-    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
-    const acquirer = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
-    const other = 'https://acquirer.example/';
-    const named = await startTestService({ settings: { SVC_ACQUIRERS: `${acquirer},${other}` } });
-    try {
-      const person = await signUp(named);
-      const company = companyOf(person, 'live');
-      const post = (path: string, body: object): Promise<Reply> =>
-        person.in('POST', path, body, { company, idempotencyKey: randomUUID() });
-      const connect = (url: string): Promise<Reply> =>
-        post('/dashboard/company/processor', { url, secret: 'whatever' });
-      assert.equal((await connect(acquirer)).status, 200);
-      const { id: customer_id } = (await post('/v1/customers', someCustomer())).body;
-      const card = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
-      assert.equal((await post('/capture', { customer_id, card })).status, 201);
-      const { id: product_id } = (await post('/v1/products', someProduct())).body;
-      const order = post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
-      const open = (): Promise<unknown[]> => named.db.query('SELECT 1 FROM open_transactions');
-      while ((await open()).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, { company });
-      assertRefused(await order, 502, 'gateway_error');
-      assertRefused(ended, 409, 'resource_in_use');
-      assertRefused(await connect(other), 409, 'resource_in_use');
-      const { body } = await person.in('GET', '/dashboard/company', undefined, { company });
-      assert.deepEqual(body.processor, { kind: 'acquirer', url: acquirer });
-    } finally {
-      await named.stop();
-      hanging.closeAllConnections();
-      hanging.close();
     }
   });
 });

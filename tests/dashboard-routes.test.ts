@@ -40,7 +40,16 @@ const bodies: Record<string, () => unknown> = {
   createPlan: () => ({ name: 'Plan', amount: 100, currency: 'usd', billing_cycle: cycle }),
   previewPlan: () => ({ amount: 100, billing_cycle: cycle }),
   resolveChargeback: () => ({ outcome: 'accepted' }),
-  connectProcessor: () => ({ url: 'https://acquirer.example/', secret: 'x' }),
+  connectProcessor: () => ({
+    kind: 'acquirer',
+    configuration: { url: 'https://acquirer.example/', secret: 'x' },
+  }),
+  testProcessorCredentials: () => ({
+    kind: 'acquirer',
+    configuration: { url: 'https://acquirer.example/', secret: 'x' },
+  }),
+  orderProcessors: () => ({ connection_ids: [randomUUID()] }),
+  updateProcessor: () => ({ name: 'Main' }),
 };
 const cycle = { interval: 'month', interval_count: 1, anchor_day: 31 };
 
@@ -386,7 +395,7 @@ describe('the team', () => {
 describe('the settings of a company', () => {
   it('are read and changed', async () => {
     const { body } = await owner.in('GET', '/dashboard/company');
-    assert.deepEqual([body.mode, body.dunning_days, body.processor.kind], ['sandbox', [1, 3, 5, 7], 'sandbox']);
+    assert.deepEqual([body.mode, body.dunning_days, body.processor], ['sandbox', [1, 3, 5, 7], 'sandbox']);
     assert.ok(body.rate_limits.some(({ category }: { category: string }) => category === 'capture'));
     const change = { name: 'Renamed', api_version: '2025-11-04', dunning_days: [2, 4], after_dunning: 'canceled' };
     const changed = await owner.in('PATCH', '/dashboard/company', change);
@@ -408,7 +417,12 @@ describe('the settings of a company', () => {
       const person = await signUp(named);
       const live = { company: companyOf(person, 'live') };
       const connect = (url: string, options = live): Promise<Reply> =>
-        person.in('POST', '/dashboard/company/processor', { url, secret: 'whatever' }, options);
+        person.in(
+          'POST',
+          '/dashboard/processors',
+          { kind: 'acquirer', configuration: { url, secret: 'whatever' } },
+          options,
+        );
       assertRefused(await connect('http://169.254.169.254/'), 400, 'validation_error');
       assertRefused(
         await connect('https://acquirer.example/', { company: companyOf(person, 'sandbox') }),
@@ -416,10 +430,14 @@ describe('the settings of a company', () => {
         'invalid_request',
       );
       const connected = await connect('https://acquirer.example/');
-      assert.deepEqual(connected.body.processor, { kind: 'acquirer', url: 'https://acquirer.example/' });
+      assert.deepEqual([connected.status, connected.body.status], [201, 'connected']);
       assert.ok(!connected.text.includes('whatever'));
-      const ended = await person.in('DELETE', '/dashboard/company/processor', undefined, live);
-      assert.deepEqual(ended.body.processor, { kind: null, url: null });
+      const processor = async (): Promise<unknown> =>
+        (await person.in('GET', '/dashboard/company', undefined, live)).body.processor;
+      assert.equal(await processor(), 'connected');
+      const ended = await person.in('POST', `/dashboard/processors/${connected.body.id}/disconnect`, {}, live);
+      assert.equal(ended.body.status, 'disconnected');
+      assert.equal(await processor(), null);
     } finally {
       await named.stop();
     }

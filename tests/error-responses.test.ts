@@ -1,3 +1,4 @@
+import { vaultBehind } from './support/connect.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
@@ -32,20 +33,8 @@ let interference: Partial<Vault> = {};
 const received = new Set<string>();
 
 before(async () => {
-  const between: Vault = {
-    store: (card) => vault.store(card),
-    fingerprint: (...card) => vault.fingerprint(...card),
-    remove: (cards) => vault.remove(cards),
-    charge: (request) => (interference.charge ?? vault.charge)(request),
-    refund: (request) => (interference.refund ?? vault.refund)(request),
-    void: (request) => (interference.void ?? vault.void)(request),
-    connect: (...connection) => vault.connect(...connection),
-    nowMs: async () => Date.now(),
-    operations: async () => undefined,
-    connectedTo: (companyId) => vault.connectedTo(companyId),
-    health: () => vault.health(),
-    lookup: (request) => (interference.lookup ?? vault.lookup)(request),
-  };
+  const own = { nowMs: async () => Date.now(), operations: async () => undefined };
+  const between = vaultBehind(() => ({ ...vault, ...own, ...interference }));
   service = await startTestService({ vault: between, settings: { SVC_RATE_LIMIT_CAPTURE: 'off' } });
   vault = localVault(service.vaultDb, service.keys, service.clock);
 });

@@ -34,7 +34,6 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createPlan: ['plan_code'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
-  connectProcessor: ['url', 'secret'],
   createOrder: ['coupon_code'],
   createSubscription: ['coupon_code'],
   validateCoupon: ['code'],

@@ -138,7 +138,7 @@ export const catalogue = {
     kind: 'histogram',
     help: 'Duration of calls to processors, measured in the vault.',
     labels: {
-      processor: ['sandbox', 'acquirer'],
+      processor: ['sandbox', 'acquirer', 'stripe', 'nmi', 'adyen'],
       operation: ['charge', 'refund', 'void', 'lookup', 'list'],
       result: outcomes,
     },

@@ -35,7 +35,7 @@ export async function openVault(
     return observedVault(vault);
   }
   const db = resources.openPool(databaseUrl, 'vault');
-  const vault = localVault(db, await openKeyStore(config, db), systemClock);
+  const vault = localVault(db, await openKeyStore(config, db), systemClock, originsOf(config));
   watchVault(vault, resources.components);
   if (SVC_VAULT_TOKEN) {
     const { pools, components } = resources;
@@ -47,6 +47,10 @@ export async function openVault(
   }
   return observedVault(vault);
 }
+
+/** A URL with a path stands for its origin. */
+export const originsOf = ({ SVC_PROCESSOR_ORIGINS: urls }: Pick<Config, 'SVC_PROCESSOR_ORIGINS'>): string[] =>
+  urls.map((url) => new URL(url).origin);
 
 export function watchVault(vault: Vault, components: Components): void {
   const check = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { CardNumber } from './card-number.ts';
 import type { ChargeRequest, LookupOutcome, Processor } from './processors/processor.ts';
-import { chargeOnce } from './vault.ts';
+import { chargeOnce } from './charges.ts';
 
 const request: ChargeRequest = {
   companyId: randomUUID(),
@@ -22,6 +22,8 @@ const response = {
   response_text: null,
 };
 const approved = { outcome: 'approved', response } as const;
+
+const noDatabase = { query: async () => assert.fail('nothing is stored') };
 
 /** What is asked of a processor, in order. */
 function asked(onceBy: Processor['onceBy'], found: LookupOutcome): { processor: Processor; calls: string[] } {
@@ -48,7 +50,7 @@ function asked(onceBy: Processor['onceBy'], found: LookupOutcome): { processor: 
 it('a service that was not restored charges at once', async () => {
   for (const onceBy of [undefined, 'reference', 'key', 'nothing'] as const) {
     const { processor, calls } = asked(onceBy, { outcome: 'not_found' });
-    await chargeOnce(processor, request, false);
+    await chargeOnce(noDatabase, { processor, connectionId: null }, request, false);
     assert.deepEqual(calls, ['charge']);
   }
 });
@@ -56,21 +58,24 @@ it('a service that was not restored charges at once', async () => {
 it('a restored service looks up first where a reference is not executed once for ever', async () => {
   for (const onceBy of ['key', 'nothing'] as const) {
     const unsent = asked(onceBy, { outcome: 'not_found' });
-    assert.equal((await chargeOnce(unsent.processor, request, true)).outcome, 'approved');
+    assert.equal(
+      (await chargeOnce(noDatabase, { processor: unsent.processor, connectionId: null }, request, true)).outcome,
+      'approved',
+    );
     assert.deepEqual(unsent.calls, ['lookup', 'charge']);
     for (const found of [approved, { outcome: 'conflict', approved: true }] as const) {
       const { processor, calls } = asked(onceBy, found);
-      assert.deepEqual(await chargeOnce(processor, request, true), found);
+      assert.deepEqual(await chargeOnce(noDatabase, { processor, connectionId: null }, request, true), found);
       assert.deepEqual(calls, ['lookup'], 'it is not charged again');
     }
   }
   const { processor, calls } = asked('reference', { outcome: 'not_found' });
-  await chargeOnce(processor, request, true);
+  await chargeOnce(noDatabase, { processor, connectionId: null }, request, true);
   assert.deepEqual(calls, ['charge']);
 });
 
 it('a restored service sends nothing while such a processor cannot be asked', async () => {
   const { processor, calls } = asked('nothing', { outcome: 'unknown', reason: 'no answer' });
-  assert.equal((await chargeOnce(processor, request, true)).outcome, 'unavailable');
+  assert.equal((await chargeOnce(noDatabase, { processor, connectionId: null }, request, true)).outcome, 'unavailable');
   assert.deepEqual(calls, ['lookup']);
 });

@@ -4,7 +4,9 @@ import { CardNumber } from './card-number.ts';
 import { NotConnected, openConnections, type VaultConnection, type VaultConnections } from './connections.ts';
 import type { LookupOutcome, Outcome } from './processors/processor.ts';
 import { type VaultAnswer, vaultAnswer, vaultHealth, vaultReadiness } from './server.ts';
-import type { Vault, VaultOutcome } from './vault.ts';
+import type { NewConnection } from './processors/connections.ts';
+import type { DisputeOutcome } from './processors/notices.ts';
+import type { CardVerification, Vault, VaultOutcome } from './vault.ts';
 
 const timeoutMs = 10_000;
 /** Longer than a processor may take, so that its answer is not lost between vault and API. */
@@ -87,8 +89,14 @@ export function remoteVault(baseUrls: readonly string[], credential: Secret<stri
   const connections = openConnections(baseUrls, credential);
   const { call, operate } = callsTo(connections);
   return {
-    async store({ companyId, cardId, mode, number }) {
-      const card = { company_id: companyId, card_id: cardId, mode, number: CardNumber.open(number) };
+    async store({ companyId, cardId, mode, number, verification }) {
+      const card = {
+        company_id: companyId,
+        card_id: cardId,
+        mode,
+        number: CardNumber.open(number),
+        ...(verification && { verification: { ...verification, cvc: verification.cvc.reveal() } }),
+      };
       // A second attempt would find the card that the first one stored, and fail.
       await call('/store', card, false);
     },
@@ -102,14 +110,8 @@ export function remoteVault(baseUrls: readonly string[], credential: Secret<stri
       const removed = cards.map((card) => ({ company_id: card.companyId, card_id: card.cardId }));
       await call('/remove', { cards: removed }, true);
     },
-    async connect(companyId, connection) {
-      const sent = connection && { ...connection, secret: connection.secret.reveal() };
-      await call('/connect', { companyId, connection: sent }, true);
-    },
     operations: async (wanted) => (await call('/operations', wanted, true)).listing,
-    async connectedTo(companyId) {
-      return (await call('/connected-to', { companyId }, true)).url ?? null;
-    },
+    ...connectionCalls(async (path, body, mayRepeat = true) => (await call(path, body, mayRepeat)).result),
     async health() {
       const answers = (await connections.getAll('/readyz')).filter((answer) => answer !== undefined);
       // A vault of an older version says only that it is ready.
@@ -132,3 +134,47 @@ export function remoteVault(baseUrls: readonly string[], credential: Secret<stri
     close: connections.close,
   };
 }
+
+type ConnectionCalls = Pick<
+  Vault,
+  | 'connect'
+  | 'forget'
+  | 'test'
+  | 'receive'
+  | 'poll'
+  | 'evidenceLimits'
+  | 'acceptDispute'
+  | 'submitEvidence'
+  | 'verification'
+>;
+
+/** The calls whose answers only this version of the vault gives, so that their shape is not checked again. */
+function connectionCalls(ask: (path: string, body: object, mayRepeat?: boolean) => Promise<unknown>): ConnectionCalls {
+  const asked = async <Result>(path: string, body: object, mayRepeat?: boolean): Promise<Result> =>
+    // JSON has no undefined: null stands for it.
+    ((await ask(path, body, mayRepeat)) ?? undefined) as Result;
+  const plain = (connection: NewConnection) => ({ ...connection, configuration: connection.configuration.reveal() });
+  return {
+    connect: (connection) => asked('/connections/save', plain(connection)),
+    forget: (connection) => asked('/connections/forget', connection),
+    test: (connection) => asked('/connections/test', 'configuration' in connection ? plain(connection) : connection),
+    receive: ({ headers, body, ...key }) =>
+      asked('/receive', { ...key, headers: defined(headers), body: body.toString('base64') }),
+    poll: (request) => asked('/poll', request),
+    evidenceLimits: (connection) => asked('/evidence-limits', connection),
+    // A lost answer leaves open whether the processor was called: the caller asks the person to look.
+    acceptDispute: (request) => asked<DisputeOutcome>('/accept-dispute', request, false).catch(() => lost),
+    submitEvidence: (request) =>
+      asked<DisputeOutcome>(
+        '/submit-evidence',
+        { ...request, files: request.files.map((file) => ({ ...file, content: file.content.toString('base64') })) },
+        false,
+      ).catch(() => lost),
+    verification: async (card) => (await asked<CardVerification | undefined>('/verification', card)) ?? null,
+  };
+}
+
+const lost = { outcome: 'unknown', reason: 'the vault did not respond' } as const;
+
+const defined = (headers: Readonly<Record<string, string | undefined>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -6,7 +6,8 @@ import { ConfigurationError } from '../platform/configuration-error.ts';
 import type { Queryable } from '../platform/database.ts';
 import { compareSecrets, forgetSecrets, type Keys, rememberSecrets } from '../platform/secret-checks.ts';
 import { fileKeyStore, fixedKeyStore, type KeyStore } from './key-store.ts';
-import { hasCards, hasCardsOfKey, hasConnections } from './queries.ts';
+import { hasConnections } from './connection-queries.ts';
+import { hasCards, hasCardsOfKey } from './queries.ts';
 
 const table = 'vault.secret_checks';
 const modes: readonly Mode[] = ['sandbox', 'live'];

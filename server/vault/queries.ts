@@ -10,6 +10,12 @@ interface CardRow {
   sealed: Buffer;
 }
 
+/** A stored card, with what a processor reported about it. */
+export interface FoundCard extends SealedCard {
+  readonly networkTransactionId: string | null;
+  readonly cvvResult: string | null;
+}
+
 const toSealed = (row: CardRow): SealedCard => ({
   keyVersion: row.key_version,
   wrappedKey: row.wrapped_key,
@@ -33,18 +39,26 @@ export async function insertCard(
 export async function findCards(
   db: Queryable,
   cards: readonly { readonly companyId: string; readonly cardId: string }[],
-): Promise<(SealedCard | undefined)[]> {
-  const rows = await db.query<CardRow & { place: number }>(
-    `SELECT wanted.place::integer, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed
+): Promise<(FoundCard | undefined)[]> {
+  const rows = await db.query<
+    CardRow & { place: number; network_transaction_id: string | null; cvv_result: string | null }
+  >(
+    `SELECT wanted.place::integer, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed,
+       c.network_transaction_id, c.verification->>'cvv_result' AS cvv_result
      FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (company_id, id, place)
      JOIN vault.cards c ON c.company_id = wanted.company_id AND c.id = wanted.id`,
     [cards.map((card) => card.companyId), cards.map((card) => card.cardId)],
   );
-  const found = new Map(rows.map((row) => [row.place, toSealed(row)]));
+  const found = new Map(
+    rows.map((row) => [
+      row.place,
+      { ...toSealed(row), networkTransactionId: row.network_transaction_id, cvvResult: row.cvv_result },
+    ]),
+  );
   return cards.map((_, index) => found.get(index + 1));
 }
 
-export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<SealedCard | undefined> {
+export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<FoundCard | undefined> {
   return (await findCards(db, [{ companyId, cardId }]))[0];
 }
 
@@ -90,62 +104,6 @@ export async function replaceWrapping(
   );
 }
 
-export interface ConnectionRow {
-  readonly companyId: string;
-  readonly url: string;
-  readonly timeoutMs: number;
-  readonly requestLifeMs: number;
-  readonly credential: SealedCard;
-}
-
-interface StoredConnection extends CardRow {
-  url: string;
-  timeout_ms: number;
-  request_life_ms: number;
-}
-
-const toConnection = (row: StoredConnection): ConnectionRow => ({
-  companyId: row.company_id,
-  url: row.url,
-  timeoutMs: row.timeout_ms,
-  requestLifeMs: row.request_life_ms,
-  credential: toSealed(row),
-});
-
-const connectionColumns = 'company_id, url, timeout_ms, request_life_ms, key_version, wrapped_key, sealed';
-
-export async function findConnection(db: Queryable, companyId: string): Promise<ConnectionRow | undefined> {
-  const [row] = await db.query<StoredConnection>(
-    `SELECT ${connectionColumns} FROM vault.processor_connections WHERE company_id = $1`,
-    [companyId],
-  );
-  return row && toConnection(row);
-}
-
-export async function findConnectionsToRewrap(db: Queryable, currentVersion: number): Promise<ConnectionRow[]> {
-  const rows = await db.query<StoredConnection>(
-    `SELECT ${connectionColumns} FROM vault.processor_connections
-     WHERE key_version < $1 ORDER BY company_id`,
-    [currentVersion],
-  );
-  return rows.map(toConnection);
-}
-
-export async function saveConnection(db: Queryable, connection: ConnectionRow): Promise<void> {
-  const { companyId, url, timeoutMs, requestLifeMs, credential } = connection;
-  await db.query(
-    `INSERT INTO vault.processor_connections (${connectionColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (company_id) DO UPDATE SET url = excluded.url, timeout_ms = excluded.timeout_ms,
-       request_life_ms = excluded.request_life_ms, key_version = excluded.key_version,
-       wrapped_key = excluded.wrapped_key, sealed = excluded.sealed`,
-    [companyId, url, timeoutMs, requestLifeMs, credential.keyVersion, credential.wrappedKey, credential.sealed],
-  );
-}
-
-export async function deleteConnection(db: Queryable, companyId: string): Promise<void> {
-  await db.query('DELETE FROM vault.processor_connections WHERE company_id = $1', [companyId]);
-}
-
 export async function hasCards(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 FROM vault.cards LIMIT 1')).length > 0;
 }
@@ -158,6 +116,37 @@ export async function hasCardsOfKey(db: Queryable, mode: Mode, version: number):
   return found.length > 0;
 }
 
-export async function hasConnections(db: Queryable): Promise<boolean> {
-  return (await db.query('SELECT 1 FROM vault.processor_connections LIMIT 1')).length > 0;
+/** Kept from the first charge or verification, which later charges refer to. */
+export async function keepNetworkTransactionId(
+  db: Queryable,
+  companyId: string,
+  cardId: string,
+  networkTransactionId: string,
+): Promise<void> {
+  await db.query(
+    `UPDATE vault.cards SET network_transaction_id = $3
+     WHERE company_id = $1 AND id = $2 AND network_transaction_id IS NULL`,
+    [companyId, cardId, networkTransactionId],
+  );
+}
+
+export async function keepVerification(
+  db: Queryable,
+  companyId: string,
+  cardId: string,
+  verification: object,
+): Promise<void> {
+  await db.query('UPDATE vault.cards SET verification = $3 WHERE company_id = $1 AND id = $2', [
+    companyId,
+    cardId,
+    JSON.stringify(verification),
+  ]);
+}
+
+export async function findVerification(db: Queryable, companyId: string, cardId: string): Promise<unknown> {
+  const [row] = await db.query<{ verification: unknown }>(
+    'SELECT verification FROM vault.cards WHERE company_id = $1 AND id = $2',
+    [companyId, cardId],
+  );
+  return row?.verification ?? null;
 }

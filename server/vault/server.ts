@@ -6,7 +6,8 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { RequestSpan, Tracing } from '../platform/tracing.ts';
 import { keyedHash, Secret } from '../platform/secret.ts';
 import { CardNumber } from './card-number.ts';
-import type { Vault } from './vault.ts';
+import { evidenceFiles } from './processors/notices.ts';
+import type { StoredVerification, Vault } from './vault.ts';
 import { choice } from '../platform/choice.ts';
 
 /** The vault as a separate process: the same calls over HTTP, for clients with its credential. */
@@ -54,7 +55,8 @@ const vaultAnswerShape = Type.Object({
   fingerprint: Type.Optional(Type.String({ minLength: 1 })),
   outcome: Type.Optional(outcome),
   listing: Type.Optional(listing),
-  url: Type.Optional(text),
+  /** Of the calls whose answers have no fixed shape here. */
+  result: Type.Optional(Type.Unknown()),
 });
 export type VaultAnswer = Static<typeof vaultAnswerShape>;
 export const vaultAnswer = Compile(vaultAnswerShape);
@@ -62,40 +64,108 @@ export const vaultAnswer = Compile(vaultAnswerShape);
 export const vaultHealth = Compile(Type.Object({ now_ms: Type.Number() }));
 export const vaultReadiness = Compile(Type.Object({ components: Type.Object({ processor: choice(['up', 'down']) }) }));
 
-const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer() };
+const atConnection = { connectionId: Type.Optional(id) };
+const operation = { companyId: id, mode, reference: id, validUntilMs: Type.Integer(), ...atConnection };
+const ofCharge = { chargeReference: id, chargeTransactionId: Type.Optional(Type.String()) };
+const connectionKey = { companyId: id, connectionId: id };
+const billing = Type.Object({
+  name: text,
+  email: text,
+  phone: text,
+  line1: text,
+  line2: text,
+  city: text,
+  state: text,
+  postalCode: text,
+  country: text,
+});
+const newConnection = Type.Object({
+  companyId: id,
+  id,
+  kind: Type.String(),
+  configuration: Type.Record(Type.String(), Type.String()),
+  timeoutMs: Type.Integer({ minimum: 1 }),
+});
+type SentVerification = Omit<StoredVerification, 'cvc'> & { readonly cvc: string };
+const disputeRequest = { ...connectionKey, reference: Type.String(), disputeId: Type.String() };
 const money = { amount: Type.Integer({ minimum: 1 }), currency: Type.String() };
 const chargedCard = Type.Object({ cardId: id, expMonth: Type.Integer(), expYear: Type.Integer() });
 
 const vaultCalls = {
-  store: Compile(Type.Object({ company_id: id, card_id: id, mode, number })),
+  store: Compile(
+    Type.Object({
+      company_id: id,
+      card_id: id,
+      mode,
+      number,
+      verification: Type.Optional(
+        Type.Object({
+          connectionId: id,
+          reference: id,
+          validUntilMs: Type.Integer(),
+          cvc: Type.String(),
+          expMonth: Type.Integer(),
+          expYear: Type.Integer(),
+          billing: Type.Optional(billing),
+        }),
+      ),
+    }),
+  ),
   fingerprint: Compile(Type.Object({ company_id: id, mode, number })),
   remove: Compile(
     Type.Object({ cards: Type.Array(Type.Object({ company_id: id, card_id: id }), { maxItems: 10_000 }) }),
   ),
-  charge: Compile(Type.Object({ ...operation, ...money, card: chargedCard, lookFirst: Type.Optional(Type.Boolean()) })),
-  refund: Compile(Type.Object({ ...operation, ...money, chargeReference: id })),
-  void: Compile(Type.Object({ ...operation, chargeReference: id })),
-  connect: Compile(
+  charge: Compile(
     Type.Object({
-      companyId: id,
-      connection: Type.Union([
+      ...operation,
+      ...money,
+      card: chargedCard,
+      lookFirst: Type.Optional(Type.Boolean()),
+      credential: Type.Optional(
         Type.Object({
-          url: Type.String(),
-          secret: Type.String(),
-          timeoutMs: Type.Integer({ minimum: 1 }),
-          requestLifeMs: Type.Integer({ minimum: 1 }),
+          initiator: choice(['customer', 'merchant']),
+          sequence: choice(['first', 'subsequent', 'unscheduled']),
         }),
-        Type.Null(),
-      ]),
+      ),
+      billing: Type.Optional(billing),
     }),
   ),
-  connectedTo: Compile(Type.Object({ companyId: id })),
+  refund: Compile(Type.Object({ ...operation, ...money, ...ofCharge })),
+  void: Compile(Type.Object({ ...operation, ...ofCharge, charged: Type.Optional(Type.Object(money)) })),
+  connect: Compile(newConnection),
+  test: Compile(Type.Union([newConnection, Type.Object(connectionKey)])),
+  connectionKey: Compile(Type.Object(connectionKey)),
+  receive: Compile(
+    Type.Object({
+      ...connectionKey,
+      headers: Type.Record(Type.String(), Type.String()),
+      body: Type.String(),
+    }),
+  ),
+  poll: Compile(Type.Object({ ...connectionKey, after: Type.Optional(Type.String()) })),
+  acceptDispute: Compile(Type.Object(disputeRequest)),
+  submitEvidence: Compile(
+    Type.Object({
+      ...disputeRequest,
+      texts: Type.Record(Type.String(), Type.String()),
+      files: Type.Array(
+        Type.Object({
+          kind: choice(evidenceFiles),
+          name: Type.String(),
+          contentType: choice(['application/pdf', 'image/jpeg', 'image/png']),
+          content: Type.String(),
+        }),
+      ),
+    }),
+  ),
+  verification: Compile(Type.Object({ companyId: id, cardId: id })),
   operations: Compile(
     Type.Object({
       companyId: id,
       fromMs: Type.Integer(),
       untilMs: Type.Integer(),
       after: Type.Optional(Type.String()),
+      ...atConnection,
     }),
   ),
   lookup: Compile(
@@ -103,10 +173,17 @@ const vaultCalls = {
       ...operation,
       sent: Type.Optional(Type.Object({ ...money, last4: text })),
       card: Type.Optional(chargedCard),
+      kind: Type.Optional(choice(['charge', 'refund', 'void'])),
+      ageMs: Type.Optional(Type.Number()),
+      isRestored: Type.Optional(Type.Boolean()),
       chargeReference: Type.Optional(id),
+      chargeTransactionId: Type.Optional(Type.String()),
     }),
   ),
 };
+
+/** Evidence has files; every other call is small. */
+const evidenceBytesMax = 64 * 1024 * 1024;
 
 function sameSecret(given: string, expected: Secret<string>): boolean {
   const key = Buffer.alloc(32);
@@ -167,6 +244,7 @@ export function buildVaultServer(
       cardId: body.card_id,
       mode: body.mode,
       number: new CardNumber(body.number),
+      ...(body.verification && { verification: verificationOf(body.verification) }),
     });
     return reply.send({ done: true });
   });
@@ -184,18 +262,6 @@ export function buildVaultServer(
     await vault.remove(body.cards.map((card) => ({ companyId: card.company_id, cardId: card.card_id })));
     return reply.send({ done: true });
   });
-  app.post('/connect', async (request, reply) => {
-    const { body } = request;
-    if (!vaultCalls.connect.Check(body)) return reply.code(400).send({ error: 'invalid' });
-    const { companyId, connection } = body;
-    await vault.connect(companyId, connection && { ...connection, secret: new Secret(connection.secret) });
-    return reply.send({ done: true });
-  });
-  app.post('/connected-to', async (request, reply) => {
-    const { body } = request;
-    if (!vaultCalls.connectedTo.Check(body)) return reply.code(400).send({ error: 'invalid' });
-    return reply.send({ done: true, url: await vault.connectedTo(body.companyId) });
-  });
   app.post('/operations', async (request, reply) => {
     const { body } = request;
     if (!vaultCalls.operations.Check(body)) return reply.code(400).send({ error: 'invalid' });
@@ -212,5 +278,50 @@ export function buildVaultServer(
       return reply.send({ done: true, outcome: await (call as (body: unknown) => Promise<object>)(request.body) });
     });
   }
+  mountConnections(app, vault);
   return app;
+}
+
+function verificationOf({ cvc, billing: address, ...verification }: SentVerification): StoredVerification {
+  return { ...verification, cvc: new Secret(cvc), ...(address && { billing: address }) };
+}
+
+/** The calls about connections and what their processors report. */
+function mountConnections(app: FastifyInstance, vault: Vault): void {
+  function mount<Body>(
+    path: string,
+    check: { Check(body: unknown): body is Body },
+    call: (body: Body) => Promise<unknown>,
+    bodyLimit = 1024 * 1024,
+  ): void {
+    app.post(path, { bodyLimit }, async (request, reply) => {
+      const { body } = request;
+      if (!check.Check(body)) return reply.code(400).send({ error: 'invalid' });
+      return reply.send({ done: true, result: await call(body) });
+    });
+  }
+  const sealed = ({ configuration, ...connection }: Static<typeof newConnection>) => ({
+    ...connection,
+    configuration: new Secret(configuration),
+  });
+  mount('/connections/save', vaultCalls.connect, (body) => vault.connect(sealed(body)));
+  mount('/connections/forget', vaultCalls.connectionKey, (body) => vault.forget(body));
+  mount('/connections/test', vaultCalls.test, (body) => vault.test('configuration' in body ? sealed(body) : body));
+  mount('/receive', vaultCalls.receive, ({ body, ...delivery }) =>
+    vault.receive({ ...delivery, body: Buffer.from(body, 'base64') }),
+  );
+  mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
+  mount('/evidence-limits', vaultCalls.connectionKey, (body) => vault.evidenceLimits(body));
+  mount('/accept-dispute', vaultCalls.acceptDispute, (body) => vault.acceptDispute(body));
+  mount(
+    '/submit-evidence',
+    vaultCalls.submitEvidence,
+    ({ files, ...body }) =>
+      vault.submitEvidence({
+        ...body,
+        files: files.map((file) => ({ ...file, content: Buffer.from(file.content, 'base64') })),
+      }),
+    evidenceBytesMax,
+  );
+  mount('/verification', vaultCalls.verification, (body) => vault.verification(body));
 }

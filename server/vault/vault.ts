@@ -5,24 +5,49 @@ import { createBatcher } from '../platform/batcher.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
 import { fingerprint, open, rewrap, seal } from './keys.ts';
+import { chargeOnce, lookUp } from './charges.ts';
+import { deleteConnection } from './connection-queries.ts';
 import {
+  type Connected,
+  type ConnectedProcessors,
   connectedProcessors,
-  connectProcessor,
-  disconnectProcessor,
-  type ProcessorConnection,
+  type NewConnection,
+  openAdapter,
+  storeConnection,
 } from './processors/connections.ts';
+import { ConfigurationProblem } from './processors/kind.ts';
 import type {
-  ChargeRequest,
+  DisputeOutcome,
+  EvidenceRequest,
+  EvidenceLimits,
+  NoticeDelivery,
+  Polled,
+  PollRequest,
+  Reception,
+} from './processors/notices.ts';
+import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
+import type {
+  Billing,
+  ConnectionTest,
+  CredentialUse,
   LookupOutcome,
   ListRequest,
   Listing,
   Money,
   Outcome,
-  Processor,
   ProcessorCard,
 } from './processors/processor.ts';
-import { type ProcessorHealth, watchProcessors } from './processors/observed.ts';
-import { deleteCards, findCards, findCardsToRewrap, findConnection, insertCard, replaceWrapping } from './queries.ts';
+import {
+  deleteCards,
+  findCards,
+  findCardsToRewrap,
+  findVerification,
+  insertCard,
+  keepNetworkTransactionId,
+  keepVerification,
+  replaceWrapping,
+} from './queries.ts';
+import type { Secret } from '../platform/secret.ts';
 
 /** The operations that the vault offers to the rest of the service. None of them returns a card number. */
 export interface Vault {
@@ -33,14 +58,27 @@ export interface Vault {
   /** Decrypts the card and charges it. Never throws: a failure is an outcome. */
   charge(charge: VaultCharge): Promise<VaultOutcome>;
   refund(refund: VaultRefund): Promise<VaultOutcome>;
-  void(request: VaultOperation & { readonly chargeReference: string }): Promise<VaultOutcome>;
+  void(request: VaultVoid): Promise<VaultOutcome>;
   /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer arrive. */
   lookup(request: VaultLookup): Promise<LookupOutcome>;
-  /** Lists the operations of a live company's processor in a period; undefined if the processor has no list. */
-  operations(request: ListRequest): Promise<Listing | undefined>;
-  /** Sets the processor of a live company; null for none. Its secret is never returned. */
-  connect(companyId: string, connection: ProcessorConnection | null): Promise<void>;
-  connectedTo(companyId: string): Promise<string | null>;
+  /** Lists the operations of a connection in a period; undefined if the processor has no list. */
+  operations(request: ListRequest & AtConnection): Promise<Listing | undefined>;
+  /** Stores the credentials of a connection, which are never returned. Returns the field that is wrong, if one is. */
+  connect(connection: NewConnection): Promise<FieldProblem | undefined>;
+  /** Removes the credentials of a connection. */
+  forget(connection: ConnectionKey): Promise<void>;
+  /** Makes a harmless call: with the stored credentials, or with those of a connection that is not stored yet. */
+  test(connection: ConnectionKey | NewConnection): Promise<ConnectionTest | FieldProblem>;
+  /** Checks and reads what a processor sent to the notice URL of a connection. */
+  receive(delivery: ConnectionKey & Omit<NoticeDelivery, 'nowMs'>): Promise<Reception>;
+  /** Asks a processor for notices; undefined if it cannot be asked. */
+  poll(request: ConnectionKey & PollRequest): Promise<Polled | undefined>;
+  /** What evidence the processor takes; undefined if it takes none through us. */
+  evidenceLimits(connection: ConnectionKey): Promise<EvidenceLimits | undefined>;
+  submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
+  acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files'>): Promise<DisputeOutcome>;
+  /** What the processor answered when the card was verified; null if it was not. */
+  verification(card: CardReference): Promise<CardVerification | null>;
   health(): Promise<VaultHealth>;
   /** The vault's clock; undefined if the vault is unreachable. */
   nowMs(): Promise<number | undefined>;
@@ -68,9 +106,44 @@ interface CardReference {
 interface StoredCard extends CardReference {
   readonly mode: Mode;
   readonly number: CardNumber;
+  /** Verifies the card at a connection. The CVC is used for this and never stored. */
+  readonly verification?: StoredVerification;
 }
 
-interface VaultOperation {
+export interface StoredVerification {
+  readonly connectionId: string;
+  readonly reference: string;
+  readonly validUntilMs: number;
+  readonly cvc: Secret<string>;
+  readonly expMonth: number;
+  readonly expYear: number;
+  readonly billing?: Billing;
+}
+
+export interface CardVerification {
+  readonly outcome: 'verified' | 'declined';
+  readonly avs_result: string | null;
+  readonly cvv_result: string | null;
+}
+
+export interface ConnectionKey {
+  readonly companyId: string;
+  readonly connectionId: string;
+}
+
+/** Without a connection: the one of version 0.1.0, or the sandbox. */
+interface AtConnection {
+  readonly connectionId?: string;
+}
+
+/** A field of a configuration is wrong. */
+export interface FieldProblem {
+  readonly outcome: 'invalid';
+  readonly field: string;
+  readonly problem: string;
+}
+
+interface VaultOperation extends AtConnection {
   readonly companyId: string;
   readonly mode: Mode;
   /** Our reference. It is stored before the call, together with the time until which the processor may execute it. */
@@ -84,61 +157,59 @@ export interface ChargedCard {
   readonly expYear: number;
 }
 
-interface VaultCharge extends VaultOperation, Money {
+export interface VaultCharge extends VaultOperation, Money {
   /** Look up before sending, if the processor does not execute a reference only once for all time. */
   readonly lookFirst?: boolean;
   readonly card: ChargedCard;
+  readonly credential?: Omit<CredentialUse, 'networkTransactionId'>;
+  readonly billing?: Billing;
 }
 
-interface VaultRefund extends VaultOperation, Money {
+interface OfCharge {
   readonly chargeReference: string;
+  readonly chargeTransactionId?: string;
 }
 
-export interface VaultLookup extends VaultOperation {
+interface VaultRefund extends VaultOperation, Money, OfCharge {}
+
+interface VaultVoid extends VaultOperation, OfCharge {
+  readonly charged?: Money;
+}
+
+export interface VaultLookup extends VaultOperation, Partial<OfCharge> {
   readonly sent?: Money & { readonly last4: string | null };
   readonly card?: ChargedCard;
-  readonly chargeReference?: string;
+  readonly kind?: 'charge' | 'refund' | 'void';
+  readonly ageMs?: number;
+  /** The database was restored lately, so handles may be missing. */
+  readonly isRestored?: boolean;
 }
 
 const notSent = (reason: string): Outcome => ({ outcome: 'not_sent', reason });
 const unavailable = (reason: string): VaultOutcome => ({ outcome: 'unavailable', reason });
 const unknown = (reason: string): { outcome: 'unknown'; reason: string } => ({ outcome: 'unknown', reason });
 
-/**
- * A service that was restored from a backup may repeat an operation. If the processor would execute it again, or may
- * have forgotten its key, the operation is looked up first.
- */
-export async function chargeOnce(
-  processor: Processor,
-  request: ChargeRequest,
-  lookFirst: boolean,
-): Promise<VaultOutcome> {
-  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') return processor.charge(request);
-  const { companyId, reference, card, amount, currency } = request;
-  const sent = { amount, currency, last4: card.number.last4 };
-  const found = await processor.lookup({ companyId, reference, card, sent });
-  if (found.outcome === 'unknown') return unavailable('the processor could not be asked before it is sent a charge');
-  return found.outcome === 'not_found' ? processor.charge(request) : found;
-}
-
 /** If its database takes longer to answer, the vault is not ready. */
 const readyMs = 1_000;
 
 interface Access {
-  readonly processors: ReturnType<typeof connectedProcessors>;
+  readonly processors: ConnectedProcessors;
   readonly health: ProcessorHealth;
-  openCard(
-    operation: Pick<VaultOperation, 'companyId' | 'mode'>,
-    card: ChargedCard,
-  ): Promise<ProcessorCard | undefined>;
-  /** Passes an operation to the processor of its company. */
-  at(operation: VaultOperation, operate: (processor: Processor) => Promise<VaultOutcome>): Promise<VaultOutcome>;
+  openCard(operation: Pick<VaultOperation, 'companyId' | 'mode'>, card: ChargedCard): Promise<OpenedCard | undefined>;
+  /** Passes an operation to its processor. */
+  at(operation: VaultOperation, operate: (connected: Connected) => Promise<VaultOutcome>): Promise<VaultOutcome>;
 }
 
-/** What every operation needs: the card in plain text, and the processor of the company. */
-function openAccess(db: DatabasePool, keys: KeyStore): Access {
+interface OpenedCard extends ProcessorCard {
+  readonly networkTransactionId: string | null;
+  /** What the processor answered about the CVC when the card was captured. */
+  readonly cvvResult: string | null;
+}
+
+/** What every operation needs: the card in plain text, and its processor. */
+function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly string[]): Access {
   const health = watchProcessors();
-  const processors = connectedProcessors(db, keys, health);
+  const processors = connectedProcessors(db, keys, extraOrigins, health);
   const findCard = createBatcher('cards', (wanted: readonly CardReference[]) => findCards(db, wanted));
   return {
     processors,
@@ -147,28 +218,37 @@ function openAccess(db: DatabasePool, keys: KeyStore): Access {
       const sealed = await findCard({ companyId, cardId });
       if (!sealed) return undefined;
       const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
-      return { number, cardId, expMonth, expYear };
+      const { networkTransactionId, cvvResult } = sealed;
+      return { number, cardId, expMonth, expYear, networkTransactionId, cvvResult };
     },
-    async at({ companyId, mode }, operate) {
-      let processor: Processor | undefined;
+    async at({ companyId, mode, connectionId }, operate) {
+      let connected: Connected | undefined;
       try {
-        processor = await processors(companyId, mode);
+        connected = await processors(companyId, mode, connectionId);
       } catch {
         return unavailable('failed to read the processor of the company');
       }
-      if (!processor) return notSent('no processor is connected');
-      return operate(processor).catch(() => unknown('the processor failed'));
+      if (!connected) return notSent('no processor is connected');
+      return operate(connected).catch(() => unknown('the processor failed'));
     },
   };
 }
 
 /** The vault in this process, with its own database role. */
-export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = systemClock): Vault {
-  const { processors, health, openCard, at } = openAccess(db, keys);
+export function localVault(
+  db: DatabasePool,
+  keys: KeyStore,
+  clock: Clock = systemClock,
+  /** Origins that processors may have beside those of their kind. */
+  extraOrigins: readonly string[] = [],
+): Vault {
+  const access = openAccess(db, keys, extraOrigins);
+  const { processors, health, at } = access;
   return {
-    async store({ companyId, cardId, mode, number }) {
+    async store({ companyId, cardId, mode, number, verification }) {
       const sealed = seal(await keys.ring(mode), companyId, cardId, CardNumber.open(number));
       await insertCard(db, companyId, cardId, mode, sealed);
+      if (verification) await verifyCard(db, processors, { companyId, cardId, mode, number }, verification);
     },
     async fingerprint(companyId, mode, number) {
       return fingerprint(await keys.ring(mode), companyId, CardNumber.open(number));
@@ -180,31 +260,45 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
         cards.map((card) => card.cardId),
       );
     },
-    async charge(request) {
-      let card: ProcessorCard | undefined;
-      try {
-        card = await openCard(request, request.card);
-      } catch {
-        return unavailable('the card could not be decrypted');
+    verification: ({ companyId, cardId }) =>
+      findVerification(db, companyId, cardId) as Promise<CardVerification | null>,
+    charge: (request) => chargeCard(db, access, request),
+    async operations({ connectionId, ...request }) {
+      const connected = await processors(request.companyId, 'live', connectionId);
+      if (!connected) throw new Error('no processor is connected');
+      return connected.processor.list?.(request);
+    },
+    connect: (connection) => noticingProblem(() => storeConnection(db, keys, extraOrigins, connection)),
+    forget: ({ companyId, connectionId }) => deleteConnection(db, companyId, connectionId),
+    async test(connection) {
+      if ('configuration' in connection) {
+        return (
+          (await noticingProblem(async () => openAdapter(connection, extraOrigins))) ??
+          testOf(openAdapter(connection, extraOrigins))
+        );
       }
-      if (!card)
-        return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
-      const opened = card;
-      return at(request, (processor) =>
-        chargeOnce(processor, { ...request, card: opened }, request.lookFirst === true),
-      );
+      const connected = await processors(connection.companyId, 'live', connection.connectionId);
+      return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };
     },
-    async operations(request) {
-      const processor = await processors(request.companyId, 'live');
-      if (!processor) throw new Error('no processor is connected');
-      return processor.list?.(request);
+    async receive({ companyId, connectionId, headers, body }) {
+      const connected = await processors(companyId, 'live', connectionId);
+      const reception = connected?.processor.receive?.({ headers, body, nowMs: clock.nowMs() });
+      return reception ?? { outcome: 'refused', reason: 'this connection receives no notices' };
     },
-    async connect(companyId, connection) {
-      if (connection) await connectProcessor(db, keys, companyId, connection);
-      else await disconnectProcessor(db, companyId);
+    async poll({ connectionId, ...request }) {
+      const connected = await processors(request.companyId, 'live', connectionId);
+      return connected?.processor.poll?.(request);
     },
-    async connectedTo(companyId) {
-      return (await findConnection(db, companyId))?.url ?? null;
+    async evidenceLimits({ companyId, connectionId }) {
+      return (await processors(companyId, 'live', connectionId))?.processor.disputes?.limits;
+    },
+    async submitEvidence({ connectionId, ...request }) {
+      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
+      return disputes ? disputes.submit(request) : { outcome: 'refused', reason: takesNoEvidence };
+    },
+    async acceptDispute({ connectionId, ...request }) {
+      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
+      return disputes ? disputes.accept(request) : { outcome: 'refused', reason: takesNoEvidence };
     },
     nowMs: async () => clock.nowMs(),
     async health() {
@@ -214,22 +308,89 @@ export function localVault(db: DatabasePool, keys: KeyStore, clock: Clock = syst
       );
       return { isReady, processorProblem: health.problem() };
     },
-    refund: (request) => at(request, (processor) => processor.refund(request)),
-    void: (request) => at(request, (processor) => processor.void(request)),
-    async lookup({ card, validUntilMs, ...request }) {
+    refund: (request) => at(request, ({ processor }) => processor.refund(request)),
+    void: (request) => at(request, ({ processor }) => processor.void(request)),
+    async lookup({ card, ...request }) {
       try {
-        const processor = await processors(request.companyId, request.mode);
-        if (!processor) return unknown('no processor is connected');
-        const opened = card && (await openCard(request, card));
-        const finding = await processor.lookup({ ...request, ...(opened && { card: opened }) });
-        // The processor's clock counts, because the processor rejects requests that arrive too late.
-        const early = finding.outcome === 'not_found' && !(finding.atMs !== undefined && finding.atMs >= validUntilMs);
-        return early ? unknown('the request may still arrive') : finding;
+        const connected = await processors(request.companyId, request.mode, request.connectionId);
+        if (!connected) return unknown('no processor is connected');
+        const opened = card && (await access.openCard(request, card));
+        return await lookUp(db, connected, { ...request, ...(opened && { card: opened }) });
       } catch {
         return unknown('the lookup failed');
       }
     },
   };
+}
+
+const takesNoEvidence = 'This processor takes no answers to disputes through the API. Answer at the processor.';
+
+async function testOf(processor: Connected['processor']): Promise<ConnectionTest> {
+  const nothingToCall = { outcome: 'fails', problem: 'This kind of processor has no call for a test.' } as const;
+  return processor.test?.() ?? nothingToCall;
+}
+
+async function noticingProblem(work: () => Promise<unknown>): Promise<FieldProblem | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConfigurationProblem)) throw error;
+    return { outcome: 'invalid', field: error.field, problem: error.message };
+  }
+}
+
+async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: VaultCharge): Promise<VaultOutcome> {
+  let card: OpenedCard | undefined;
+  try {
+    card = await openCard(request, request.card);
+  } catch {
+    return unavailable('the card could not be decrypted');
+  }
+  if (!card) {
+    return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
+  }
+  const { networkTransactionId, cvvResult, ...opened } = card;
+  const { credential, lookFirst, ...charge } = request;
+  const outcome = await at(request, (connected) =>
+    chargeOnce(
+      db,
+      connected,
+      { ...charge, card: opened, ...(credential && { credential: { ...credential, networkTransactionId } }) },
+      lookFirst === true,
+    ),
+  );
+  if (outcome.outcome !== 'approved') return outcome;
+  if (outcome.networkTransactionId && networkTransactionId === null) {
+    // Without it, the next charge is sent as a first one: no reason to fail this one.
+    await keepNetworkTransactionId(db, request.companyId, card.cardId, outcome.networkTransactionId).catch(
+      () => undefined,
+    );
+  }
+  const { response } = outcome;
+  return response.cvv_result === null && cvvResult !== null
+    ? { ...outcome, response: { ...response, cvv_result: cvvResult } }
+    : outcome;
+}
+
+/** Whatever the answer is, the card is stored: only the merchant sees the result. */
+async function verifyCard(
+  db: DatabasePool,
+  processors: ConnectedProcessors,
+  { companyId, cardId, mode, number }: StoredCard,
+  { connectionId, expMonth, expYear, ...request }: StoredVerification,
+): Promise<void> {
+  try {
+    const connected = await processors(companyId, mode, connectionId);
+    const card = { number, cardId, expMonth, expYear };
+    const found = await connected?.processor.verify?.({ ...request, companyId, card });
+    if (!found || found.outcome === 'unknown') return;
+    const { outcome, avsResult: avs_result, cvvResult: cvv_result } = found;
+    await keepVerification(db, companyId, cardId, { outcome, avs_result, cvv_result } satisfies CardVerification);
+    if (found.networkTransactionId) await keepNetworkTransactionId(db, companyId, cardId, found.networkTransactionId);
+  } catch {
+    // A verification that fails is a card that was not verified.
+  }
 }
 
 const rotationBatch = 500;

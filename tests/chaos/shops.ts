@@ -3,14 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
 import { createApiKey } from '../../server/features/api-keys/service.ts';
-import { createCompanies, setProcessor } from '../../server/features/companies/service.ts';
+import { createCompanies } from '../../server/features/companies/service.ts';
 import { openDatabase } from '../../server/platform/database.ts';
 import { loadMasterSecrets } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
-import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys } from '../../server/platform/service-keys.ts';
 import { openKeyStore } from '../../server/vault/open-key-store.ts';
-import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import { connectAcquirer } from '../support/connect.ts';
 import type { Goods } from './client.ts';
 
 /** The live company of the clients: its key, its processor, its products and customers with cards. */
@@ -33,9 +32,8 @@ export async function prepareCompany(
   try {
     const { live } = await createCompanies(db, Date.now(), 'Chaos');
     const { url, secret, timeoutMs, requestLifeMs } = processor;
-    const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
-    await connectProcessor(db, await openKeyStore(config, db), live.id, connection);
-    await setProcessor(db, live.id, 'acquirer', requestLifeMs);
+    const installation = { db, vaultDb: db, keys: await openKeyStore(config, db) };
+    await connectAcquirer(installation, live.id, { url, secret, timeoutMs, requestLifeMs });
     const { current } = await loadMasterSecrets(config);
     const pepper = originalKeys(current)['api-keys'];
     const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });

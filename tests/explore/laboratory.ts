@@ -5,13 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { setProcessor } from '../../server/features/companies/service.ts';
 import type { RestoreWatch } from '../../server/features/restores/service.ts';
 import { byKeySettings, type DatabasePool, openDatabase, queueSettings } from '../../server/platform/database.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
-import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import { connectAcquirer } from '../support/connect.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
 import { openShop, type Shop } from '../support/orders.ts';
@@ -173,10 +172,8 @@ export async function openLaboratory(): Promise<Laboratory> {
     });
     const url = await listen(simulator);
     const { live } = await service.createMerchant();
-    const connection = { url, secret: new Secret(secret), timeoutMs: requestLifeMs / 2, requestLifeMs };
-    await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-    await setProcessor(service.db, live.id, 'acquirer');
-    const company = { ...live, processor: 'acquirer' } as const;
+    await connectAcquirer(service, live.id, { url, secret, timeoutMs: requestLifeMs / 2, requestLifeMs });
+    const company = { ...live, processor: 'connected' } as const;
     const key = await service.createKey(company);
     const ask = async (path: string, body?: object): Promise<{ operations: Operation[] }> => {
       const response = await fetch(url + path, {

@@ -4,12 +4,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setProcessor } from '../../server/features/companies/service.ts';
 import { Secret } from '../../server/platform/secret.ts';
 import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
-import { connectProcessor } from '../../server/vault/processors/connections.ts';
+import { connectAcquirer } from './connect.ts';
 import type { TestService } from './service.ts';
 import type { Company } from '../../server/company.ts';
 
@@ -82,9 +81,7 @@ export async function connectMerchant(
 ): Promise<LiveMerchant> {
   const { timeoutMs = 5_000, requestLifeMs = 60_000 } = timing;
   const { live } = await service.createMerchant();
-  const connection = { url, secret: new Secret(secret), timeoutMs, requestLifeMs };
-  await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
-  const company: Company = { ...live, processor: 'acquirer' };
+  await connectAcquirer(service, live.id, { url, secret, timeoutMs, requestLifeMs });
+  const company: Company = { ...live, processor: 'connected' };
   return { company, key: await service.createKey(company) };
 }

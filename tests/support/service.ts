@@ -12,6 +12,7 @@ import { createApiKey, type NewKey } from '../../server/features/api-keys/servic
 import { createCompanies } from '../../server/features/companies/service.ts';
 import { batchConnections, type Orders } from '../../server/features/orders/service.ts';
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
+import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
 import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
@@ -29,7 +30,7 @@ import { createOutbound, type Outbound } from '../../server/platform/outbound/ou
 import { Secret } from '../../server/platform/secret.ts';
 import { originalKeys, type ServiceKey } from '../../server/platform/service-keys.ts';
 import { startTracing } from '../../server/platform/tracing.ts';
-import { watchVault } from '../../server/start/vault.ts';
+import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
@@ -153,7 +154,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   });
   const vaultDb = openPool(database.vaultUrl);
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
-  const vault = options.vault ?? localVault(vaultDb, keys, clock);
+  const vault = options.vault ?? localVault(vaultDb, keys, clock, originsOf(config));
   const pepper = serviceKeys['api-keys'];
   const log = createLog('trace', { write: (line) => logLines.push(line) });
   const isAllowed = options.offline ? () => false : addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -166,9 +167,19 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
+  const connections = openConnections(apiDb);
   const restores =
     options.restores ?? (await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') }));
-  const { orders, subscriptions } = openPayments({ db: apiDb, batchDb, vault, clock, log, onExpired, restores });
+  const { orders, subscriptions } = openPayments({
+    db: apiDb,
+    batchDb,
+    vault,
+    connections,
+    clock,
+    log,
+    onExpired,
+    restores,
+  });
   const background = createBackground();
   const components = openComponents(log);
   components.watch('database', () => apiDb.ping(1_000), 5_000);
@@ -187,6 +198,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     limiter: options.limiter ?? createMemoryRateLimiter(),
     tracing: await startTracing({}),
     vault,
+    connections,
     orders,
     subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },

@@ -26,7 +26,7 @@ export function toCompany(row: CompanyRow): Company {
 }
 
 /** How long a request to the processor stays valid, unless the connection sets it. */
-export const requestLives = { sandbox: 2_000, live: 60_000 } as const;
+const requestLives = { sandbox: 2_000, live: 60_000 } as const;
 
 export async function insertCompany(db: Queryable, company: Company): Promise<void> {
   const values = [
@@ -120,33 +120,4 @@ export async function updateSettings(
     'UPDATE companies SET name = COALESCE($2, name), api_version = COALESCE($3, api_version) WHERE id = $1',
     [companyId, change.name ?? null, change.api_version ?? null],
   );
-}
-
-export async function updateProcessor(
-  db: Queryable,
-  companyId: string,
-  processor: Company['processor'],
-  requestLifeMs?: number,
-): Promise<void> {
-  await db.query('UPDATE companies SET processor = $2, request_life_ms = coalesce($3, request_life_ms) WHERE id = $1', [
-    companyId,
-    processor,
-    requestLifeMs ?? null,
-  ]);
-}
-
-/**
- * Returns whether there are operations in doubt, whose outcome only their processor knows (already sent, or left by a
- * crash), and whether any are in flight.
- */
-export async function findOpenOperations(
-  db: Queryable,
-  companyId: string,
-): Promise<{ readonly inDoubt: boolean; readonly underWay: boolean }> {
-  const rows = await db.query<{ in_doubt: boolean }>(
-    `SELECT DISTINCT in_doubt OR slot = id OR locked_until <= now() AS in_doubt FROM open_transactions
-     WHERE company_id = $1`,
-    [companyId],
-  );
-  return { inDoubt: rows.some((row) => row.in_doubt), underWay: rows.some((row) => !row.in_doubt) };
 }

@@ -1,13 +1,6 @@
 import { defineRoute, type Route } from '../../http/route.ts';
-import { companySettings, companyUpdate, processorConnect } from './schemas.ts';
-import {
-  changeSettings,
-  connect,
-  disconnect,
-  getSettings,
-  noteProcessor,
-  type SettingsDependencies,
-} from './settings.ts';
+import { companySettings, companyUpdate } from './schemas.ts';
+import { changeSettings, getSettings, type SettingsDependencies } from './settings.ts';
 
 export type { SettingsDependencies };
 
@@ -43,27 +36,6 @@ export function companyRoutes(dependencies: SettingsDependencies): Route[] {
       summary: 'Update the settings of the company',
       body: companyUpdate,
       handle: ({ context, body }) => changeSettings(context, dependencies, body),
-    }),
-    defineRoute({
-      ...common,
-      method: 'POST',
-      path: '/dashboard/company/processor',
-      operationId: 'connectProcessor',
-      summary: 'Connect a processor to the live company',
-      stepUp: true,
-      body: processorConnect,
-      prepare: ({ context, body }) => connect(context, dependencies, body),
-      handle: ({ context }) => noteProcessor(context, dependencies, 'acquirer'),
-    }),
-    defineRoute({
-      ...common,
-      method: 'DELETE',
-      path: '/dashboard/company/processor',
-      operationId: 'disconnectProcessor',
-      summary: 'Disconnect the processor of the live company',
-      stepUp: true,
-      prepare: ({ context }) => disconnect(context, dependencies),
-      handle: ({ context }) => noteProcessor(context, dependencies, null),
     }),
   ];
 }

@@ -21,11 +21,6 @@ export const companyUpdate = Type.Object(
 );
 export type CompanyUpdate = Static<typeof companyUpdate>;
 
-export const processorConnect = Type.Object(
-  { url: Type.String({ maxLength: limits.urlLength }), secret: Type.String({ minLength: 1, maxLength: 1_000 }) },
-  { additionalProperties: false },
-);
-
 export const companySettings = Type.Object({
   id: uuid(),
   account_id: uuid(),
@@ -42,8 +37,9 @@ export const companySettings = Type.Object({
       window_seconds: nullable(Type.Integer()),
     }),
   ),
-  processor: Type.Object({ kind: nullable(choice(['sandbox', 'acquirer'])), url: nullable(Type.String()) }),
-  acquirers: Type.Array(Type.String(), { description: 'The acquirers that merchants can connect.' }),
+  processor: nullable(
+    choice(['sandbox', 'connected'], { description: 'Null if a live company has no connected processor.' }),
+  ),
   created_at: timestamp(),
 });
 export type CompanySettings = Static<typeof companySettings>;

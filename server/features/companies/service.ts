@@ -1,22 +1,17 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import type { ProcessorConnection } from '../../vault/processors/connections.ts';
-import type { Vault } from '../../vault/vault.ts';
 import { createRoles } from '../team/service.ts';
-import { ApiError, invalidField } from '../../errors.ts';
+import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
   findClockOffset,
   findCompanies,
-  findOpenOperations,
   insertCompany,
   leaveClock,
   moveClock,
   takeClock,
   updateDunning,
-  updateProcessor,
 } from './queries.ts';
 import type { Company } from '../../company.ts';
 
@@ -50,15 +45,6 @@ export async function allCompanies(db: Queryable): Promise<Company[]> {
   return findCompanies(db);
 }
 
-export async function setProcessor(
-  db: Queryable,
-  companyId: string,
-  processor: Company['processor'],
-  requestLifeMs?: number,
-): Promise<void> {
-  await updateProcessor(db, companyId, processor, requestLifeMs);
-}
-
 /** The offset of a sandbox company's clock. Only one request at a time advances it, under a lease. */
 export const companyClock = {
   offsetMs: (db: Queryable, companyId: string): Promise<number> => findClockOffset(db, companyId),
@@ -70,60 +56,6 @@ export const companyClock = {
     moveClock(db, companyId, offsetMs, leaseMs),
   release: (db: Queryable, companyId: string): Promise<void> => leaveClock(db, companyId),
 };
-
-const pollMs = 100;
-/** Enough checks to outlast the longest charge. */
-const pollsMax = 200;
-
-/**
- * Runs before the connection to an acquirer is removed: no new operation is sent, and operations in flight finish. If
- * one of them ends in doubt, the connection stays: another acquirer would answer "not found" for that charge, and it
- * would be recorded as failed.
- */
-export async function stopCharging(db: Queryable, company: Pick<Company, 'id' | 'processor'>): Promise<void> {
-  // Checked first, so that no order is rejected for a change that cannot succeed.
-  if ((await findOpenOperations(db, company.id)).inDoubt) throw stillNeeded();
-  await updateProcessor(db, company.id, null);
-  for (let poll = 0; poll < pollsMax; poll += 1) {
-    const { inDoubt, underWay } = await findOpenOperations(db, company.id);
-    if (!inDoubt && !underWay) return;
-    if (inDoubt) break;
-    await sleep(pollMs);
-  }
-  // A simultaneous call reads null here and restores nothing.
-  if (company.processor) await updateProcessor(db, company.id, company.processor);
-  throw stillNeeded();
-}
-
-/**
- * Connects an acquirer, or replaces the connection to the same one. The audit entry is written first, because the
- * vault may connect although its answer is lost. On failure the company keeps charging with the connection that the
- * vault has: no operation is in flight that only one acquirer knows.
- */
-export async function connectAcquirer(
-  db: Queryable,
-  vault: Pick<Vault, 'connect' | 'connectedTo'>,
-  company: Pick<Company, 'id' | 'processor'>,
-  connection: ProcessorConnection,
-  auditFirst: (db: Queryable) => Promise<void>,
-): Promise<void> {
-  const present = await vault.connectedTo(company.id);
-  const another = present !== null && present !== connection.url;
-  if (another) await stopCharging(db, company);
-  try {
-    await auditFirst(db);
-    await vault.connect(company.id, connection);
-  } catch (error) {
-    if (another && company.processor) await updateProcessor(db, company.id, company.processor);
-    throw error;
-  }
-}
-
-function stillNeeded(): ApiError {
-  const message =
-    'Some payments are in doubt, and only the current acquirer knows their outcome. Wait until no payment is in doubt.';
-  return new ApiError('resource_in_use', message);
-}
 
 /** Sets the dunning schedule of renewals: the days after the first decline, and what happens after the last retry. */
 export async function setDunning(

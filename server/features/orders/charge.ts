@@ -4,27 +4,30 @@ import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
 import { gatewayError, usedByAnother, vaultUnavailable } from './errors.ts';
-import { discardOpen, markInDoubt, markWaiting, type OpenKey } from './open-queries.ts';
+import { aboutCharge, at, type ChargePath } from './connection.ts';
+import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder } from './queries.ts';
 import { isKeyed } from './reference.ts';
 import { type OpenedSale, redemptionIdOf, type Sale } from './sales.ts';
 import type { Order } from './schemas.ts';
 import { send, type Sent } from './sending.ts';
-import { firstCheckMs, repeatWithinMs, resendDelayMs } from './timing.ts';
+import { firstCheckMs, lockMs, repeatWithinMs, resendDelayMs } from './timing.ts';
 
 /** Sends a sale whose intent is recorded to the processor, and records the outcome. */
 export async function charge(
   charging: Charging,
   state: OrderState,
   sale: OpenedSale,
-  path: 'charge' | 'retry' | 'renewal',
+  path: ChargePath,
   /** The time by the company's clock, if it is not now. */
   atMs?: number,
+  /** Connections that have failed for this order in this request. */
+  failed: readonly string[] = [],
 ): Promise<Order> {
   const { order } = state;
   failpoint(`${path}.after_intent`);
-  const sent = await sendCharge(charging, state, sale);
+  const sent = await sendCharge(charging, state, sale, path, failed);
   failpoint(`${path}.after_processor`);
   if (!sent) return currentOrder(charging, order, sale.id);
   const { intent, outcome } = sent;
@@ -41,9 +44,14 @@ export async function charge(
     throw gatewayError('charge');
   }
   const nowMs = atMs ?? charging.clock.nowMs() + state.clockOffsetMs;
-  const recorded = await insist(() => charging.recordOutcome({ state, sale: intent, outcome, nowMs }));
+  const replacesAnswer = failed.length > 0;
+  const recorded = await insist(() => charging.recordOutcome({ state, sale: intent, outcome, nowMs, replacesAnswer }));
   failpoint(`${path}.after_record`);
   if (isRefused) throw usedByAnother();
+  if (recorded && outcome.outcome === 'declined' && outcome.isProcessorFault && intent.connection_id !== null) {
+    const next = await charging.chargeElsewhere(state, intent, [...failed, intent.connection_id], atMs);
+    if (next) return next;
+  }
   return recorded ?? currentOrder(charging, order, sale.id);
 }
 
@@ -54,24 +62,80 @@ function isOfKey({ numbered, request_id }: OpenedSale): boolean {
 
 async function sendCharge(
   charging: Charging,
-  { order, card, mode }: OrderState,
+  state: OrderState,
   sale: OpenedSale,
+  path: ChargePath,
+  failed: readonly string[],
 ): Promise<Sent<OpenedSale & OpenKey> | undefined> {
+  const { order, card, mode } = state;
   const { company_id, id: order_id, currency } = order;
-  const intent = { ...sale, company_id, order_id };
+  let intent = { ...sale, company_id, order_id };
   if (!card) {
     return { intent, outcome: { outcome: 'not_sent', reason: 'the card was deleted', failureCode: 'invalid_account' } };
+  }
+  const { billing: _, ...chargedCard } = card;
+  const about = aboutCharge(path, state, card);
+  const lookFirst = charging.restores?.looksFirst() ?? false;
+  const candidates = mode === 'live' ? await candidatesOf(charging, state, sale, failed) : [];
+  const [first] = candidates;
+  if (first !== undefined && first !== intent.connection_id) {
+    const moved = await insist(() => renewSending(charging.db, intent, { connectionId: first }, lockMs[mode]));
+    if (!moved) return undefined;
+    intent = { ...intent, ...moved };
+  }
+  if (lookFirst && mode === 'live') {
+    const elsewhere = await findElsewhere(charging, intent, currency);
+    if (elsewhere) return elsewhere;
   }
   return send(charging, {
     mode,
     intent,
     numbered: sale.numbered,
-    call: ({ reference, validUntilMs, amount }) => {
-      const lookFirst = charging.restores?.looksFirst() ?? false;
-      const about = { companyId: company_id, mode, reference, validUntilMs, lookFirst } as const;
-      return charging.vault.charge({ ...about, card, amount, currency });
+    next: ({ connection_id }) => candidates[candidates.indexOf(connection_id ?? '') + 1],
+    call: async (sending) => {
+      const { reference, validUntilMs, amount, connection_id } = sending;
+      const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...at(sending) };
+      const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
+      if (connection_id !== null) charging.connections.note(connection_id, outcome.outcome);
+      return outcome;
     },
   });
+}
+
+/** The connections of a live charge, in the order in which they are tried. */
+async function candidatesOf(
+  { connections }: Charging,
+  { order: { company_id, currency } }: OrderState,
+  { reference, card_brand }: OpenedSale,
+  failed: readonly string[],
+): Promise<readonly string[]> {
+  const candidates = await connections.candidates({ companyId: company_id, reference, currency, brand: card_brand });
+  return candidates.filter((id) => !failed.includes(id));
+}
+
+/**
+ * A restored database may have forgotten a charge with this reference at another connection than the one that would be
+ * used now. Whatever is found there is the outcome.
+ */
+async function findElsewhere<Intent extends OpenedSale & OpenKey>(
+  charging: Charging,
+  intent: Intent,
+  currency: string,
+): Promise<Sent<Intent> | undefined> {
+  const { company_id: companyId, reference, amount, card_last4: last4 } = intent;
+  for (const connectionId of await charging.connections.ever(companyId)) {
+    if (connectionId === intent.connection_id) continue;
+    const sent = { amount, currency, last4 };
+    const about = { companyId, mode: 'live', reference, validUntilMs: 0, kind: 'charge', isRestored: true } as const;
+    const found = await charging.vault.lookup({ ...about, connectionId, sent });
+    if (found.outcome === 'not_found') continue;
+    if (found.outcome === 'unknown') {
+      return { intent, outcome: { outcome: 'unavailable', reason: 'an earlier processor could not be asked' } };
+    }
+    const moved = await insist(() => renewSending(charging.db, intent, { connectionId }, lockMs.live));
+    return moved && { intent: { ...intent, ...moved }, outcome: found };
+  }
+  return undefined;
 }
 
 /**

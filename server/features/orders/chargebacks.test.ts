@@ -1,3 +1,4 @@
+import { openConnections } from '../processors/connections.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -121,6 +122,7 @@ describe('a chargeback that is due', () => {
     const { db, vault, clock } = service;
     const dying = openOrders({
       billing: subscriptionBilling,
+      connections: openConnections(db),
       db: {
         ...db,
         transaction: (work) =>

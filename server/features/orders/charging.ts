@@ -6,7 +6,9 @@ import type { RestoreWatch } from '../restores/service.ts';
 import type { Facts, FactsRequest } from './facts-queries.ts';
 import type { Intent } from './intent-queries.ts';
 import type { Opened, OpenTransaction } from './open-queries.ts';
-import type { OrderRow } from './order.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
+import type { OrderRow, OrderState } from './order.ts';
+import type { OpenedSale } from './sales.ts';
 import type { ChargeOutcome } from './record-outcomes.ts';
 import type { Order } from './schemas.ts';
 
@@ -22,7 +24,25 @@ export interface MoneyDependencies {
   readonly billing: Billing;
   /** Called when a processor rejected as expired a request that was sent at once. */
   readonly onExpired?: () => void;
+  readonly connections: Connections;
   readonly restores?: Pick<RestoreWatch, 'recorded' | 'earlierResult' | 'looksFirst'>;
+}
+
+/** The processors that live companies are connected to. */
+export interface Connections {
+  /** The connections that a charge may use, in the order in which they are tried. */
+  candidates(charge: ChargeToPlace): Promise<readonly string[]>;
+  /** Every connection that the company ever had and whose credentials are still stored. */
+  ever(companyId: string): Promise<readonly string[]>;
+  /** Watches how a connection answers. */
+  note(connectionId: string, outcome: string): void;
+}
+
+export interface ChargeToPlace {
+  readonly companyId: string;
+  readonly reference: string;
+  readonly currency: string;
+  readonly brand: BrandName;
 }
 
 /** Subscriptions, whose orders are charged cycle by cycle. */
@@ -53,6 +73,16 @@ interface ChargeBatchers {
 export interface Charging extends MoneyDependencies, ChargeBatchers {
   /** Reconciles an operation. It is passed in, because reconciliation depends on this type. */
   readonly reconcile: (open: OpenTransaction) => Promise<void>;
+  /**
+   * Charges an order again at its next connection, after a processor, and not the bank, has failed. Returns undefined if
+   * there is none.
+   */
+  readonly chargeElsewhere: (
+    state: OrderState,
+    declined: OpenedSale,
+    failed: readonly string[],
+    atMs: number | undefined,
+  ) => Promise<Order | undefined>;
   /** Sends a sale that waits for the vault. */
   readonly resend: (open: OpenTransaction) => Promise<void>;
 }

@@ -2,6 +2,7 @@ import { keyColumns, type KeyRow } from '../../http/key-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
+import type { BillingDetails } from '../payment-methods/schemas.ts';
 import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';
 
 /** The rows that a new order depends on, as its request refers to them. */
@@ -43,6 +44,7 @@ export interface Facts {
         readonly last4: string;
         readonly expMonth: number;
         readonly expYear: number;
+        readonly billing: BillingDetails | null;
       }
     | undefined;
   readonly products: readonly ProductFacts[];
@@ -62,6 +64,7 @@ interface FactsRow extends KeyRow {
   last4: string;
   exp_month: number;
   exp_year: number;
+  billing_details: BillingDetails | null;
   products: ProductFacts[] | null;
   coupon: Parameters<typeof factsFromJson>[0];
 }
@@ -71,7 +74,7 @@ const readFactsStatement = `
     ${anyRow('transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference')} AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
-    m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year,
+    m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details,
     (SELECT json_agg(json_build_object('id', p.id, 'name', p.name, 'sku', p.sku, 'amount', p.amount,
        'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
      FROM products p WHERE p.company_id = q.company_id AND p.id = ANY(q.product_ids)) AS products,
@@ -106,6 +109,7 @@ export async function readFacts(db: Queryable, requests: readonly FactsRequest[]
             last4: row.last4,
             expMonth: row.exp_month,
             expYear: row.exp_year,
+            billing: row.billing_details,
           },
     products: row.products ?? [],
     coupon: factsFromJson(row.coupon),

@@ -7,15 +7,14 @@ import { companyOf, type Person, signUp } from '../../../tests/support/dashboard
 import { compareLedger } from '../../../tests/support/ledger.ts';
 import { openShop, type Shop } from '../../../tests/support/orders.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
-import { Secret } from '../../platform/secret.ts';
 import { failureCodes } from '../../vault/processors/acquirer/answers.ts';
 import type { Operation } from '../../vault/processors/acquirer/protocol.ts';
-import { connectProcessor } from '../../vault/processors/connections.ts';
 import { failureGroups } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
-import { allCompanies, setProcessor } from '../companies/service.ts';
+import { allCompanies } from '../companies/service.ts';
 import type { Company } from '../../company.ts';
 import { claimDue } from './open-queries.ts';
+import { connectAcquirer, vaultBehind } from '../../../tests/support/connect.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 
 /** An acquirer that lies, is late or is gone: what happened is asked for, and never guessed. */
@@ -36,31 +35,17 @@ let vault: Vault;
 
 before(async () => {
   const starting = startAcquirer({ settleAfterMs: 0 });
-  const between: Vault = {
-    store: (card) => vault.store(card),
-    fingerprint: (...card) => vault.fingerprint(...card),
-    remove: (cards) => vault.remove(cards),
-    charge: (request) => (interference.charge ?? vault.charge)(request),
-    refund: (request) => (interference.refund ?? vault.refund)(request),
-    void: (request) => (interference.void ?? vault.void)(request),
-    connect: (...connection) => vault.connect(...connection),
-    nowMs: async () => Date.now(),
-    operations: async () => undefined,
-    connectedTo: (companyId) => vault.connectedTo(companyId),
-    health: () => vault.health(),
-    lookup: (request) => (interference.lookup ?? vault.lookup)(request),
-  };
+  const own = { nowMs: async () => Date.now(), operations: async () => undefined };
+  const between = vaultBehind(() => ({ ...vault, ...own, ...interference }));
   service = await startTestService({ vault: between });
   vault = localVault(service.vaultDb, service.keys, service.clock);
   acquirer = await starting;
   operator = await signUp(service);
   const live = (await allCompanies(service.db)).find(({ id }) => id === companyOf(operator, 'live'));
   assert.ok(live);
-  const secret = new Secret(acquirer.secret);
-  const connection = { url: acquirer.url, secret, timeoutMs, requestLifeMs };
-  await connectProcessor(service.vaultDb, service.keys, live.id, connection);
-  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
-  company = { ...live, processor: 'acquirer' };
+  const { url, secret } = acquirer;
+  await connectAcquirer(service, live.id, { url, secret, timeoutMs, requestLifeMs });
+  company = { ...live, processor: 'connected' };
   key = await service.createKey(company);
   shop = await openShop(service, undefined, { key });
 });

@@ -3,7 +3,14 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { type Redemption, redeemingParts } from '../coupons/redemption-queries.ts';
 import { admitRedemptions } from '../coupons/service.ts';
 import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
-import { inFlightSlot, milliseconds, type NewOpenTransaction, type Opened, validUntil } from './open-queries.ts';
+import {
+  firstConnection,
+  inFlightSlot,
+  milliseconds,
+  type NewOpenTransaction,
+  type Opened,
+  validUntil,
+} from './open-queries.ts';
 import type { OrderRow } from './order.ts';
 import { orderColumns } from './queries.ts';
 
@@ -28,11 +35,11 @@ const orderRecord = `company_id uuid, id uuid, order_number text, customer_id uu
   failure_code text, failure_reason text, request_id text, sale_id uuid, sequence integer, updated_at timestamptz`;
 
 const openColumns = `company_id, order_id, slot, id, customer_id, payment_method_id, type, amount, currency, card_brand,
-  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at`;
+  card_last4, request_id, updated_at, reference, valid_until, locked_until, next_check_at, connection_id`;
 
 const intentStatement = (more: string): string => `
   WITH intent AS MATERIALIZED (
-    SELECT *, ${validUntil('company_id')} AS valid_until
+    SELECT *, ${validUntil('company_id')} AS valid_until, ${firstConnection('company_id')} AS connection_id
     FROM json_to_recordset($1::json) AS i (${orderRecord}, ${claimRecord}, answer_event_id uuid, transaction_id uuid,
       reference uuid, lock_ms integer)
   ), claimed AS (
@@ -44,12 +51,12 @@ const intentStatement = (more: string): string => `
     INSERT INTO open_transactions (${openColumns})
     SELECT company_id, id, '${inFlightSlot}', transaction_id, customer_id, payment_method_id, 'sale', total, currency,
       card_brand, card_last4, request_id, updated_at, reference, valid_until,
-      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms'
+      now() + lock_ms * interval '1 ms', now() + lock_ms * interval '1 ms', connection_id
     FROM intent WHERE transaction_id IS NOT NULL AND id IN (SELECT operation_id FROM claimed)
   ), emitted AS (
     ${insertingEvents('$2', '$3', 'object_id IN (SELECT operation_id FROM claimed)')}
   )${more}
-  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms FROM intent
+  SELECT id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id FROM intent
   WHERE id IN (SELECT operation_id FROM claimed)`;
 
 const recordPlain = intentStatement('');
@@ -58,10 +65,16 @@ const recordRedeeming = intentStatement(`, ${redeemingParts('$4', 'id IN (SELECT
 interface OpenedRow {
   id: string;
   valid_until_ms: number;
+  connection_id: string | null;
 }
 
 const openedById = (rows: readonly OpenedRow[]): Map<string, Opened> =>
-  new Map(rows.map(({ id, valid_until_ms }) => [id, { validUntilMs: valid_until_ms, sending: 1 }]));
+  new Map(
+    rows.map(({ id, valid_until_ms, connection_id }) => [
+      id,
+      { validUntilMs: valid_until_ms, sending: 1, connection_id },
+    ]),
+  );
 
 /** Returns undefined for an intent that was not recorded, because another request has claimed the key. */
 export async function recordIntents(db: Queryable, intents: readonly Intent[]): Promise<(Opened | undefined)[]> {
@@ -125,11 +138,12 @@ const planStatement = `
   INSERT INTO open_transactions (${openColumns})
   SELECT company_id, order_id, '${inFlightSlot}', id, customer_id, payment_method_id, type, amount, currency, card_brand,
     card_last4, request_id, updated_at, reference, ${validUntil('t.company_id')},
-    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms'
+    now() + "lockMs" * interval '1 ms', now() + "lockMs" * interval '1 ms', ${firstConnection('t.company_id')}
   FROM json_to_recordset($2::json) AS t (company_id uuid, order_id uuid, id uuid, reference uuid, customer_id uuid,
     payment_method_id uuid, type text, amount bigint, currency text, card_brand text, card_last4 text, request_id text,
     updated_at timestamptz, "lockMs" integer)
-  ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms`;
+  ON CONFLICT (company_id, order_id, slot) DO NOTHING
+  RETURNING id, ${milliseconds('valid_until')} AS valid_until_ms, connection_id`;
 
 /** Returns the sales that were recorded and may be sent, by their ids. */
 export async function planCharges(

@@ -1,3 +1,4 @@
+import { vaultBehind } from '../../../tests/support/connect.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
@@ -34,20 +35,14 @@ before(async () => {
     losing = false;
     return result;
   };
-  const between: Vault = {
-    store: (card) => inner().store(card),
-    fingerprint: (...card) => inner().fingerprint(...card),
-    remove: (cards) => inner().remove(cards),
+  const between = vaultBehind(() => ({
+    ...inner(),
     charge: (request) => atProcessor(inner().charge(request)),
     refund: (request) => atProcessor(inner().refund(request)),
     void: (request) => atProcessor(inner().void(request)),
-    connect: (...connection) => inner().connect(...connection),
     nowMs: async () => Date.now(),
     operations: async () => undefined,
-    connectedTo: (companyId) => inner().connectedTo(companyId),
-    health: () => inner().health(),
-    lookup: (request) => inner().lookup(request),
-  };
+  }));
   service = await startTestService({
     database: { ...database, apiUrl: proxy.through(database.apiUrl) },
     settings: { SVC_DATABASE_TIMEOUT_MS: '1000' },

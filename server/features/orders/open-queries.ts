@@ -32,6 +32,14 @@ export interface NewOpenTransaction {
 export const validUntil = (company: string): string => `date_trunc('milliseconds', now())
   + (SELECT c.request_life_ms FROM companies c WHERE c.id = ${company}) * interval '1 ms'`;
 
+/** Returns SQL for the connection that a new sale of the company is recorded with; null in the sandbox. */
+export const firstConnection = (company: string): string =>
+  `(SELECT c.connection_id FROM companies c WHERE c.id = ${company})`;
+
+/** Refunds and voids go where the charge of the order went. */
+const connectionOfCharge = `(SELECT t.connection_id FROM orders o
+  JOIN transactions t ON t.company_id = o.company_id AND t.id = o.sale_id WHERE o.company_id = $1 AND o.id = $2)`;
+
 export const milliseconds = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 /** An operation that is recorded and may be sent. */
@@ -40,14 +48,21 @@ export interface Opened {
   readonly validUntilMs: number;
   /** The number of this sending. The outcome of an earlier sending has no effect. */
   readonly sending: number;
+  /** Where it is sent; null for the sandbox. */
+  readonly connection_id: string | null;
 }
 
 interface OpenedRow {
   valid_until_ms: number;
   sending: number;
+  connection_id: string | null;
 }
-const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending`;
-const toOpened = (row: OpenedRow): Opened => ({ validUntilMs: row.valid_until_ms, sending: row.sending });
+const openedColumns = `${milliseconds('valid_until')} AS valid_until_ms, sending, connection_id`;
+const toOpened = ({ valid_until_ms: validUntilMs, sending, connection_id }: OpenedRow): Opened => ({
+  validUntilMs,
+  sending,
+  connection_id,
+});
 
 /** Identifies an operation in the statements below. */
 export type OpenKey = Pick<OpenTransaction, 'company_id' | 'order_id' | 'id' | 'sending'>;
@@ -65,9 +80,11 @@ const keyOf = ({ company_id, order_id, id, sending }: OpenKey): readonly unknown
 export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
-       currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at)
+       currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at,
+       connection_id)
      VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
-       now() + $12 * interval '1 ms', now() + $12 * interval '1 ms')
+       now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
+       ${open.type === 'sale' ? firstConnection('$1') : connectionOfCharge})
      ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
     [
       open.company_id,
@@ -100,6 +117,7 @@ export interface OpenTransaction {
    */
   readonly valid_until_ms: number;
   readonly sending: number;
+  readonly connection_id: string | null;
   /** How long ago it was opened, by the clock of the database. */
   readonly age_ms: number;
   readonly type: OpenType;
@@ -161,24 +179,31 @@ export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number)
   return rows[0] && toOpened(rows[0]);
 }
 
+/** What changes in a new sending. */
+interface Renewal {
+  readonly reference?: string;
+  readonly fromMs?: number | undefined;
+  readonly connectionId?: string;
+}
+
 /**
- * Starts a new sending of an operation that was not executed: with another reference, or with a validity based on
- * this time of the processor's clock. Returns undefined if the operation is closed, or another process has started a
+ * Starts a new sending of an operation that was not executed: with another reference, at another
+ * connection, or with a validity based on this time of the processor's clock. Returns undefined if the operation is closed, or another process has started a
  * sending.
  */
 export async function renewSending(
   db: Queryable,
   open: OpenKey,
-  { reference, fromMs }: { readonly reference?: string; readonly fromMs?: number | undefined },
+  { reference, fromMs, connectionId }: Renewal,
   lockMs: number,
 ): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
     `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, checks = 0,
-       reference = coalesce($6, reference),
+       reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
        valid_until = ${validUntil('$1')} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING ${openedColumns}`,
-    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null],
+    [...keyOf(open), lockMs, reference ?? null, fromMs ?? null, connectionId ?? null],
   );
   return rows[0] && toOpened(rows[0]);
 }
@@ -212,9 +237,10 @@ export async function closeOpen(db: Queryable, open: OpenKey, closing: Closing):
        DELETE FROM open_transactions WHERE ${isThisSending} AND slot IN ('${inFlightSlot}', $3) RETURNING *
      )
      INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
-       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
+       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference,
+       connection_id)
      SELECT company_id, id, order_id, customer_id, payment_method_id, type, amount, currency, card_brand, card_last4,
-       $5, coalesce($6::json, processor_response), $7, $8, $9, reference FROM closed RETURNING 1`,
+       $5, coalesce($6::json, processor_response), $7, $8, $9, reference, connection_id FROM closed RETURNING 1`,
     [
       ...keyOf(open),
       transactionChanges[closing.change].to,

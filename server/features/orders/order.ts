@@ -2,6 +2,7 @@ import type { Mode } from '../../company.ts';
 import type { Metadata } from '../../http/schemas.ts';
 import { createdAt } from '../../platform/ids.ts';
 import type { ChargedCard } from '../../vault/vault.ts';
+import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { CouponSnapshot } from '../coupons/schemas.ts';
 import type { Order, OrderItem, OrderTransaction, Shipping } from './schemas.ts';
 import type { OrderStatus, TransactionStatus } from './transitions.ts';
@@ -54,6 +55,11 @@ export interface TransactionSummary {
   readonly failure_reason: string | null;
 }
 
+/** A card to be charged, with the address that live processors receive. */
+export interface CardOfOrder extends ChargedCard {
+  readonly billing: BillingDetails | null;
+}
+
 /** All data that decisions about an order need. */
 export interface OrderState {
   readonly order: OrderRow;
@@ -61,7 +67,7 @@ export interface OrderState {
   readonly mode: Mode;
   readonly clockOffsetMs: number;
   /** The card of the sale in flight, or of the order. Null if it was deleted. */
-  readonly card: ChargedCard | null;
+  readonly card: CardOfOrder | null;
   readonly customerDeleted: boolean;
   /** A void is in flight. A void is not a transaction of the order. */
   readonly voiding?: boolean;
@@ -118,9 +124,15 @@ export function toWire({ order, transactions, mode }: Pick<OrderState, 'order' |
   };
 }
 
-/** Returns the processor's reference of the order's charge; undefined if there is no charge. */
-export function chargeReferenceOf({ order, transactions }: OrderState): string | undefined {
-  return order.sale_id === null ? undefined : transactions.find(({ id }) => id === order.sale_id)?.reference;
+/** How the processor finds the charge of the order; undefined if there is no charge. */
+export function chargeOf({
+  order,
+  transactions,
+}: OrderState): { readonly chargeReference: string; readonly chargeTransactionId?: string } | undefined {
+  const sale = order.sale_id === null ? undefined : transactions.find(({ id }) => id === order.sale_id);
+  if (!sale) return undefined;
+  const { reference: chargeReference, processor_transaction_id: id } = sale;
+  return { chargeReference, ...(id !== null && { chargeTransactionId: id }) };
 }
 
 export function withTransaction(

@@ -20,6 +20,8 @@ export interface OutcomeRecord {
   readonly sending: number;
   /** Another operation at the processor has the reference, so the transaction does not keep it. */
   readonly disowned: boolean;
+  /** Whether the order after this outcome becomes the answer to its idempotency key. */
+  readonly replacesAnswer: boolean;
   readonly response: ProcessorResponse | null;
   readonly event: EventRow;
   readonly chargebackAt: Date | null;
@@ -31,14 +33,15 @@ const outcomeStatement = (more: string): string => `
       from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
       subscription_cycle integer, payment_method_id uuid, card_brand text, card_last4 text,
       failure_code text, failure_reason text, sale_id uuid, updated_at timestamptz, event_id uuid,
-      transaction_id uuid, sending integer, disowned boolean, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
+      transaction_id uuid, sending integer, disowned boolean, replaces_answer boolean, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
       processor_response json, chargeback_at timestamptz)
   ), moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
       next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
       payment_method_id = c.payment_method_id, card_brand = c.card_brand, card_last4 = c.card_last4,
       failure_code = c.failure_code, failure_reason = c.failure_reason,
-      sale_id = c.sale_id, updated_at = c.updated_at, answer_event_id = coalesce(o.answer_event_id, c.event_id)
+      sale_id = c.sale_id, updated_at = c.updated_at, 
+      answer_event_id = CASE WHEN c.replaces_answer THEN c.event_id ELSE coalesce(o.answer_event_id, c.event_id) END
     FROM change c
     JOIN open_transactions t ON t.company_id = c.company_id AND t.order_id = c.order_id
       AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending
@@ -52,10 +55,11 @@ const outcomeStatement = (more: string): string => `
       AND t.id = c.transaction_id AND t.sending = c.sending
     RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
       t.card_brand, t.card_last4, c.transaction_status, c.processor_response, c.transaction_failure_code,
-      c.transaction_failure_reason, c.updated_at, CASE WHEN c.disowned THEN NULL ELSE t.reference END
+      c.transaction_failure_reason, c.updated_at, CASE WHEN c.disowned THEN NULL ELSE t.reference END,
+      t.connection_id
   ), recorded AS (
     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
-      card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference)
+      card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference, connection_id)
     SELECT * FROM closed
   ), emitted AS (
     ${insertingEvents('$2', '$3', 'object_id IN (SELECT id FROM moved)')}
@@ -78,7 +82,7 @@ export async function writeOutcomes(
   // If several records concern one order, the first wins, as if they had arrived one after the other.
   const firsts = new Map(records.toReversed().map((one) => [one.order.id, one]));
   const taken = [...firsts.values()];
-  const changes = taken.map(({ order, expected, transaction, sending, disowned, response, event, chargebackAt }) => ({
+  const changes = taken.map(({ order, expected, transaction, sending, disowned, replacesAnswer, ...rest }) => ({
     company_id: order.company_id,
     order_id: order.id,
     from_status: expected.status,
@@ -95,15 +99,16 @@ export async function writeOutcomes(
     failure_reason: order.failure_reason,
     sale_id: order.sale_id,
     updated_at: order.updated_at,
-    event_id: event.id,
+    event_id: rest.event.id,
     transaction_id: transaction.id,
     sending,
     disowned,
+    replaces_answer: replacesAnswer,
     transaction_status: transaction.status,
     transaction_failure_code: transaction.failure_code,
     transaction_failure_reason: transaction.failure_reason,
-    processor_response: response,
-    chargeback_at: chargebackAt,
+    processor_response: rest.response,
+    chargeback_at: rest.chargebackAt,
   }));
   const redeeming = redemptions.length > 0;
   const rows = await db.query<{ id: string }>(redeeming ? recordRedeeming : recordPlain, [

@@ -5,6 +5,7 @@ import type { PageRequest } from '../../http/route.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { anyRow, joinSql, type Sql, sql } from '../../platform/sql.ts';
 import { type EventRow, insertEvents } from '../events/queries.ts';
+import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { OrderRow, OrderState, TransactionSummary } from './order.ts';
 import type { Order } from './schemas.ts';
 import { inFlightSlot } from './open-queries.ts';
@@ -21,6 +22,7 @@ interface StateRow extends OrderRow {
   card_id: string | null;
   exp_month: number;
   exp_year: number;
+  billing_details: BillingDetails | null;
   customer_deleted: boolean;
   voiding: boolean;
 }
@@ -33,7 +35,7 @@ const inlineTransactions = `(
 
 const stateStatement = `
   SELECT ${orderColumns.replaceAll(/\w+/g, 'orders.$&')}, ${inlineTransactions}, companies.mode,
-    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, c.deleted_at IS NOT NULL AS customer_deleted,
+    companies.clock_offset_ms, m.card_id, m.exp_month, m.exp_year, m.billing_details, c.deleted_at IS NOT NULL AS customer_deleted,
     ${anyRow(`open_transactions t WHERE t.company_id = orders.company_id AND t.order_id = orders.id AND t.type = 'void'`)} AS voiding
   FROM orders
   JOIN companies ON companies.id = orders.company_id
@@ -47,14 +49,14 @@ const stateStatement = `
 export async function findOrder(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
   const [row] = await db.query<StateRow>(stateStatement, [companyId, id]);
   if (!row) return undefined;
-  const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, voiding, ...order } =
-    row;
+  const { transactions, mode, clock_offset_ms, card_id, exp_month, exp_year, customer_deleted, voiding, ...rest } = row;
+  const { billing_details: billing, ...order } = rest;
   return {
     order,
     transactions: transactions ?? [],
     mode,
     clockOffsetMs: clock_offset_ms,
-    card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year },
+    card: card_id === null ? null : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing },
     customerDeleted: customer_deleted,
     voiding,
   };

@@ -1,11 +1,12 @@
 import { ApiError } from '../../errors.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import type { LookupOutcome } from '../../vault/processors/processor.ts';
-import type { VaultLookup } from '../../vault/vault.ts';
+import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
-import { chargeReferenceOf, type OrderState } from './order.ts';
+import { at } from './connection.ts';
+import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { firstUnused } from './reference-queries.ts';
@@ -24,7 +25,6 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
   const state = await findOrder(charging.db, open.company_id, open.order_id);
   if (!state) return;
   const { transactions, card, mode } = state;
-  const chargeReference = open.type === 'sale' ? undefined : chargeReferenceOf(state);
   // Another process has recorded the outcome meanwhile.
   if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return;
   const found = await charging.vault.lookup({
@@ -32,10 +32,15 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
     mode,
     reference: open.reference,
     validUntilMs: open.valid_until_ms,
+    kind: open.type === 'sale' ? 'charge' : open.type,
+    ageMs: open.age_ms,
+    isRestored: charging.restores?.looksFirst() ?? false,
+    ...at(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
-    ...(open.type === 'sale' && card && { card }),
-    ...(chargeReference && { chargeReference }),
+    ...(open.type === 'sale' && card && { card: cardOf(card) }),
+    ...(open.type !== 'sale' && chargeOf(state)),
   });
+  if (open.connection_id !== null) charging.connections.note(open.connection_id, found.outcome);
   failpoint('reconcile.after_lookup');
   if (found.outcome === 'unknown') return;
   if (contradicts(found, open)) {
@@ -56,6 +61,8 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
 }
 
 const notFound = { outcome: 'not_found' } as const;
+
+const cardOf = ({ cardId, expMonth, expYear }: ChargedCard): ChargedCard => ({ cardId, expMonth, expYear });
 
 function contentOf({ type, amount, currency, card_last4 }: OpenTransaction): NonNullable<VaultLookup['sent']> {
   return { amount, currency, last4: type === 'sale' ? card_last4 : null };

@@ -26,6 +26,8 @@ export interface ChargeOutcome {
   readonly outcome: KnownOutcome;
   /** The processor's operation under the reference is not this charge. */
   readonly disowned?: boolean;
+  /** The charge follows a declined one in the same request, so it is the answer to its key. */
+  readonly replacesAnswer?: boolean;
   /** By the clock of the company. */
   readonly nowMs: number;
   /** The W3C trace context of the request, because outcomes are recorded together. */
@@ -129,6 +131,7 @@ function outcomeRecordOf(charged: ChargeOutcome, change: Partial<OrderRow> = {})
     transaction,
     sending: sale.sending,
     disowned,
+    replacesAnswer: charged.replacesAnswer === true,
     response,
     event: {
       ...newEvent(order.company_id, nowMs, type, object, changed.sequence, sale.request_id),

@@ -1,3 +1,4 @@
+import { openConnections } from '../processors/connections.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -139,6 +140,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     const { db, vault, clock } = service;
     const overtaken = openOrders({
       billing: subscriptionBilling,
+      connections: openConnections(db),
       db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
       batchDb: db,
       vault,

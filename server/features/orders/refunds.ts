@@ -8,7 +8,8 @@ import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import { generationOf } from './generations.ts';
-import { chargeReferenceOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
+import { at } from './connection.ts';
+import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { send, type Sent } from './sending.ts';
 import type { Order, OrderRefund } from './schemas.ts';
@@ -172,14 +173,17 @@ async function sendRefund(
 ): Promise<Sent<OpenedRefund> | undefined> {
   const { company_id: companyId, currency } = state.order;
   const { mode } = state;
-  const chargeReference = chargeReferenceOf(state);
-  if (!chargeReference) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' } };
+  const charge = chargeOf(state);
+  if (!charge) return { intent, outcome: { outcome: 'not_sent', reason: 'there is no sale' } };
   return send(charging, {
     mode,
     intent,
     numbered: intent.numbered,
-    call: ({ reference, validUntilMs, amount }) =>
-      charging.vault.refund({ companyId, mode, reference, validUntilMs, chargeReference, amount, currency }),
+    call: (sending) => {
+      const { reference, validUntilMs, amount } = sending;
+      const operation = { companyId, mode, reference, validUntilMs, ...at(sending) };
+      return charging.vault.refund({ ...operation, ...charge, amount, currency });
+    },
   });
 }
 

@@ -58,12 +58,14 @@ interface SendOptions<Intent extends Intended & Opened> {
   /** What its reference is derived from. Without it the operation cannot use another reference. */
   readonly numbered?: Numbered | undefined;
   readonly call: (intent: Intent) => Promise<VaultOutcome>;
+  /** The connection to try if this one certainly did not execute it; undefined if there is none. */
+  readonly next?: (intent: Intent) => string | undefined;
 }
 
 /** Returns undefined if another process has recorded the outcome or taken over the operation. */
 export async function send<Intent extends Intended & Opened>(
   charging: Charging,
-  { mode, intent: first, numbered: firstNumbered, call }: SendOptions<Intent>,
+  { mode, intent: first, numbered: firstNumbered, call, next }: SendOptions<Intent>,
 ): Promise<Sent<Intent> | undefined> {
   let intent = first;
   let numbered = firstNumbered;
@@ -81,6 +83,15 @@ export async function send<Intent extends Intended & Opened>(
         };
       }
       const renewed = await insist(() => renewSending(charging.db, intent, { fromMs: outcome.nowMs }, lockMs[mode]));
+      if (!renewed) return undefined;
+      intent = { ...intent, ...renewed };
+      continue;
+    }
+    // A charge without its card cannot be sent anywhere.
+    const connectionId =
+      outcome.outcome === 'not_sent' && outcome.failureCode === undefined ? next?.(intent) : undefined;
+    if (connectionId !== undefined) {
+      const renewed = await insist(() => renewSending(charging.db, intent, { connectionId }, lockMs[mode]));
       if (!renewed) return undefined;
       intent = { ...intent, ...renewed };
       continue;

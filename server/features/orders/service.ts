@@ -11,6 +11,7 @@ import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
 import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
 import { charge } from './charge.ts';
+import { chargeElsewhere } from './charge-elsewhere.ts';
 import { countCharge } from './counting.ts';
 import type { Charging, MoneyDependencies } from './charging.ts';
 import { type ExecutedOperation, openExecuted, takeCardOf } from './adopt-queries.ts';
@@ -104,6 +105,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     recordRedeemingIntent: createBatcher('redeeming_intents', (intents) => recordRedeemingIntents(batchDb, intents)),
     reconcile: (open) => reconcile(charging, open),
     resend: (open) => resend(charging, open),
+    chargeElsewhere: (state, declined, failed, atMs) => chargeElsewhere(charging, state, declined, failed, atMs),
     async recordOutcome(charged) {
       const trace = traceparent();
       const order = await (concernsOrderOnly(charged) ? recordPlain : recordWithOthers)({ ...charged, trace });

@@ -14,10 +14,9 @@ import { examine } from '../../../cli/doctor.ts';
 import { withoutKey } from '../../http/phases.ts';
 import { Secret } from '../../platform/secret.ts';
 import { remoteVault } from '../../vault/client.ts';
-import { connectProcessor } from '../../vault/processors/connections.ts';
 import { buildVaultServer } from '../../vault/server.ts';
 import { localVault } from '../../vault/vault.ts';
-import { setProcessor } from '../companies/service.ts';
+import { connectAcquirer } from '../../../tests/support/connect.ts';
 import { readProbe } from '../../../tests/support/probes.ts';
 
 /** The vault is a part of ours: while it is away, orders wait and renewals wait, and no card is declined. */
@@ -80,10 +79,9 @@ before(async () => {
   await startVault();
   acquirer = await starting;
   const { live } = await service.createMerchant();
-  const connection = { url: acquirer.url, secret: new Secret(acquirer.secret), timeoutMs: 500, requestLifeMs };
-  await connectProcessor(base.vaultDb, base.keys, live.id, connection);
-  await setProcessor(service.db, live.id, 'acquirer', requestLifeMs);
-  liveKey = await service.createKey({ ...live, processor: 'acquirer' });
+  const { url, secret } = acquirer;
+  await connectAcquirer(base, live.id, { url, secret, timeoutMs: 500, requestLifeMs });
+  liveKey = await service.createKey({ ...live, processor: 'connected' });
   shop = await openShop(service, undefined, { key: liveKey });
 });
 after(async () => {
@@ -295,7 +293,7 @@ describe('while the vault', { concurrency: false }, () => {
     const [row] = await service.db.query<{ company_id: string }>('SELECT company_id FROM orders WHERE id = $1', [
       paid.id,
     ]);
-    const company = { ...service.company, id: row?.company_id ?? '', mode: 'live', processor: 'acquirer' } as const;
+    const company = { ...service.company, id: row?.company_id ?? '', mode: 'live', processor: 'connected' } as const;
     await during(outages['is stopped'], async () => {
       await assert.rejects(service.orders.void(contextOf(service, company), paid.id, withoutKey), /was not sent/);
     });

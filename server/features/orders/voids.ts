@@ -7,7 +7,8 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
-import { chargeReferenceOf, type OrderRow, type OrderState, toWire } from './order.ts';
+import { at } from './connection.ts';
+import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { send } from './sending.ts';
 import type { Order } from './schemas.ts';
@@ -90,12 +91,16 @@ async function openVoid(
 async function sendVoid(charging: Charging, state: OrderState, opened: VoidIntent & Opened): Promise<Order> {
   const { order, mode } = state;
   failpoint('void.after_intent');
-  const chargeReference = chargeReferenceOf(state) ?? '';
+  const charge = chargeOf(state) ?? { chargeReference: '' };
+  const charged = { amount: order.total, currency: order.currency };
   const sent = await send(charging, {
     mode,
     intent: opened,
-    call: ({ reference, validUntilMs }) =>
-      charging.vault.void({ companyId: order.company_id, mode, reference, validUntilMs, chargeReference }),
+    call: (sending) => {
+      const { reference, validUntilMs } = sending;
+      const operation = { companyId: order.company_id, mode, reference, validUntilMs, ...at(sending) };
+      return charging.vault.void({ ...operation, ...charge, charged });
+    },
   });
   failpoint('void.after_processor');
   if (!sent) {

@@ -6,6 +6,7 @@ import { type Sql, sql } from '../../platform/sql.ts';
 import { isRestored } from '../restores/queries.ts';
 import { type SubscriptionRow, subscriptionsDueChannel } from './subscription.ts';
 import { usingCard } from './transitions.ts';
+import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
 
@@ -130,12 +131,13 @@ export interface DueSubscription extends HeldSubscription {
   readonly card_id: string | null;
   readonly exp_month: number;
   readonly exp_year: number;
+  readonly billing_details: BillingDetails | null;
   readonly now: Date;
 }
 
 const due = (which: string): string => `
   WITH s AS MATERIALIZED (${which})
-  SELECT ${held}, m.card_id, m.exp_month, m.exp_year,
+  SELECT ${held}, m.card_id, m.exp_month, m.exp_year, m.billing_details,
     date_trunc('milliseconds', now() + c.clock_offset_ms * interval '1 ms') AS now
   FROM s JOIN companies c ON c.id = s.company_id
   LEFT JOIN payment_methods m ON m.company_id = s.company_id AND m.id = s.payment_method_id AND m.deleted_at IS NULL`;
@@ -269,6 +271,7 @@ export interface CardOfCustomer {
   readonly last4: string;
   readonly exp_month: number;
   readonly exp_year: number;
+  readonly billing_details: BillingDetails | null;
 }
 
 /** Returns the card to charge: this one, or the customer's default. */
@@ -279,7 +282,7 @@ export async function findCard(
   paymentMethodId: string | null,
 ): Promise<CardOfCustomer | undefined> {
   const [row] = await db.query<CardOfCustomer>(
-    `SELECT m.id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year
+    `SELECT m.id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details
      FROM customers c JOIN payment_methods m ON m.company_id = c.company_id AND m.customer_id = c.id
        AND m.id = coalesce($3, c.default_payment_method_id) AND m.deleted_at IS NULL
      WHERE c.company_id = $1 AND c.id = $2`,

@@ -3,6 +3,7 @@ import {
   type Numbered,
   openOperation,
   type OrderRow,
+  type OrderState,
   subjects,
   type PlacedOrder,
   placeOrder,
@@ -10,12 +11,13 @@ import {
 } from '../orders/service.ts';
 import { coversCycle, termsOf } from '../coupons/service.ts';
 import { amountsOf } from './schedule.ts';
+import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { SubscriptionRow } from './subscription.ts';
 import type { Company } from '../../company.ts';
 
 interface Surroundings {
   readonly company: Pick<Company, 'mode' | 'clockOffsetMs'>;
-  readonly card: { readonly card_id: string | null; readonly exp_month: number; readonly exp_year: number };
+  readonly card: StoredCard;
   readonly nowMs: number;
   readonly requestId: string | null;
   /** The subject of the charge's reference, if it is not the cycle. */
@@ -52,11 +54,25 @@ export function orderFor(row: SubscriptionRow, cycle: number | null, surrounding
     {
       mode: company.mode,
       clockOffsetMs: company.clockOffsetMs,
-      card: card.card_id === null ? null : { cardId: card.card_id, expMonth: card.exp_month, expYear: card.exp_year },
+      card: chargedCard(card),
       numbered: surroundings.numbered ?? { subject: subjects.cycle(row.id, cycle ?? 1), number: 0 },
     },
     nowMs,
   );
+}
+
+/** The card of a subscription; it has no id if it was deleted. */
+interface StoredCard {
+  readonly card_id: string | null;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly billing_details: BillingDetails | null;
+}
+
+export function chargedCard({ card_id, exp_month, exp_year, billing_details }: StoredCard): OrderState['card'] {
+  return card_id === null
+    ? null
+    : { cardId: card_id, expMonth: exp_month, expYear: exp_year, billing: billing_details };
 }
 
 /** Returns the intent to charge a new order. */

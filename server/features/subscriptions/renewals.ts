@@ -24,7 +24,7 @@ import { completed } from './changes.ts';
 import { endDunning } from './dunning.ts';
 import { type Change, changed, policyOf, recordChanges } from './billing.ts';
 import { type DueSubscription, lockDue, lockDueOf } from './queries.ts';
-import { openSale, orderFor, plannedSale } from './renewal-order.ts';
+import { chargedCard, openSale, orderFor, plannedSale } from './renewal-order.ts';
 import { nextCharge, withCycleBegun, withNextDue } from './schedule.ts';
 import type { SubscriptionRow } from './subscription.ts';
 
@@ -141,7 +141,7 @@ async function begin(
 
 async function stepOf(transaction: Database, due: DueSubscription, nowMs: number): Promise<Step> {
   const { mode, clock_offset_ms, dunning_days: _, after_dunning: __, now: ___, ...facts } = due;
-  const { card_id, exp_month, exp_year, ...row } = facts;
+  const { card_id, exp_month, exp_year, billing_details, ...row } = facts;
   const livemode = mode === 'live';
   const quietly = (quiet: SubscriptionRow): Change => ({ row: quiet, events: [] });
   const announced = (...[to, events]: [SubscriptionRow, Parameters<typeof changed>[1]]): Step => ({
@@ -160,7 +160,7 @@ async function stepOf(transaction: Database, due: DueSubscription, nowMs: number
 
   const first = row.current_cycle === 0;
   const company = { mode, clockOffsetMs: clock_offset_ms };
-  const card = { card_id, exp_month, exp_year };
+  const card = { card_id, exp_month, exp_year, billing_details };
   const placed = orderFor(row, first ? null : next.cycle, { company, card, nowMs, requestId: null });
   const { order } = placed.state;
   const begun = { ...(first ? row : withCycleBegun(row)), latest_order_id: order.id, due_at: null };
@@ -186,11 +186,10 @@ async function retryOf(
   const withCard = { ...state.order, payment_method_id, card_brand, card_last4 };
   const sale = saleOf(withCard, newId(nowMs), null, nextAttempt(state));
   const open = openSale(state.order, sale, new Date(nowMs), lockMs[due.mode]);
-  const card = due.card_id === null ? null : { cardId: due.card_id, expMonth: due.exp_month, expYear: due.exp_year };
   return {
     // A manual retry in progress sets the next due time when its outcome is recorded.
     change: { row: { ...row, due_at: null }, events: [] },
     planned: { placed: undefined, sale: open, events: [] },
-    charge: { state: { ...state, card }, sale, atMs: nowMs },
+    charge: { state: { ...state, card: chargedCard(due) }, sale, atMs: nowMs },
   };
 }

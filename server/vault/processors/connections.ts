@@ -1,82 +1,124 @@
 import type { Mode } from '../../company.ts';
 import type { Database } from '../../platform/database.ts';
-import { Secret } from '../../platform/secret.ts';
+import type { Secret } from '../../platform/secret.ts';
+import {
+  type ConnectionRow,
+  findConnection,
+  findConnectionsToRewrap,
+  findFirstConnection,
+  saveConnection,
+} from '../connection-queries.ts';
 import type { KeyStore } from '../key-store.ts';
 import { open, rewrap, seal } from '../keys.ts';
-import { deleteConnection, findConnection, findConnectionsToRewrap, saveConnection } from '../queries.ts';
-import { acquirerProcessor } from './acquirer/adapter.ts';
+import { checkConfiguration, type Configuration } from './kind.ts';
+import { kindNamed } from './kinds.ts';
 import { observedProcessor, type ProcessorHealth, watchProcessors } from './observed.ts';
 import type { Processor } from './processor.ts';
 import { sandboxProcessor } from './sandbox/sandbox.ts';
 
-/**
- * Selects the processor that charges the cards of a company: the sandbox, or the acquirer that the live company is
- * connected to.
- */
+/** Selects the processor of an operation: the sandbox, or the connection that the operation names. */
 
-const sealedPart = 'processor';
+/** What the credential of a connection of version 0.1.0 is sealed as. */
+const firstPart = 'processor';
 const cacheMs = 2_000;
+
+/** The processor of an operation, and the connection that it belongs to; null for the sandbox. */
+export interface Connected {
+  readonly processor: Processor;
+  readonly connectionId: string | null;
+}
+
+export interface ConnectedProcessors {
+  (companyId: string, mode: Mode, connectionId: string | undefined): Promise<Connected | undefined>;
+}
+
+function configurationOf({ firstUrl }: ConnectionRow, opened: string): Configuration {
+  return firstUrl === null ? (JSON.parse(opened) as Configuration) : { url: firstUrl, secret: opened };
+}
 
 export function connectedProcessors(
   db: Database,
   keys: KeyStore,
+  extraOrigins: readonly string[] = [],
   health: ProcessorHealth = watchProcessors(),
-): (companyId: string, mode: Mode) => Promise<Processor | undefined> {
-  const sandbox = observedProcessor(sandboxProcessor(db, keys), 'sandbox');
-  const found = new Map<string, { untilMs: number; processor: Promise<Processor | undefined> }>();
+): ConnectedProcessors {
+  const sandbox: Connected = {
+    processor: observedProcessor(sandboxProcessor(db, keys), 'sandbox'),
+    connectionId: null,
+  };
+  const found = new Map<string, { untilMs: number; connected: Promise<Connected | undefined> }>();
   // Adapters stay for the life of the process, since they keep their connections open.
   const adapters = new Map<string, Processor>();
 
-  async function connect(companyId: string): Promise<Processor | undefined> {
-    const connection = await findConnection(db, companyId);
-    if (!connection) return undefined;
-    const secret = open(await keys.ring('live'), companyId, sealedPart, connection.credential);
-    const { url, timeoutMs } = connection;
-    const identity = `${url} ${timeoutMs} ${secret}`;
+  async function connect(companyId: string, connectionId: string | undefined): Promise<Connected | undefined> {
+    const row = await (connectionId === undefined
+      ? findFirstConnection(db, companyId)
+      : findConnection(db, companyId, connectionId));
+    if (!row) return undefined;
+    const { id, kind, timeoutMs, firstUrl, credential } = row;
+    const part = firstUrl === null ? id : firstPart;
+    const opened = open(await keys.ring('live', credential.keyVersion), companyId, part, credential);
+    const identity = `${id} ${timeoutMs} ${opened}`;
     const known = adapters.get(identity);
-    if (known) return known;
-    const adapter = acquirerProcessor({ url, secret: new Secret(secret), timeoutMs });
-    const observed = observedProcessor(adapter, 'acquirer', (problem) => health.note(url, problem));
-    adapters.set(identity, observed);
-    return observed;
+    if (known) return { processor: known, connectionId: id };
+    const adapter = kindNamed(kind).open(configurationOf(row, opened), { timeoutMs, extraOrigins });
+    const processor = observedProcessor(adapter, kindNamed(kind).kind, (problem) => health.note(id, problem));
+    adapters.set(identity, processor);
+    return { processor, connectionId: id };
   }
 
-  return async (companyId, mode) => {
+  return async (companyId, mode, connectionId) => {
     if (mode === 'sandbox') return sandbox;
-    const known = found.get(companyId);
-    if (known && performance.now() < known.untilMs) return known.processor;
-    const processor = connect(companyId);
-    found.set(companyId, { untilMs: performance.now() + cacheMs, processor });
-    processor.catch(() => found.delete(companyId));
-    return processor;
+    const identity = `${companyId} ${connectionId}`;
+    const known = found.get(identity);
+    if (known && performance.now() < known.untilMs) return known.connected;
+    const connected = connect(companyId, connectionId);
+    found.set(identity, { untilMs: performance.now() + cacheMs, connected });
+    connected.catch(() => found.delete(identity));
+    return connected;
   };
 }
 
-export interface ProcessorConnection {
-  readonly url: string;
-  readonly secret: Secret<string>;
+/** A connection with its credentials, as an owner enters it. */
+export interface NewConnection {
+  readonly companyId: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly configuration: Secret<Configuration>;
   readonly timeoutMs: number;
-  readonly requestLifeMs: number;
 }
 
-export async function connectProcessor(
+/** Opens an adapter that is not stored; throws a `ConfigurationProblem` if a field is wrong. */
+export function openAdapter(
+  { kind, configuration, timeoutMs }: Pick<NewConnection, 'kind' | 'configuration' | 'timeoutMs'>,
+  extraOrigins: readonly string[],
+): Processor {
+  const described = kindNamed(kind);
+  const checked = checkConfiguration(described, configuration.reveal());
+  return described.open(checked, { timeoutMs, extraOrigins });
+}
+
+/** Stores the credentials of a connection; throws a `ConfigurationProblem` if a field is wrong. */
+export async function storeConnection(
   db: Database,
   keys: KeyStore,
-  companyId: string,
-  { secret, ...connection }: ProcessorConnection,
+  extraOrigins: readonly string[],
+  connection: NewConnection,
 ): Promise<void> {
-  const credential = seal(await keys.ring('live'), companyId, sealedPart, secret.reveal());
-  await saveConnection(db, { companyId, ...connection, credential });
+  openAdapter(connection, extraOrigins);
+  const { companyId, id, kind, configuration, timeoutMs } = connection;
+  const checked = checkConfiguration(kindNamed(kind), configuration.reveal());
+  const credential = seal(await keys.ring('live'), companyId, id, JSON.stringify(checked));
+  await saveConnection(db, { companyId, id, kind, timeoutMs, firstUrl: null, credential });
 }
-
-export const disconnectProcessor = deleteConnection;
 
 /** Runs when the keys of the vault are rotated, together with the cards. */
 export async function rewrapConnections(db: Database, keys: KeyStore): Promise<number> {
   const ring = await keys.ring('live');
   const connections = await findConnectionsToRewrap(db, ring.current);
   for (const connection of connections) {
-    const credential = rewrap(ring, connection.companyId, sealedPart, connection.credential);
+    const { companyId, id, firstUrl } = connection;
+    const credential = rewrap(ring, companyId, firstUrl === null ? id : firstPart, connection.credential);
     await saveConnection(db, { ...connection, credential });
   }
   return connections.length;

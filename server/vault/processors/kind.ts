@@ -1,9 +1,12 @@
 import type { Processor } from './processor.ts';
 
+/** As they are stored. */
+export const kindNames = ['acquirer', 'stripe', 'nmi', 'adyen'] as const;
+export type KindName = (typeof kindNames)[number];
+
 /** A kind of processor that a live company can connect. */
 export interface ProcessorKind {
-  /** As it is stored, for example `stripe`. */
-  readonly kind: string;
+  readonly kind: KindName;
   /** As people read it, for example `Stripe`. */
   readonly name: string;
   /** What an owner enters to connect it. */
@@ -40,6 +43,8 @@ export interface ConfigurationField {
   readonly help: string;
   readonly isSecret: boolean;
   readonly isOptional?: boolean;
+  /** Not shown in the dashboard, for example the URL of another host. */
+  readonly isHidden?: boolean;
   /** The form of a valid value. */
   readonly pattern?: RegExp;
   /** What a valid value is, for the error: "must start with sk_live_". */

@@ -36,6 +36,8 @@ export function watchProcessors(nowMs: () => number = () => performance.now()): 
 }
 
 type Result = Parameters<typeof observe>[0]['result'];
+/** The kind of the connection, or the sandbox. */
+type ProcessorName = Parameters<typeof observe>[0]['processor'];
 type Operation = Parameters<typeof observe>[0]['operation'];
 type Answered = { readonly outcome: Result; readonly reason?: string };
 
@@ -43,7 +45,7 @@ const silent: readonly Result[] = ['not_sent', 'unknown', 'failed'];
 
 export function observedProcessor(
   processor: Processor,
-  name: 'sandbox' | 'acquirer',
+  name: ProcessorName,
   note: (problem: string | undefined) => void = () => undefined,
 ): Processor {
   async function measured<Answer>(

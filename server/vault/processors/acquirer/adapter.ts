@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import type { Processor } from '../processor.ts';
@@ -49,6 +50,16 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerO
     },
     async lookup(request) {
       return lookupOutcomeOf(await exchange({ method: 'GET', path: ['operations', request.reference] }), request);
+    },
+    async test() {
+      const answer = await exchange({ method: 'GET', path: ['operations', randomUUID()] });
+      if ('reason' in answer) return { outcome: 'fails', problem: `The acquirer does not answer: ${answer.reason}.` };
+      if (answer.status === 404) return { outcome: 'works', account: new URL(url).host, livemode: true };
+      const problem =
+        answer.status === 401
+          ? 'The acquirer rejects the secret. Enter the secret that it gave you.'
+          : `The acquirer answered ${answer.status} to a lookup. Check the URL.`;
+      return { outcome: 'fails', problem };
     },
     async list({ fromMs, untilMs, after }) {
       const query = new URLSearchParams({

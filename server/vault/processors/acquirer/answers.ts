@@ -43,6 +43,9 @@ export const failureCodes: Readonly<Record<DeclineCode, FailureCode>> = {
   '94': 'duplicate_transaction',
 };
 
+/** Codes for which the acquirer, and not the card's bank, is to blame. */
+const processorFaults: readonly string[] = ['03' satisfies DeclineCode];
+
 const nullable = Type.Union([Type.String(), Type.Null()]);
 const operationSchema = Type.Object({
   kind: choice(operationKinds),
@@ -139,6 +142,7 @@ function resultOf(
   // The charge was declined with a code that is not in the table.
   return {
     ...declined((failureCodes as Record<string, FailureCode>)[response_code] ?? 'unknown', response),
+    ...(processorFaults.includes(response_code) && { isProcessorFault: true }),
     ...execution,
   };
 }
@@ -166,7 +170,8 @@ export function outcomeOf(answer: Answer | Silence, sent: SentOperation): Outcom
   if (errorAnswer.Check(body)) {
     const { error, reference } = body;
     if (status === 401 && error === 'unauthorized') {
-      return declined('invalid_merchant_configuration', { response_text: 'The secret of the acquirer is wrong.' });
+      const response_text = 'The secret of the acquirer is wrong.';
+      return { ...declined('invalid_merchant_configuration', { response_text }), isProcessorFault: true };
     }
     if (status === 400 && error === 'invalid' && reference === sent.reference) {
       return declined('validation_error', { response_text: 'A field of the request is invalid.' });

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { it } from 'node:test';
+import { type ChargeToPlace, chooseConnections } from './choose.ts';
+import { watchConnections } from './health.ts';
+import type { Rules } from './queries.ts';
+
+const charge = (change: Partial<ChargeToPlace> = {}): ChargeToPlace => ({
+  reference: randomUUID(),
+  currency: 'usd',
+  brand: 'visa',
+  ...change,
+});
+const connection = (id: string, rules: Rules = {}) => ({ id, rules });
+const never = (): boolean => false;
+
+it('a charge tries the connections in their order', () => {
+  assert.deepEqual(chooseConnections([connection('a'), connection('b')], charge(), never), ['a', 'b']);
+});
+
+it('a rule on currency or brand keeps other charges away', () => {
+  const all = [
+    connection('eur', { currencies: ['eur'] }),
+    connection('amex', { brands: ['amex'] }),
+    connection('rest'),
+  ];
+  assert.deepEqual(chooseConnections(all, charge(), never), ['rest']);
+  assert.deepEqual(chooseConnections(all, charge({ currency: 'eur' }), never), ['eur', 'rest']);
+  assert.deepEqual(chooseConnections(all, charge({ brand: 'amex' }), never), ['amex', 'rest']);
+  assert.deepEqual(chooseConnections(all.slice(0, 1), charge(), never), [], 'nothing takes it');
+});
+
+it('a share divides the charges, the same charge always in the same way', () => {
+  const all = [connection('a', { share: 30 }), connection('b')];
+  const charges = Array.from({ length: 2_000 }, () => charge());
+  const first = charges.map((one) => chooseConnections(all, one, never)[0]);
+  const share = first.filter((id) => id === 'a').length / first.length;
+  assert.ok(share > 0.25 && share < 0.35, String(share));
+  assert.deepEqual(
+    charges.map((one) => chooseConnections(all, one, never)[0]),
+    first,
+  );
+  for (const one of charges.slice(0, 50))
+    assert.equal(chooseConnections(all, one, never).length, 2, 'the other is next');
+});
+
+it('a connection that does not answer is tried last', () => {
+  assert.deepEqual(
+    chooseConnections([connection('a'), connection('b')], charge(), (id) => id === 'a'),
+    ['b', 'a'],
+  );
+});
+
+it('a connection counts as broken after ten calls of which half failed, and is tried again after 30 seconds', () => {
+  let nowMs = 0;
+  const health = watchConnections(() => nowMs);
+  for (let call = 0; call < 9; call += 1) health.note('a', 'unknown');
+  assert.equal(health.of('a').isBroken, false, 'nine calls say too little');
+  health.note('a', 'not_sent');
+  assert.deepEqual(health.of('a'), { calls: 10, failures: 10, isBroken: true });
+  assert.deepEqual(health.broken(), ['a']);
+  nowMs += 30_000;
+  assert.equal(health.of('a').isBroken, false, 'one charge may try it');
+  health.note('a', 'unknown');
+  assert.equal(health.of('a').isBroken, true);
+  health.note('a', 'approved');
+  assert.equal(health.of('a').isBroken, false, 'it answers again');
+  nowMs += 300_000;
+  assert.deepEqual(health.of('a'), { calls: 0, failures: 0, isBroken: false });
+});
+
+it('a decline, and an outage of our own vault, do not count as failures', () => {
+  const health = watchConnections(() => 0);
+  for (let call = 0; call < 20; call += 1) {
+    health.note('a', 'declined');
+    health.note('a', 'unavailable');
+  }
+  assert.deepEqual(health.of('a'), { calls: 20, failures: 0, isBroken: false });
+});

@@ -1,0 +1,44 @@
+import type { Queryable } from '../../platform/database.ts';
+import { type ChargeToPlace, chooseConnections } from './choose.ts';
+import { type HealthWatch, watchConnections } from './health.ts';
+import { type ConnectionRow, findConnections } from './queries.ts';
+
+/** The connections of live companies, as charges use them. */
+export interface Connections {
+  candidates(charge: ChargeToPlace & { readonly companyId: string }): Promise<readonly string[]>;
+  ever(companyId: string): Promise<readonly string[]>;
+  note(connectionId: string, outcome: string): void;
+  readonly health: HealthWatch;
+  /** Called after a change of the connections of a company. */
+  forget(companyId: string): void;
+}
+
+/** Another process that changed the connections is noticed after this time. The vault refuses what is not connected. */
+const cacheMs = 2_000;
+
+export function openConnections(db: Queryable): Connections {
+  const health = watchConnections();
+  const found = new Map<string, { untilMs: number; rows: Promise<ConnectionRow[]> }>();
+
+  function of(companyId: string): Promise<ConnectionRow[]> {
+    const known = found.get(companyId);
+    if (known && performance.now() < known.untilMs) return known.rows;
+    const rows = findConnections(db, companyId);
+    found.set(companyId, { untilMs: performance.now() + cacheMs, rows });
+    rows.catch(() => found.delete(companyId));
+    return rows;
+  }
+
+  return {
+    health,
+    async candidates({ companyId, ...charge }) {
+      const connected = (await of(companyId)).filter(({ disconnected_at }) => disconnected_at === null);
+      return chooseConnections(connected, charge, (id) => connected.length > 1 && health.of(id).isBroken);
+    },
+    async ever(companyId) {
+      return (await of(companyId)).filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
+    },
+    note: health.note,
+    forget: (companyId) => void found.delete(companyId),
+  };
+}

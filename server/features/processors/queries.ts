@@ -1,0 +1,141 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { BrandName } from '../../platform/card-brands.ts';
+
+/** The connections of live companies. Their credentials are in the vault. */
+
+/** Which charges a connection takes. An absent rule excludes nothing. */
+export interface Rules {
+  readonly currencies?: readonly string[];
+  readonly brands?: readonly BrandName[];
+  /** The percentage of the charges that it takes before the next connection. */
+  readonly share?: number;
+}
+
+export interface ConnectionRow {
+  readonly company_id: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly position: number;
+  readonly rules: Rules;
+  readonly request_life_ms: number;
+  readonly verifies_cards: boolean;
+  readonly created_at: Date;
+  readonly disconnected_at: Date | null;
+  readonly removed_at: Date | null;
+  readonly notice_seen_at: Date | null;
+}
+
+const columns = `company_id, id, kind, name, position, rules, request_life_ms, verifies_cards, created_at,
+  disconnected_at, removed_at, notice_seen_at`;
+
+/** In the order in which they are tried; disconnected ones last. */
+export async function findConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
+  return db.query<ConnectionRow>(
+    `SELECT ${columns} FROM processor_connections WHERE company_id = $1
+     ORDER BY disconnected_at IS NOT NULL, position, created_at`,
+    [companyId],
+  );
+}
+
+export async function findConnection(db: Queryable, companyId: string, id: string): Promise<ConnectionRow | undefined> {
+  const [row] = await db.query<ConnectionRow>(
+    `SELECT ${columns} FROM processor_connections WHERE company_id = $1 AND id = $2`,
+    [companyId, id],
+  );
+  return row;
+}
+
+/** A notice names only the connection. */
+export async function findConnectionById(db: Queryable, id: string): Promise<ConnectionRow | undefined> {
+  const [row] = await db.query<ConnectionRow>(`SELECT ${columns} FROM processor_connections WHERE id = $1`, [id]);
+  return row;
+}
+
+export type NewConnectionRow = Pick<ConnectionRow, 'company_id' | 'id' | 'kind' | 'name' | 'request_life_ms'>;
+
+/** The new connection is tried last. */
+export async function insertConnection(db: Queryable, connection: NewConnectionRow): Promise<void> {
+  const { company_id, id, kind, name, request_life_ms } = connection;
+  await db.query(
+    `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms)
+     SELECT $1, $2, $3, $4, 1 + coalesce(max(position), 0), $5 FROM processor_connections
+     WHERE company_id = $1 AND disconnected_at IS NULL`,
+    [company_id, id, kind, name, request_life_ms],
+  );
+}
+
+export async function updateConnection(
+  db: Queryable,
+  { company_id, id }: Pick<ConnectionRow, 'company_id' | 'id'>,
+  change: { readonly name?: string; readonly rules?: Rules; readonly verifies_cards?: boolean },
+): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET name = coalesce($3, name), rules = coalesce($4::jsonb, rules),
+       verifies_cards = coalesce($5, verifies_cards)
+     WHERE company_id = $1 AND id = $2`,
+    [
+      company_id,
+      id,
+      change.name ?? null,
+      change.rules ? JSON.stringify(change.rules) : null,
+      change.verifies_cards ?? null,
+    ],
+  );
+}
+
+/** Moves aside first, because no two connections may be at the same place at any moment. */
+export async function orderConnections(db: Queryable, companyId: string, ids: readonly string[]): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET position = -position WHERE company_id = $1 AND disconnected_at IS NULL`,
+    [companyId],
+  );
+  await db.query(
+    `UPDATE processor_connections p SET position = wanted.place
+     FROM unnest($2::uuid[]) WITH ORDINALITY AS wanted (id, place)
+     WHERE p.company_id = $1 AND p.id = wanted.id AND p.disconnected_at IS NULL`,
+    [companyId, ids],
+  );
+}
+
+/** New charges no longer use it, or use it again after the others. */
+export async function setConnected(db: Queryable, companyId: string, id: string, connected: boolean): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET disconnected_at = CASE WHEN $3 THEN NULL ELSE coalesce(disconnected_at, now()) END,
+       position = CASE WHEN $3 AND disconnected_at IS NOT NULL THEN 1 + coalesce((SELECT max(o.position)
+         FROM processor_connections o WHERE o.company_id = $1 AND o.disconnected_at IS NULL), 0) ELSE position END
+     WHERE company_id = $1 AND id = $2 AND removed_at IS NULL`,
+    [companyId, id, connected],
+  );
+}
+
+export async function markRemoved(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query(
+    `UPDATE processor_connections SET removed_at = now() WHERE company_id = $1 AND id = $2 AND removed_at IS NULL`,
+    [companyId, id],
+  );
+}
+
+/**
+ * The company charges with its first connection, and its requests stay valid as long as those of the connection that
+ * takes longest.
+ */
+export async function refreshCompany(db: Queryable, companyId: string): Promise<void> {
+  await db.query(
+    `UPDATE companies SET processor = CASE WHEN first.id IS NULL THEN NULL ELSE 'connected' END,
+       connection_id = first.id, request_life_ms = coalesce(first.life, request_life_ms)
+     FROM (SELECT (array_agg(id ORDER BY position))[1] AS id, max(request_life_ms) AS life
+           FROM processor_connections WHERE company_id = $1 AND disconnected_at IS NULL) first
+     WHERE companies.id = $1 AND companies.mode = 'live'`,
+    [companyId],
+  );
+}
+
+/** Whether operations at the connection have no outcome yet, which only it knows. */
+export async function hasOpenOperations(db: Queryable, companyId: string, id: string): Promise<boolean> {
+  const rows = await db.query(`SELECT 1 FROM open_transactions WHERE company_id = $1 AND connection_id = $2 LIMIT 1`, [
+    companyId,
+    id,
+  ]);
+  return rows.length > 0;
+}

@@ -1,0 +1,385 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import { newId } from '../../platform/ids.ts';
+import { Secret } from '../../platform/secret.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { ProcessorKind } from '../../vault/processors/kind.ts';
+import { kindNamed, processorKinds } from '../../vault/processors/kinds.ts';
+import type { FieldProblem, Vault } from '../../vault/vault.ts';
+import type { Connections } from './connections.ts';
+import {
+  type ConnectionRow,
+  findConnection,
+  findConnections,
+  hasOpenOperations,
+  insertConnection,
+  markRemoved,
+  orderConnections,
+  refreshCompany,
+  setConnected,
+  updateConnection,
+} from './queries.ts';
+import type {
+  Connection,
+  ConnectionCreate,
+  ConnectionList,
+  ConnectionTestResult,
+  ConnectionUpdate,
+} from './schemas.ts';
+import { limits } from '../../limits.ts';
+
+/** The processors that a live company is connected to: owners connect, test, order and disconnect them. */
+
+export interface ProcessorDependencies {
+  readonly vault: Vault;
+  readonly connections: Connections;
+  readonly baseUrl: string;
+  /** The URLs of acquirers that merchants may connect. */
+  readonly acquirers: readonly string[];
+  readonly forgetAccess: () => void;
+}
+
+type Configured = Pick<ConnectionCreate, 'kind' | 'configuration'>;
+
+function requireLive({ company }: RequestContext): void {
+  if (company.mode !== 'live') {
+    throw new ApiError('invalid_request', 'Sandbox companies cannot connect a processor. Switch to live.');
+  }
+}
+
+function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependencies): Connection {
+  const described = kindNamed(row.kind);
+  const { calls, failures, isBroken } = connections.health.of(row.id);
+  return {
+    id: row.id,
+    kind: row.kind,
+    kind_name: described.name,
+    name: row.name,
+    status: row.removed_at ? 'removed' : row.disconnected_at ? 'disconnected' : 'connected',
+    position: row.disconnected_at ? null : row.position,
+    rules: rulesOf(row),
+    verifies_cards: row.verifies_cards,
+    notice_url: described.sendsNotices ? noticeUrl(baseUrl, row.id) : null,
+    notice_seen_at: row.notice_seen_at?.toISOString() ?? null,
+    health: { calls, failures, is_broken: isBroken },
+    created_at: row.created_at.toISOString(),
+    disconnected_at: row.disconnected_at?.toISOString() ?? null,
+  };
+}
+
+function rulesOf({ rules: { currencies, brands, share } }: ConnectionRow): Connection['rules'] {
+  return {
+    ...(currencies && { currencies: [...currencies] }),
+    ...(brands && { brands: [...brands] }),
+    ...(share !== undefined && { share }),
+  };
+}
+
+const noticeUrl = (baseUrl: string, id: string): string => `${baseUrl.replace(/\/+$/, '')}/processors/${id}/notices`;
+
+const kindToWire = ({ kind, name, fields, sendsNotices }: ProcessorKind): ConnectionList['kinds'][number] => ({
+  kind,
+  name,
+  sends_notices: sendsNotices,
+  fields: fields
+    .filter(({ isHidden }) => !isHidden)
+    .map(({ name: field, label, help, isSecret, isOptional, choices }) => ({
+      name: field,
+      label,
+      help,
+      is_secret: isSecret,
+      is_optional: isOptional === true,
+      choices: choices ? [...choices] : null,
+    })),
+});
+
+export async function listConnections(
+  { db, company }: RequestContext,
+  dependencies: ProcessorDependencies,
+): Promise<ConnectionList> {
+  const rows = await findConnections(db, company.id);
+  const offered = processorKinds.filter(({ kind }) => kind !== 'acquirer' || dependencies.acquirers.length > 0);
+  return {
+    connections: rows.map((row) => toWire(row, dependencies)),
+    kinds: company.mode === 'live' ? offered.map((one) => kindToWire(withUrls(one, dependencies))) : [],
+  };
+}
+
+/** An owner chooses among the URLs that the operator offers: any URL could point into the operator's network. */
+function withUrls(kind: ProcessorKind, { acquirers }: ProcessorDependencies): ProcessorKind {
+  if (kind.kind !== 'acquirer') return kind;
+  return {
+    ...kind,
+    fields: kind.fields.map((field) => (field.name === 'url' ? { ...field, choices: acquirers } : field)),
+  };
+}
+
+function requireOffered({ kind, configuration }: Configured, { acquirers }: ProcessorDependencies): void {
+  if (kind !== 'acquirer' || acquirers.includes(configuration.url ?? '')) return;
+  const known =
+    acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'an acquirer that your operator offers (SVC_ACQUIRERS)';
+  throw invalidField('configuration.url', `must be ${known}`);
+}
+
+function refuseInvalid(problem: FieldProblem | undefined): void {
+  if (problem) throw invalidField(`configuration.${problem.field}`, problem.problem);
+}
+
+/** A connection that does not work is not stored: the owner sees at once what is wrong. */
+async function requireWorking(
+  vault: Pick<Vault, 'test'>,
+  companyId: string,
+  { kind, configuration }: Configured,
+): Promise<void> {
+  // An acquirer is the operator's own, and may start later.
+  if (kind === 'acquirer') return;
+  const result = await testConfiguration(vault, companyId, { kind, configuration });
+  if (!result.works) throw new ApiError('invalid_request', result.problem ?? '', { param: 'configuration' });
+}
+
+async function testConfiguration(
+  vault: Pick<Vault, 'test'>,
+  companyId: string,
+  { kind, configuration }: Configured,
+): Promise<ConnectionTestResult> {
+  const { timeoutMs } = kindNamed(kind);
+  const unsaved = { companyId, id: newId(0), kind, configuration: new Secret(configuration), timeoutMs };
+  const result = await vault.test(unsaved);
+  if (result.outcome === 'invalid') refuseInvalid(result);
+  return testToWire(result);
+}
+
+function testToWire(
+  result: Exclude<Awaited<ReturnType<Vault['test']>>, FieldProblem> | FieldProblem,
+): ConnectionTestResult {
+  if (result.outcome === 'works' && result.livemode) return { works: true, account: result.account, problem: null };
+  if (result.outcome === 'works') {
+    const problem = 'These are credentials of the test mode. Enter those of the live mode.';
+    return { works: false, account: result.account, problem };
+  }
+  return { works: false, account: null, problem: result.problem };
+}
+
+/** Runs before the transaction: the vault checks and stores the credentials. Returns the id of the connection. */
+export async function storeNew(
+  { db, company, nowMs, auditFirst, ...rest }: RequestContext,
+  dependencies: ProcessorDependencies,
+  input: ConnectionCreate,
+): Promise<string> {
+  requireLive({ db, company, nowMs, ...rest });
+  requireOffered(input, dependencies);
+  const { vault } = dependencies;
+  if ((await findConnections(db, company.id)).length >= limits.connections) {
+    throw new ApiError('invalid_request', `A company can have at most ${limits.connections} connections.`);
+  }
+  await requireWorking(vault, company.id, input);
+  const id = newId(nowMs);
+  // The vault may store the credentials although its answer is lost.
+  await auditFirst?.(db);
+  await store(vault, company.id, id, input);
+  return id;
+}
+
+async function store(
+  vault: Pick<Vault, 'connect'>,
+  companyId: string,
+  id: string,
+  { kind, configuration }: Configured,
+): Promise<void> {
+  const { timeoutMs } = kindNamed(kind);
+  const problem = await vault.connect({ companyId, id, kind, configuration: new Secret(configuration), timeoutMs });
+  refuseInvalid(problem);
+}
+
+export async function connect(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  input: ConnectionCreate,
+  id: string,
+): Promise<Connection> {
+  const { name, requestLifeMs } = kindNamed(input.kind);
+  const row = { company_id: context.company.id, id, kind: input.kind, name: input.name ?? name };
+  await addConnection(context.db, { ...row, request_life_ms: requestLifeMs });
+  return changed(context, dependencies, id);
+}
+
+/** Records a connection whose credentials the vault has. */
+export async function addConnection(db: Queryable, row: Parameters<typeof insertConnection>[1]): Promise<void> {
+  await insertConnection(db, row);
+  await refreshCompany(db, row.company_id);
+}
+
+async function existing({ db, company }: RequestContext, id: string): Promise<ConnectionRow> {
+  const row = await findConnection(db, company.id, id);
+  if (!row) throw notFound('connection');
+  return row;
+}
+
+/** What every change ends with: charges use it at once in this process. */
+async function changed(context: RequestContext, dependencies: ProcessorDependencies, id: string): Promise<Connection> {
+  await refreshCompany(context.db, context.company.id);
+  dependencies.connections.forget(context.company.id);
+  dependencies.forgetAccess();
+  return toWire(await existing(context, id), dependencies);
+}
+
+/** Runs before the transaction if the credentials change. */
+export async function replaceCredentials(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+  { configuration }: ConnectionUpdate,
+): Promise<void> {
+  if (!configuration) return;
+  const { kind: name, removed_at } = await existing(context, id);
+  const { kind } = kindNamed(name);
+  if (removed_at) throw removed();
+  requireOffered({ kind, configuration }, dependencies);
+  await requireWorking(dependencies.vault, context.company.id, { kind, configuration });
+  await context.auditFirst?.(context.db);
+  await store(dependencies.vault, context.company.id, id, { kind, configuration });
+}
+
+function removed(): ApiError {
+  const message = 'The credentials of this connection were removed. Connect the processor again.';
+  return new ApiError('invalid_state_transition', message, { param: 'id' });
+}
+
+export async function change(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+  { name, rules, verifies_cards }: ConnectionUpdate,
+): Promise<Connection> {
+  const row = await existing(context, id);
+  await updateConnection(context.db, row, {
+    ...(name !== undefined && { name }),
+    ...(rules && { rules }),
+    ...(verifies_cards !== undefined && { verifies_cards }),
+  });
+  return changed(context, dependencies, id);
+}
+
+export async function reorder(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  ids: readonly string[],
+): Promise<ConnectionList> {
+  const { db, company } = context;
+  const connected = (await findConnections(db, company.id)).filter(({ disconnected_at }) => !disconnected_at);
+  const known = connected.map(({ id }) => id).toSorted();
+  if (JSON.stringify(known) !== JSON.stringify([...ids].map((id) => id.toLowerCase()).toSorted())) {
+    throw invalidField('connection_ids', 'must name every connected processor once');
+  }
+  await orderConnections(db, company.id, ids);
+  await refreshCompany(db, company.id);
+  dependencies.connections.forget(company.id);
+  dependencies.forgetAccess();
+  return listConnections(context, dependencies);
+}
+
+export async function testConnection(
+  context: RequestContext,
+  { vault }: ProcessorDependencies,
+  id: string,
+): Promise<ConnectionTestResult> {
+  await existing(context, id);
+  return testToWire(await vault.test({ companyId: context.company.id, connectionId: id }));
+}
+
+export async function testUnsaved(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  input: Configured,
+): Promise<ConnectionTestResult> {
+  requireLive(context);
+  requireOffered(input, dependencies);
+  return testConfiguration(dependencies.vault, context.company.id, input);
+}
+
+/** New charges no longer use it. Its credentials stay, for refunds, lookups and disputes. */
+export async function disconnect(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+): Promise<Connection> {
+  const row = await existing(context, id);
+  await setConnected(context.db, row.company_id, id, false);
+  return changed(context, dependencies, id);
+}
+
+export async function reconnect(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+): Promise<Connection> {
+  const row = await existing(context, id);
+  if (row.removed_at) throw removed();
+  await setConnected(context.db, row.company_id, id, true);
+  return changed(context, dependencies, id);
+}
+
+/** The connections of a company, for operators. */
+export async function companyConnections(db: Queryable, companyId: string): Promise<ConnectionRow[]> {
+  return findConnections(db, companyId);
+}
+
+/** Changes a connection from the command line. Returns whether the company can no longer charge. */
+export async function setCompanyConnection(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  wanted: 'disconnected' | 'removed' | { readonly rules: ConnectionRow['rules'] },
+): Promise<boolean> {
+  if (wanted === 'removed') await markRemoved(db, companyId, id);
+  else if (wanted === 'disconnected') await setConnected(db, companyId, id, false);
+  else await updateConnection(db, { company_id: companyId, id }, wanted);
+  await refreshCompany(db, companyId);
+  return (await findConnections(db, companyId)).every(({ disconnected_at }) => disconnected_at !== null);
+}
+
+/** Moves a connection before the others. */
+export async function orderCompanyConnections(db: Database, companyId: string, first: string): Promise<void> {
+  await db.transaction(async (transaction) => {
+    const rows = (await findConnections(transaction, companyId)).filter(({ disconnected_at }) => !disconnected_at);
+    const others = rows.map(({ id }) => id).filter((id) => id !== first);
+    await orderConnections(transaction, companyId, [first, ...others]);
+    await refreshCompany(transaction, companyId);
+  });
+}
+
+/** Credentials are removed only when nothing is left that needs them to become known. */
+export async function requireNothingOpen(db: Queryable, companyId: string, id: string): Promise<void> {
+  const row = await findConnection(db, companyId, id);
+  if (!row) throw notFound('connection');
+  if (!row.disconnected_at) {
+    const message = 'Disconnect this processor first. Its credentials are still used for charges.';
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  if (await hasOpenOperations(db, companyId, id)) {
+    const message = 'Some payments have no outcome yet, and only this processor knows it. Wait until all are known.';
+    throw new ApiError('resource_in_use', message);
+  }
+}
+
+/** Runs before the transaction: without credentials, nothing can be refunded or looked up there any more. */
+export async function forgetCredentials(
+  context: RequestContext,
+  { vault }: ProcessorDependencies,
+  id: string,
+): Promise<void> {
+  const { db, company, auditFirst } = context;
+  await requireNothingOpen(db, company.id, id);
+  await auditFirst?.(db);
+  await vault.forget({ companyId: company.id, connectionId: id });
+}
+
+export async function remove(
+  context: RequestContext,
+  dependencies: ProcessorDependencies,
+  id: string,
+): Promise<Connection> {
+  const row = await existing(context, id);
+  await markRemoved(context.db, row.company_id, id);
+  return changed(context, dependencies, id);
+}

@@ -1,0 +1,98 @@
+import type { Queryable } from '../platform/database.ts';
+import { findHandle, keepHandle } from './connection-queries.ts';
+import type { Connected } from './processors/connections.ts';
+import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome } from './processors/processor.ts';
+
+/** Sends a charge so that its outcome can be found even if the answer is lost, and finds it. */
+
+/**
+ * A service that was restored from a backup may repeat an operation. If the processor would execute it again, or may
+ * have forgotten its key, the operation is looked up first.
+ */
+export async function chargeOnce(
+  db: Queryable,
+  connected: Connected,
+  request: ChargeRequest,
+  lookFirst: boolean,
+): Promise<Outcome | { readonly outcome: 'unavailable'; readonly reason: string }> {
+  const { processor } = connected;
+  if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') return prepareAndCharge(db, connected, request);
+  const { companyId, reference, card, amount, currency } = request;
+  const sent = { amount, currency, last4: card.number.last4 };
+  const handle = await storedHandle(db, connected, request);
+  const found = await processor.lookup({ companyId, reference, card, sent, kind: 'charge', ...(handle && { handle }) });
+  if (found.outcome === 'unknown')
+    return { outcome: 'unavailable', reason: 'the processor could not be asked before it is sent a charge' };
+  return found.outcome === 'not_found' ? prepareAndCharge(db, connected, request) : found;
+}
+
+async function storedHandle(
+  db: Queryable,
+  { processor, connectionId }: Connected,
+  { companyId, reference }: Pick<ChargeRequest, 'companyId' | 'reference'>,
+): Promise<string | null | undefined> {
+  if (!processor.prepare || connectionId === null) return undefined;
+  return findHandle(db, { companyId, reference, connectionId });
+}
+
+const givenUp = { outcome: 'not_sent', reason: 'the charge was given up before it was sent' } as const;
+
+/** The handle is stored before the charge is sent: from then on a lost answer can be looked up. */
+async function prepareAndCharge(db: Queryable, connected: Connected, request: ChargeRequest): Promise<Outcome> {
+  const { processor, connectionId } = connected;
+  if (!processor.prepare || connectionId === null) return processor.charge(request);
+  const key = { companyId: request.companyId, reference: request.reference, connectionId };
+  const stored = await findHandle(db, key);
+  if (stored === null) return givenUp;
+  if (stored !== undefined) return processor.charge({ ...request, handle: stored });
+  const prepared = await processor.prepare(request);
+  if (prepared.outcome !== 'prepared') return prepared;
+  const kept = await keepHandle(db, key, prepared.handle);
+  if (kept === null) return givenUp;
+  return processor.charge({ ...request, handle: kept });
+}
+
+interface Lookup extends LookupRequest {
+  readonly validUntilMs: number;
+  readonly isRestored?: boolean;
+}
+
+/** Until then a search at the processor may not list an operation yet. */
+const searchLagMs = 2 * 3_600_000;
+
+/** Returns the outcome of an operation. "Not found" counts only when the operation can no longer be executed. */
+export async function lookUp(
+  db: Queryable,
+  connected: Connected,
+  { validUntilMs, isRestored = false, ...request }: Lookup,
+): Promise<LookupOutcome> {
+  const { processor, connectionId } = connected;
+  const isPrepared = processor.prepare !== undefined && connectionId !== null && isCharge(request);
+  const handle = isPrepared ? await storedHandle(db, connected, request) : undefined;
+  if (isPrepared && handle === null) return { outcome: 'not_found', isFinal: true };
+  if (isPrepared && handle === undefined && !isRestored) return giveUp(db, connected, request);
+  const found = await processor.lookup({ ...request, ...(handle && { handle }) });
+  if (found.outcome !== 'not_found' || found.isFinal === true) return found;
+  // A restored database may have lost the handle, and only a search finds the charge.
+  if (isPrepared && handle === undefined && (request.ageMs ?? 0) > searchLagMs) return giveUp(db, connected, request);
+  // The processor's clock counts, because the processor rejects requests that arrive too late.
+  const isLate = found.atMs !== undefined && found.atMs >= validUntilMs;
+  return isLate ? found : { outcome: 'unknown', reason: 'the request may still arrive' };
+}
+
+const isCharge = ({ kind, chargeReference }: LookupRequest): boolean =>
+  kind === 'charge' || (kind === undefined && chargeReference === undefined);
+
+/**
+ * No handle was stored, so nothing that moves money was sent. The mark makes sure that nothing will be: a process that
+ * is about to send the charge finds it.
+ */
+async function giveUp(
+  db: Queryable,
+  { connectionId, processor }: Connected,
+  request: LookupRequest,
+): Promise<LookupOutcome> {
+  const { companyId, reference } = request;
+  const kept = await keepHandle(db, { companyId, reference, connectionId: connectionId ?? companyId }, null);
+  return kept === null ? { outcome: 'not_found', isFinal: true } : processor.lookup({ ...request, handle: kept });
+}

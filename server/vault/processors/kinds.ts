@@ -1,0 +1,11 @@
+import { acquirerKind } from './acquirer/kind.ts';
+import type { ProcessorKind } from './kind.ts';
+
+/** The kinds of processors that a live company can connect. */
+export const processorKinds: readonly ProcessorKind[] = [acquirerKind];
+
+export function kindNamed(kind: string): ProcessorKind {
+  const found = processorKinds.find((one) => one.kind === kind);
+  if (!found) throw new Error(`there is no kind of processor named ${kind}`);
+  return found;
+}
