@@ -3,7 +3,7 @@ import { loadConfig } from '../server/config.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
 import { findKeyStore, forgetKeys, rememberKeys } from '../server/vault/open-key-store.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
-import { rotate } from '../server/vault/vault.ts';
+import { rotate } from '../server/vault/rotate.ts';
 import { CommandError } from './command-error.ts';
 import { withVaultDatabase } from './open-vault.ts';
 import type { Flags } from './options.ts';

@@ -122,6 +122,13 @@ export const usualReferences: References = {
   inArchivedPlans: productInArchivedPlans,
 };
 
+function processorDependencies(
+  { vault, connections, baseUrl, config }: AppDependencies,
+  forgetAccess: () => void,
+): ProcessorDependencies {
+  return { vault, connections, baseUrl, acquirers: config.SVC_ACQUIRERS, forgetAccess };
+}
+
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, db, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
@@ -135,28 +142,15 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const forgetAccess = (): void => directory.forget();
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
-  const routes = apiRoutes(references, links, cards, {
-    orders,
-    subscriptions,
-    webhooks,
-    team,
-    db,
-    clock,
-    forgetAccess,
-  });
+  const others = { orders, subscriptions, webhooks, team, db, clock, forgetAccess };
+  const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
     orders,
     team,
     clock,
     settings: { rateLimits, forgetAccess },
-    processors: {
-      vault,
-      connections: dependencies.connections,
-      baseUrl: dependencies.baseUrl,
-      acquirers: config.SVC_ACQUIRERS,
-      forgetAccess,
-    },
+    processors: processorDependencies(dependencies, forgetAccess),
     keys: { clock, pepper, forgetAccess },
   });
   const users = userDependencies(dependencies, team);

@@ -34,7 +34,10 @@ const received = new Set<string>();
 
 before(async () => {
   const own = { nowMs: async () => Date.now(), operations: async () => undefined };
-  const between = vaultBehind(() => ({ ...vault, ...own, ...interference }));
+  const between = vaultBehind(
+    () => vault,
+    () => ({ ...own, ...interference }),
+  );
   service = await startTestService({ vault: between, settings: { SVC_RATE_LIMIT_CAPTURE: 'off' } });
   vault = localVault(service.vaultDb, service.keys, service.clock);
 });

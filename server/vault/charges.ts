@@ -1,4 +1,5 @@
 import type { Queryable } from '../platform/database.ts';
+import { hourMs } from '../platform/durations.ts';
 import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
 import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome } from './processors/processor.ts';
@@ -58,7 +59,7 @@ interface Lookup extends LookupRequest {
 }
 
 /** Until then a search at the processor may not list an operation yet. */
-const searchLagMs = 2 * 3_600_000;
+const searchLagMs = 2 * hourMs;
 
 /** Returns the outcome of an operation. "Not found" counts only when the operation can no longer be executed. */
 export async function lookUp(

@@ -58,8 +58,9 @@ export async function findCards(
   return cards.map((_, index) => found.get(index + 1));
 }
 
-export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<FoundCard | undefined> {
-  return (await findCards(db, [{ companyId, cardId }]))[0];
+export async function findCard(db: Queryable, companyId: string, cardId: string): Promise<SealedCard | undefined> {
+  const [card] = await findCards(db, [{ companyId, cardId }]);
+  return card && { keyVersion: card.keyVersion, wrappedKey: card.wrappedKey, sealed: card.sealed };
 }
 
 export async function deleteCards(db: Queryable, companyIds: readonly string[], ids: readonly string[]): Promise<void> {

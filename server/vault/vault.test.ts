@@ -13,7 +13,8 @@ import { CardNumber } from './card-number.ts';
 import { fileKeyStore, type KeyStore } from './key-store.ts';
 import { fingerprint, open, rewrap, type SealedCard, seal } from './keys.ts';
 import { findCard, insertCard } from './queries.ts';
-import { localVault, rotate, type Vault } from './vault.ts';
+import { rotate } from './rotate.ts';
+import { localVault, type Vault } from './vault.ts';
 import { cardWith, newKey, newRing, openStored, someNumber } from './testing.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'svc-vault-'));

@@ -1,21 +1,18 @@
 import type { Mode } from '../company.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { type Database, type DatabasePool, isUnavailable } from '../platform/database.ts';
+import type { DatabasePool } from '../platform/database.ts';
 import { createBatcher } from '../platform/batcher.ts';
 import { CardNumber } from './card-number.ts';
 import type { KeyStore } from './key-store.ts';
-import { fingerprint, open, rewrap, seal } from './keys.ts';
+import { fingerprint, open, seal } from './keys.ts';
 import { chargeOnce, lookUp } from './charges.ts';
-import { deleteConnection } from './connection-queries.ts';
+import { connectionCalls } from './connection-calls.ts';
 import {
   type Connected,
   type ConnectedProcessors,
   connectedProcessors,
   type NewConnection,
-  openAdapter,
-  storeConnection,
 } from './processors/connections.ts';
-import { ConfigurationProblem } from './processors/kind.ts';
 import type {
   DisputeOutcome,
   EvidenceRequest,
@@ -40,12 +37,10 @@ import type {
 import {
   deleteCards,
   findCards,
-  findCardsToRewrap,
   findVerification,
   insertCard,
   keepNetworkTransactionId,
   keepVerification,
-  replaceWrapping,
 } from './queries.ts';
 import type { Secret } from '../platform/secret.ts';
 
@@ -268,38 +263,7 @@ export function localVault(
       if (!connected) throw new Error('no processor is connected');
       return connected.processor.list?.(request);
     },
-    connect: (connection) => noticingProblem(() => storeConnection(db, keys, extraOrigins, connection)),
-    forget: ({ companyId, connectionId }) => deleteConnection(db, companyId, connectionId),
-    async test(connection) {
-      if ('configuration' in connection) {
-        return (
-          (await noticingProblem(async () => openAdapter(connection, extraOrigins))) ??
-          testOf(openAdapter(connection, extraOrigins))
-        );
-      }
-      const connected = await processors(connection.companyId, 'live', connection.connectionId);
-      return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };
-    },
-    async receive({ companyId, connectionId, headers, body }) {
-      const connected = await processors(companyId, 'live', connectionId);
-      const reception = connected?.processor.receive?.({ headers, body, nowMs: clock.nowMs() });
-      return reception ?? { outcome: 'refused', reason: 'this connection receives no notices' };
-    },
-    async poll({ connectionId, ...request }) {
-      const connected = await processors(request.companyId, 'live', connectionId);
-      return connected?.processor.poll?.(request);
-    },
-    async evidenceLimits({ companyId, connectionId }) {
-      return (await processors(companyId, 'live', connectionId))?.processor.disputes?.limits;
-    },
-    async submitEvidence({ connectionId, ...request }) {
-      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
-      return disputes ? disputes.submit(request) : { outcome: 'refused', reason: takesNoEvidence };
-    },
-    async acceptDispute({ connectionId, ...request }) {
-      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
-      return disputes ? disputes.accept(request) : { outcome: 'refused', reason: takesNoEvidence };
-    },
+    ...connectionCalls({ db, keys, processors, clock, extraOrigins }),
     nowMs: async () => clock.nowMs(),
     async health() {
       const isReady = await db.ping(readyMs).then(
@@ -321,23 +285,6 @@ export function localVault(
       }
     },
   };
-}
-
-const takesNoEvidence = 'This processor takes no answers to disputes through the API. Answer at the processor.';
-
-async function testOf(processor: Connected['processor']): Promise<ConnectionTest> {
-  const nothingToCall = { outcome: 'fails', problem: 'This kind of processor has no call for a test.' } as const;
-  return processor.test?.() ?? nothingToCall;
-}
-
-async function noticingProblem(work: () => Promise<unknown>): Promise<FieldProblem | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof ConfigurationProblem)) throw error;
-    return { outcome: 'invalid', field: error.field, problem: error.message };
-  }
 }
 
 async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: VaultCharge): Promise<VaultOutcome> {
@@ -391,41 +338,4 @@ async function verifyCard(
   } catch {
     // A verification that fails is a card that was not verified.
   }
-}
-
-const rotationBatch = 500;
-
-/**
- * Rewraps data keys of older key versions while the service runs, and returns the number of cards. Each card is its
- * own transaction, so that no request waits for more than one. A card that does not decrypt stays unchanged and is
- * named at the end.
- */
-export async function rotate(
-  db: Database,
-  keys: KeyStore,
-  mode: Mode,
-  onProgress: (count: number) => void,
-): Promise<number> {
-  const ring = await keys.ring(mode);
-  const damaged: string[] = [];
-  let count = 0;
-  let after: CardReference | undefined;
-  for (;;) {
-    const cards = await findCardsToRewrap(db, mode, ring.current, after, rotationBatch);
-    if (cards.length === 0) break;
-    for (const { companyId, cardId, card } of cards) {
-      try {
-        await replaceWrapping(db, companyId, cardId, card.keyVersion, rewrap(ring, companyId, cardId, card));
-        count += 1;
-      } catch (error) {
-        if (isUnavailable(error)) throw error;
-        damaged.push(cardId);
-      }
-    }
-    after = cards.at(-1);
-    onProgress(count);
-  }
-  if (damaged.length > 0)
-    throw new Error(`${count} cards were re-encrypted. These cannot be decrypted: ${damaged.join(', ')}`);
-  return count;
 }

@@ -71,12 +71,14 @@ const vaultCalls = [
   'nowMs',
 ] as const satisfies (keyof Vault)[];
 
-/** A vault whose calls go to another vault, unless a test answers them. Both may be set later. */
-export function vaultBehind(current: () => Partial<Vault>): Vault {
+/** A vault whose calls go to another vault, which may be opened later, unless a test answers them. */
+export function vaultBehind(current: () => Partial<Vault>, own: () => Partial<Vault> = () => ({})): Vault {
   const calls = vaultCalls.map((name) => [
     name,
-    (...parameters: readonly unknown[]) =>
-      (current()[name] as (...given: readonly unknown[]) => unknown)(...parameters),
+    (...parameters: readonly unknown[]) => {
+      const call = (own()[name] ?? current()[name]) as (...given: readonly unknown[]) => unknown;
+      return call(...parameters);
+    },
   ]);
   return Object.fromEntries(calls) as unknown as Vault;
 }

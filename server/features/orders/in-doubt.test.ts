@@ -36,7 +36,10 @@ let vault: Vault;
 before(async () => {
   const starting = startAcquirer({ settleAfterMs: 0 });
   const own = { nowMs: async () => Date.now(), operations: async () => undefined };
-  const between = vaultBehind(() => ({ ...vault, ...own, ...interference }));
+  const between = vaultBehind(
+    () => vault,
+    () => ({ ...own, ...interference }),
+  );
   service = await startTestService({ vault: between });
   vault = localVault(service.vaultDb, service.keys, service.clock);
   acquirer = await starting;

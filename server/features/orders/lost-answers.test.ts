@@ -35,14 +35,14 @@ before(async () => {
     losing = false;
     return result;
   };
-  const between = vaultBehind(() => ({
-    ...inner(),
+  const own: Partial<Vault> = {
     charge: (request) => atProcessor(inner().charge(request)),
     refund: (request) => atProcessor(inner().refund(request)),
     void: (request) => atProcessor(inner().void(request)),
     nowMs: async () => Date.now(),
     operations: async () => undefined,
-  }));
+  };
+  const between = vaultBehind(inner, () => own);
   service = await startTestService({
     database: { ...database, apiUrl: proxy.through(database.apiUrl) },
     settings: { SVC_DATABASE_TIMEOUT_MS: '1000' },

@@ -8,6 +8,7 @@ import type { Vault } from '../../vault/vault.ts';
 import type { Company } from '../../company.ts';
 import { allCompanies } from '../companies/service.ts';
 import { adoptCard, adoptOperation } from '../orders/service.ts';
+import { companyConnections } from '../processors/service.ts';
 import { currentRestore, endRestore, type Restore } from '../restores/service.ts';
 import {
   type BookedRow,
@@ -149,14 +150,8 @@ async function compare(
   let nowMs: number | undefined;
   let failure: string | undefined;
   try {
-    for (let after: string | undefined; ; ) {
-      const listing = await list(vault, {
-        companyId: company.id,
-        fromMs,
-        untilMs: endOfTimeMs,
-        ...(after && { after }),
-      });
-      nowMs ??= listing.nowMs;
+    for await (const listing of listings(vault, company.id, await connectionsEver(db, company.id), fromMs)) {
+      nowMs = Math.min(nowMs ?? listing.nowMs, listing.nowMs);
       // Two companies may share an account at the processor, and other systems may use it too; their references are
       // not UUIDs.
       const ours = listing.operations.filter(({ reference }) => isUuid(reference));
@@ -169,8 +164,6 @@ async function compare(
       }
       compared += listing.operations.length;
       onProgress?.(company, compared);
-      if (listing.next === null) break;
-      after = listing.next;
     }
   } catch (error) {
     failure = error instanceof Error ? error.message : String(error);
@@ -182,10 +175,28 @@ async function compare(
   return { comparison, ...(nowMs !== undefined && { nowMs }) };
 }
 
-async function list(vault: Pick<Vault, 'operations'>, request: Parameters<Vault['operations']>[0]): Promise<Listing> {
-  const listing = await vault.operations(request);
-  if (!listing) throw new Error('its processor has no list of operations; compare with its report');
-  return listing;
+/** The operations of every processor that the company is or was connected to. */
+async function* listings(
+  vault: Pick<Vault, 'operations'>,
+  companyId: string,
+  connectionIds: readonly string[],
+  fromMs: number,
+): AsyncGenerator<Listing> {
+  for (const connectionId of connectionIds) {
+    for (let after: string | undefined; ; ) {
+      const period = { companyId, fromMs, untilMs: endOfTimeMs };
+      const listing = await vault.operations({ ...period, connectionId, ...(after && { after }) });
+      if (!listing) throw new Error('its processor has no list of operations; compare with its report');
+      yield { ...listing, operations: listing.operations.map((operation) => ({ ...operation, connectionId })) };
+      if (listing.next === null) break;
+      after = listing.next;
+    }
+  }
+}
+
+async function connectionsEver(db: Queryable, companyId: string): Promise<string[]> {
+  const connections = await companyConnections(db, companyId);
+  return connections.filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
 }
 
 async function booksOf(

@@ -70,6 +70,8 @@ export interface ListedOperation {
   readonly voided: boolean;
   readonly transactionId: string;
   readonly executedAtMs: number;
+  /** The connection that listed it, which an adapter does not know. */
+  readonly connectionId?: string;
 }
 
 export interface Listing {

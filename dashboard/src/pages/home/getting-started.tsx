@@ -23,7 +23,7 @@ export function GettingStarted() {
     { to: '/developers/api-keys', text: home.steps.key, done: (keys.data?.data.length ?? 0) > 0, shown: canKeys },
     { to: '/products', text: home.steps.product, done: (products.data?.data.length ?? 0) > 0, shown: true },
     { to: '/customers', text: home.steps.customer, done: (customers.data?.data.length ?? 0) > 0, shown: true },
-    { to: '/settings', text: home.steps.processor, done: Boolean(settings.data?.processor.kind), shown: live },
+    { to: '/settings', text: home.steps.processor, done: Boolean(settings.data?.processor), shown: live },
     { to: '/orders/new', text: home.steps.order, done: false, shown: true },
   ].filter(({ shown }) => shown);
   return (

@@ -1,0 +1,78 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database } from '../platform/database.ts';
+import { deleteConnection } from './connection-queries.ts';
+import type { KeyStore } from './key-store.ts';
+import { type Connected, type ConnectedProcessors, openAdapter, storeConnection } from './processors/connections.ts';
+import { ConfigurationProblem } from './processors/kind.ts';
+import type { ConnectionTest } from './processors/processor.ts';
+import type { FieldProblem, Vault } from './vault.ts';
+
+/** The calls of the vault about connections, and about what their processors report. */
+export function connectionCalls({
+  db,
+  keys,
+  processors,
+  clock,
+  extraOrigins,
+}: {
+  readonly db: Database;
+  readonly keys: KeyStore;
+  readonly processors: ConnectedProcessors;
+  readonly clock: Clock;
+  readonly extraOrigins: readonly string[];
+}): Pick<
+  Vault,
+  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'evidenceLimits' | 'submitEvidence' | 'acceptDispute'
+> {
+  return {
+    connect: (connection) => noticingProblem(() => storeConnection(db, keys, extraOrigins, connection)),
+    forget: ({ companyId, connectionId }) => deleteConnection(db, companyId, connectionId),
+    async test(connection) {
+      if ('configuration' in connection) {
+        return (
+          (await noticingProblem(async () => openAdapter(connection, extraOrigins))) ??
+          testOf(openAdapter(connection, extraOrigins))
+        );
+      }
+      const connected = await processors(connection.companyId, 'live', connection.connectionId);
+      return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };
+    },
+    async receive({ companyId, connectionId, headers, body }) {
+      const connected = await processors(companyId, 'live', connectionId);
+      const reception = connected?.processor.receive?.({ headers, body, nowMs: clock.nowMs() });
+      return reception ?? { outcome: 'refused', reason: 'this connection receives no notices' };
+    },
+    async poll({ connectionId, ...request }) {
+      const connected = await processors(request.companyId, 'live', connectionId);
+      return connected?.processor.poll?.(request);
+    },
+    async evidenceLimits({ companyId, connectionId }) {
+      return (await processors(companyId, 'live', connectionId))?.processor.disputes?.limits;
+    },
+    async submitEvidence({ connectionId, ...request }) {
+      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
+      return disputes ? disputes.submit(request) : { outcome: 'refused', reason: takesNoEvidence };
+    },
+    async acceptDispute({ connectionId, ...request }) {
+      const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;
+      return disputes ? disputes.accept(request) : { outcome: 'refused', reason: takesNoEvidence };
+    },
+  };
+}
+
+const takesNoEvidence = 'This processor takes no answers to disputes through the API. Answer at the processor.';
+
+async function testOf(processor: Connected['processor']): Promise<ConnectionTest> {
+  const nothingToCall = { outcome: 'fails', problem: 'This kind of processor has no call for a test.' } as const;
+  return processor.test?.() ?? nothingToCall;
+}
+
+async function noticingProblem(work: () => Promise<unknown>): Promise<FieldProblem | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ConfigurationProblem)) throw error;
+    return { outcome: 'invalid', field: error.field, problem: error.message };
+  }
+}
