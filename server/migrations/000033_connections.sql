@@ -77,9 +77,6 @@ ALTER TABLE open_transactions ADD COLUMN connection_id uuid;
 ALTER TABLE transactions
   ADD COLUMN connection_id uuid,
   ADD COLUMN settled_at timestamptz;
--- Finds the charge of a notice by the processor's own id.
-CREATE INDEX transactions_processor_id ON transactions (company_id, (processor_response->>'transaction_id'))
-  WHERE connection_id IS NOT NULL AND type = 'sale';
 
 CREATE OR REPLACE VIEW all_transactions AS
   SELECT company_id, id, order_id, customer_id, payment_method_id, type, status, amount, currency, card_brand,

@@ -80,5 +80,5 @@ export function vaultBehind(current: () => Partial<Vault>, own: () => Partial<Va
       return call(...parameters);
     },
   ]);
-  return Object.fromEntries(calls) as unknown as Vault;
+  return Object.fromEntries(calls);
 }

@@ -4,7 +4,7 @@ import { closeRedemptions } from '../coupons/service.ts';
 import type { Charging } from './charging.ts';
 import { countOpenCharge } from './counting.ts';
 import { gatewayError, usedByAnother, vaultUnavailable } from './errors.ts';
-import { aboutCharge, at, type ChargePath } from './connection.ts';
+import { aboutCharge, type ChargePath, connectionOf } from './connection.ts';
 import { discardOpen, markInDoubt, markWaiting, type OpenKey, renewSending } from './open-queries.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { findOrder } from './queries.ts';
@@ -94,7 +94,7 @@ async function sendCharge(
     next: ({ connection_id }) => candidates[candidates.indexOf(connection_id ?? '') + 1],
     call: async (sending) => {
       const { reference, validUntilMs, amount, connection_id } = sending;
-      const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...at(sending) };
+      const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
       if (connection_id !== null) charging.connections.note(connection_id, outcome.outcome);
       return outcome;

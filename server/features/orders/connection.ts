@@ -5,7 +5,9 @@ import type { CardOfOrder, OrderState } from './order.ts';
 /** What a live operation tells the vault beside the operation itself. */
 
 /** Names the connection of an operation; nothing for the sandbox, and for what version 0.1.0 sent. */
-export function at({ connection_id }: { readonly connection_id: string | null }): { readonly connectionId?: string } {
+export function connectionOf({ connection_id }: { readonly connection_id: string | null }): {
+  readonly connectionId?: string;
+} {
   return connection_id === null ? {} : { connectionId: connection_id };
 }
 

@@ -2,7 +2,7 @@ import { limits } from '../../limits.ts';
 import { hourMs } from '../../platform/durations.ts';
 import type { Charging } from './charging.ts';
 import { gatewayError } from './errors.ts';
-import { at } from './connection.ts';
+import { connectionOf } from './connection.ts';
 import { deriveReference, type Numbered } from './reference.ts';
 import { findRecorded, firstUnused, type RecordedOperation } from './reference-queries.ts';
 import type { Company } from '../../company.ts';
@@ -28,7 +28,7 @@ export async function generationOf(
   const reference = deriveReference(companyId, { subject, number: numbered.number - 1 });
   const operation = await findRecorded(db, companyId, reference);
   if (!operation) return { kind: 'new', numbered };
-  const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0, ...at(operation) });
+  const found = await vault.lookup({ companyId, mode, reference, validUntilMs: 0, ...connectionOf(operation) });
   if (found.outcome === 'unknown') throw gatewayError('charge');
   const executed = found.outcome === 'not_found' ? undefined : found.executed;
   const isYoung = executed !== undefined && executed.ageMs <= limits.idempotencyKeyHours * hourMs;

@@ -5,7 +5,7 @@ import type { ChargedCard, VaultLookup } from '../../vault/vault.ts';
 import { charge } from './charge.ts';
 import type { Charging } from './charging.ts';
 import { claimDue, findOpenOf, type OpenTransaction, renewSending } from './open-queries.ts';
-import { at } from './connection.ts';
+import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderState } from './order.ts';
 import { findOrder } from './queries.ts';
 import { deriveReference, type Numbered } from './reference.ts';
@@ -35,7 +35,7 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
     kind: open.type === 'sale' ? 'charge' : open.type,
     ageMs: open.age_ms,
     isRestored: charging.restores?.looksFirst() ?? false,
-    ...at(open),
+    ...connectionOf(open),
     ...(open.type !== 'void' && { sent: contentOf(open) }),
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),

@@ -8,7 +8,7 @@ import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { type EventType, newEvent } from '../events/service.ts';
 import { generationOf } from './generations.ts';
-import { at } from './connection.ts';
+import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire, withTransaction } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { send, type Sent } from './sending.ts';
@@ -181,7 +181,7 @@ async function sendRefund(
     numbered: intent.numbered,
     call: (sending) => {
       const { reference, validUntilMs, amount } = sending;
-      const operation = { companyId, mode, reference, validUntilMs, ...at(sending) };
+      const operation = { companyId, mode, reference, validUntilMs, ...connectionOf(sending) };
       return charging.vault.refund({ ...operation, ...charge, amount, currency });
     },
   });

@@ -7,7 +7,7 @@ import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { LookupOutcome, Outcome } from '../../vault/processors/processor.ts';
 import { newEvent } from '../events/service.ts';
-import { at } from './connection.ts';
+import { connectionOf } from './connection.ts';
 import { chargeOf, type OrderRow, type OrderState, toWire } from './order.ts';
 import { countVoids, findOrder, findVoid, insertVoid, lockOrder, moveOrder } from './queries.ts';
 import { send } from './sending.ts';
@@ -98,7 +98,7 @@ async function sendVoid(charging: Charging, state: OrderState, opened: VoidInten
     intent: opened,
     call: (sending) => {
       const { reference, validUntilMs } = sending;
-      const operation = { companyId: order.company_id, mode, reference, validUntilMs, ...at(sending) };
+      const operation = { companyId: order.company_id, mode, reference, validUntilMs, ...connectionOf(sending) };
       return charging.vault.void({ ...operation, ...charge, charged });
     },
   });

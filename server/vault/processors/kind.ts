@@ -1,7 +1,7 @@
 import type { Processor } from './processor.ts';
 
 /** As they are stored. */
-export const kindNames = ['acquirer', 'stripe', 'nmi', 'adyen'] as const;
+const kindNames = ['acquirer', 'stripe', 'nmi', 'adyen'] as const;
 export type KindName = (typeof kindNames)[number];
 
 /** A kind of processor that a live company can connect. */

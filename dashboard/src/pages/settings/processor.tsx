@@ -101,7 +101,7 @@ function Connect({ kinds, onClose }: { kinds: readonly Kind[]; onClose: () => vo
 function Credentials({ kind, onClose }: { kind: Kind; onClose: () => void }) {
   const initial = Object.fromEntries(kind.fields.map(({ name, choices }) => [name, choices?.[0] ?? '']));
   const form = useForm({
-    initial: initial as Record<string, string>,
+    initial,
     send: (draft, key) => {
       const configuration = Object.fromEntries(Object.entries(draft).filter(([, value]) => value !== ''));
       return call<Connection>('POST', '/dashboard/processors', { body: { kind: kind.kind, configuration }, key });
