@@ -10,6 +10,7 @@ import { openAuditLog } from './features/audit/service.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import { openCardWatch } from './features/card-warnings/service.ts';
 import type { Connections } from './features/processors/connections.ts';
+import { type DisputeDependencies, disputeRoutes } from './features/disputes/routes.ts';
 import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
@@ -58,6 +59,7 @@ import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts'
 import { mountFiles } from './pages/files.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
+import { mountNotices } from './pages/notices.ts';
 import { mountMailbox } from './pages/mailbox.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
@@ -151,6 +153,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     clock,
     settings: { rateLimits, forgetAccess },
     processors: processorDependencies(dependencies, forgetAccess),
+    disputes: { vault, orders },
     keys: { clock, pepper, forgetAccess },
   });
   const users = userDependencies(dependencies, team);
@@ -193,6 +196,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
+  await mountNotices(app, { db, vault, log });
   mountMailbox(app, showsMailbox(config) ? () => latestMails(db, mailKey, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {
     http,
@@ -295,11 +299,20 @@ interface DashboardDependencies {
   readonly clock: Clock;
   readonly settings: SettingsDependencies;
   readonly processors: ProcessorDependencies;
+  readonly disputes: DisputeDependencies;
   readonly keys: KeyDependencies;
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
-export function dashboardRoutes({ orders, team, clock, settings, processors, keys }: DashboardDependencies): Route[] {
+export function dashboardRoutes({
+  orders,
+  team,
+  clock,
+  settings,
+  processors,
+  disputes,
+  keys,
+}: DashboardDependencies): Route[] {
   return [
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
@@ -308,6 +321,7 @@ export function dashboardRoutes({ orders, team, clock, settings, processors, key
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
     ...processorRoutes(processors),
+    ...disputeRoutes(disputes),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),
     ...apiKeyRoutes(keys),

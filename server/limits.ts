@@ -50,6 +50,9 @@ export const limits = {
   couponCodeLength: 10,
   couponCodeLengthMin: 6,
   couponCodeLengthMax: 32,
+  evidenceTextLength: 20_000,
+  /** A file of 5 MB in base64, and the rest of the request. */
+  evidenceBodyBytes: 7 * 1024 * 1024,
   /** Processors that a company is or was connected to. */
   connections: 20,
   processorFieldLength: 1_000,

@@ -255,7 +255,8 @@ CREATE TABLE disputes (
   CONSTRAINT disputes_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT disputes_state_check CHECK ((state = ANY (ARRAY['inquiry'::text, 'inquiry_closed'::text, 'needs_response'::text, 'under_review'::text, 'won'::text, 'lost'::text, 'accepted'::text])))
 );
-CREATE INDEX disputes_due ON public.disputes USING btree (evidence_due_at) WHERE (state = ANY (ARRAY['inquiry'::text, 'needs_response'::text]));
+CREATE INDEX disputes_due ON public.disputes USING btree (evidence_due_at) WHERE (state = 'needs_response'::text);
+CREATE INDEX disputes_due_of_company ON public.disputes USING btree (company_id, evidence_due_at) WHERE (state = 'needs_response'::text);
 CREATE INDEX disputes_order ON public.disputes USING btree (company_id, order_id);
 CREATE UNIQUE INDEX disputes_processor_id ON public.disputes USING btree (company_id, processor_id, COALESCE(connection_id, company_id));
 
@@ -583,6 +584,8 @@ CREATE TABLE processor_connections (
   disconnected_at timestamp with time zone,
   removed_at timestamp with time zone,
   notice_seen_at timestamp with time zone,
+  polled_at timestamp with time zone,
+  poll_cursor text,
   CONSTRAINT processor_connections_check CHECK (((removed_at IS NULL) OR (disconnected_at IS NOT NULL))),
   CONSTRAINT processor_connections_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   CONSTRAINT processor_connections_kind_check CHECK ((kind = ANY (ARRAY['acquirer'::text, 'stripe'::text, 'nmi'::text, 'adyen'::text]))),
@@ -607,8 +610,8 @@ CREATE TABLE processor_notices (
   CONSTRAINT processor_notices_company_id_connection_id_fkey FOREIGN KEY (company_id, connection_id) REFERENCES processor_connections(company_id, id),
   CONSTRAINT processor_notices_pkey PRIMARY KEY (company_id, connection_id, id)
 );
+CREATE INDEX processor_notices_applied ON public.processor_notices USING btree (applied_at) WHERE (applied_at IS NOT NULL);
 CREATE INDEX processor_notices_due ON public.processor_notices USING btree (next_try_at) WHERE (applied_at IS NULL);
-CREATE INDEX processor_notices_received ON public.processor_notices USING btree (company_id, connection_id, received_at DESC);
 
 CREATE TABLE product_images (
   company_id uuid NOT NULL,

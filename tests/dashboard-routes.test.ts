@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connectAcquirer } from './support/connect.ts';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { dashboardRoutes } from '../server/app.ts';
@@ -50,6 +51,8 @@ const bodies: Record<string, () => unknown> = {
   }),
   orderProcessors: () => ({ connection_ids: [randomUUID()] }),
   updateProcessor: () => ({ name: 'Main' }),
+  updateDispute: () => ({ evidence: { explanation: 'The customer signed for it.' } }),
+  addDisputeFile: () => ({ kind: 'receipt', name: 'a.pdf', content_type: 'application/pdf', content: 'JVBERi0x' }),
 };
 const cycle = { interval: 'month', interval_count: 1, anchor_day: 31 };
 
@@ -136,9 +139,16 @@ describe('every route of the dashboard', () => {
     const customer_id = await post('/v1/customers', someCustomer());
     const number = '4242424242424242';
     await post('/capture', { customer_id, card: { number, exp_month: '12', exp_year: '2032', cvc: '999' } });
-    if (kind === 'orders') {
+    if (kind === 'processors') {
+      const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
+      return connectAcquirer(service, companyOf(person, 'live'), { url: 'http://127.0.0.1:1', secret: 'x', ...timing });
+    }
+    if (kind === 'orders' || kind === 'disputes') {
       const product_id = await post('/v1/products', someProduct());
-      return post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
+      const order_id = await post('/v1/orders', { customer_id, items: [{ product_id, quantity: 1 }] });
+      if (kind === 'orders') return order_id;
+      assert.equal((await person.in('POST', `/v1/sandbox/orders/${order_id}/chargeback`, {})).status, 200);
+      return (await person.in('GET', '/dashboard/disputes')).body.data[0].id;
     }
     const plan_id = await post('/dashboard/plans', { ...(bodies.createPlan?.() as object), plan_code: randomUUID() });
     return post('/v1/subscriptions', { customer_id, plan_id });

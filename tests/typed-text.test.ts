@@ -34,6 +34,7 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createPlan: ['plan_code'],
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
+  addDisputeFile: ['content'],
   createOrder: ['coupon_code'],
   createSubscription: ['coupon_code'],
   validateCoupon: ['code'],

@@ -3,6 +3,7 @@ import { removeOldTokens, removeUnreferencedCards } from '../features/payment-me
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
+import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
@@ -50,6 +51,7 @@ interface Job {
 }
 
 const batch = 500;
+const noticeBatch = 100;
 const countFailure = counter('svc_job_failures_total');
 
 /** The background jobs. Every job may run in any number of processes at once. */
@@ -67,6 +69,15 @@ const jobs: readonly Job[] = [
     run: ({ subscriptions }) => billAllDue(subscriptions),
   },
   { name: 'due chargebacks', everyMs: 500, run: ({ orders }) => orders.raiseDueChargebacks(batch) },
+  { name: 'unanswered disputes', everyMs: 5_000, run: ({ orders }) => orders.loseDueDisputes(batch) },
+  {
+    name: 'notices of processors',
+    everyMs: 1_000,
+    wokenBy: noticesChannel,
+    run: async (dependencies) => ((await applyDueNotices(dependencies, noticeBatch)) === noticeBatch ? batch : 0),
+  },
+  { name: 'polls of processors', everyMs: 30_000, run: async (dependencies) => pollProcessors(dependencies) },
+  { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },
   { name: 'unreferenced files', everyMs: 30_000, run: ({ db, files }) => deleteUnreferencedFiles(db, files, batch) },
   { name: 'unreferenced cards', everyMs: 30_000, run: ({ db, vault }) => removeUnreferencedCards(db, vault, batch) },

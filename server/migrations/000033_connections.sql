@@ -19,6 +19,9 @@ CREATE TABLE processor_connections (
   -- The credentials were removed: nothing can be sent any more.
   removed_at timestamptz,
   notice_seen_at timestamptz,
+  -- Of a processor that is asked for notices, because it sends none.
+  polled_at timestamptz,
+  poll_cursor text,
   PRIMARY KEY (company_id, id),
   CHECK (removed_at IS NULL OR disconnected_at IS NOT NULL)
 );
@@ -107,7 +110,7 @@ CREATE TABLE processor_notices (
   FOREIGN KEY (company_id, connection_id) REFERENCES processor_connections (company_id, id)
 );
 CREATE INDEX processor_notices_due ON processor_notices (next_try_at) WHERE applied_at IS NULL;
-CREATE INDEX processor_notices_received ON processor_notices (company_id, connection_id, received_at DESC);
+CREATE INDEX processor_notices_applied ON processor_notices (applied_at) WHERE applied_at IS NOT NULL;
 
 -- A cardholder disputes a charge.
 CREATE TABLE disputes (
@@ -137,7 +140,8 @@ CREATE TABLE disputes (
 );
 CREATE UNIQUE INDEX disputes_processor_id ON disputes (company_id, processor_id, coalesce(connection_id, company_id));
 CREATE INDEX disputes_order ON disputes (company_id, order_id);
-CREATE INDEX disputes_due ON disputes (evidence_due_at) WHERE state IN ('inquiry', 'needs_response');
+CREATE INDEX disputes_due ON disputes (evidence_due_at) WHERE state = 'needs_response';
+CREATE INDEX disputes_due_of_company ON disputes (company_id, evidence_due_at) WHERE state = 'needs_response';
 
 -- Files of evidence, in the draft and after the submission.
 CREATE TABLE dispute_files (

@@ -145,6 +145,12 @@ export const catalogue = {
     buckets: callSeconds,
     roles: ['vault'],
   },
+  svc_processor_notices_total: {
+    kind: 'counter',
+    help: 'Notices of processors: kept, received again, or refused because of a wrong signature or age.',
+    labels: { processor: ['acquirer', 'stripe', 'nmi', 'adyen'], result: ['kept', 'repeated', 'refused'] },
+    roles: ['api'],
+  },
   svc_processor_expired_requests_total: {
     kind: 'counter',
     help: 'Requests that a processor rejected as expired. The service sent them again.',

@@ -1,7 +1,18 @@
 import { ApiError, notFound } from '../../errors.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { type EventType, newEvent } from '../events/service.ts';
-import { type OrderRow, toWire } from './order.ts';
+import type { DisputeState } from '../../vault/processors/notices.ts';
+import { dayMs } from '../../platform/durations.ts';
+import { newId } from '../../platform/ids.ts';
+import {
+  type DueDispute,
+  endDisputes,
+  findDueDispute,
+  findDueDisputeOf,
+  hasReported,
+  saveDispute,
+} from './dispute-queries.ts';
+import { type OrderRow, type OrderState, toWire } from './order.ts';
 import { type DueChargeback, lockOrder, moveOrder, takeDueChargeback, takeDueChargebackOf } from './queries.ts';
 import type { Order } from './schemas.ts';
 import { nextOrderStatus, type OrderTrigger, transactionChanges } from './transitions.ts';
@@ -10,9 +21,9 @@ import { inUse } from './errors.ts';
 import { changeSale } from './open-queries.ts';
 import type { RequestContext } from '../../request-context.ts';
 
-/** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute or wins it. */
+/** Handles disputes: a cardholder disputes a charge; the merchant accepts the dispute, loses or wins it. */
 
-type Dispute = Extract<OrderTrigger, `chargeback_${string}`>;
+export type Dispute = Extract<OrderTrigger, `chargeback_${string}`>;
 
 const eventTypes: Readonly<Record<Dispute, EventType>> = {
   chargeback_raised: 'order.chargeback',
@@ -20,15 +31,26 @@ const eventTypes: Readonly<Record<Dispute, EventType>> = {
   chargeback_dismissed: 'order.chargeback_dismissed',
 };
 
+/** How long the merchant of a sandbox may answer a dispute. */
+const sandboxAnswerMs = 7 * dayMs;
+
+interface Change {
+  readonly companyId: string;
+  readonly orderId: string;
+  readonly trigger: Dispute;
+  readonly requestId: string | null;
+  readonly atMs?: number | undefined;
+  /** Whether a processor reported it: then the dispute itself is already recorded. */
+  readonly isReported?: boolean;
+  /** How the dispute ends, if no processor reports it. */
+  readonly endsAs?: DisputeState;
+}
+
 /** Returns undefined if there is no such order; throws if the order is in the wrong status. */
-async function dispute(
-  { clock }: Charging,
+export async function dispute(
+  { clock }: Pick<Charging, 'clock'>,
   db: Database,
-  companyId: string,
-  orderId: string,
-  trigger: Dispute,
-  requestId: string | null,
-  atMs?: number,
+  { companyId, orderId, trigger, requestId, atMs, isReported = false, endsAs = 'accepted' }: Change,
 ): Promise<Order | undefined> {
   return db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, orderId);
@@ -50,7 +72,39 @@ async function dispute(
     if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
       throw new Error('a locked order has changed');
     }
+    if (!isReported) await recordUnreported(transaction, state, trigger, at, endsAs);
     return object;
+  });
+}
+
+/** A dispute of the sandbox, or one that an operator entered, has no processor that reports it. */
+async function recordUnreported(
+  transaction: Database,
+  { order, mode }: OrderState,
+  trigger: Dispute,
+  at: Date,
+  endsAs: DisputeState,
+): Promise<void> {
+  const { company_id, id, sale_id, currency, total, refunded_amount } = order;
+  if (trigger !== 'chargeback_raised') {
+    return endDisputes(transaction, order, endsAs, at);
+  }
+  await saveDispute(transaction, {
+    company_id,
+    id: newId(at.getTime()),
+    order_id: id,
+    transaction_id: sale_id ?? '',
+    connection_id: null,
+    processor_id: `order_${id}`,
+    state: 'needs_response',
+    amount: total - refunded_amount,
+    currency,
+    reason: 'fraudulent',
+    network_reason_code: null,
+    evidence_due_at: mode === 'sandbox' ? new Date(at.getTime() + sandboxAnswerMs) : null,
+    state_at: at,
+    created_at: at,
+    updated_at: at,
   });
 }
 
@@ -63,32 +117,34 @@ function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
 }
 
 export async function raiseChargeback(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
-  const order = await dispute(
-    charging,
-    context.db,
-    context.company.id,
-    orderId,
-    'chargeback_raised',
-    context.requestId,
-  );
+  const { company, requestId } = context;
+  const about = { companyId: company.id, orderId, requestId } as const;
+  const order = await dispute(charging, context.db, { ...about, trigger: 'chargeback_raised' });
   if (!order) throw notFound('order');
   return order;
 }
+
+/** How a dispute ends. Accepted or lost, the order reads `chargeback_accepted`. */
+export type Resolution = 'accepted' | 'lost' | 'dismissed';
+const endings = { accepted: 'accepted', lost: 'lost', dismissed: 'won' } as const;
 
 export async function resolveChargeback(
   charging: Charging,
   context: RequestContext,
   orderId: string,
-  outcome: 'accepted' | 'dismissed',
+  outcome: Resolution,
 ): Promise<Order> {
-  const order = await dispute(
-    charging,
-    context.db,
-    context.company.id,
-    orderId,
-    `chargeback_${outcome}`,
-    context.requestId,
-  );
+  const { company, requestId } = context;
+  if (await hasReported(context.db, company.id, orderId)) {
+    const message = 'The processor decides this dispute. Answer it on the page of the dispute.';
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  const about = { companyId: company.id, orderId, requestId } as const;
+  const order = await dispute(charging, context.db, {
+    ...about,
+    trigger: outcome === 'dismissed' ? 'chargeback_dismissed' : 'chargeback_accepted',
+    endsAs: endings[outcome],
+  });
   if (!order) throw notFound('order');
   return order;
 }
@@ -136,9 +192,57 @@ async function raiseIfPossible(
   { company_id, order_id }: DueChargeback,
   atMs: number | undefined,
 ): Promise<void> {
+  const about = { companyId: company_id, orderId: order_id, requestId: null, atMs };
+  await changeIfPossible(charging, transaction, { ...about, trigger: 'chargeback_raised' });
+}
+
+/** An order whose status does not allow the change stays as it is. */
+export async function changeIfPossible(
+  charging: Pick<Charging, 'clock'>,
+  transaction: Database,
+  change: Change,
+): Promise<void> {
   try {
-    await dispute(charging, transaction, company_id, order_id, 'chargeback_raised', null, atMs);
+    await dispute(charging, transaction, change);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
+}
+
+/** In the sandbox, a dispute that is not answered in time is lost. */
+export async function loseDueDisputes(charging: Charging, batch: number): Promise<number> {
+  return loseEach(charging, batch, findDueDispute, () => undefined);
+}
+
+export async function loseDisputesOf(
+  charging: Charging,
+  companyId: string,
+  fromMs: number,
+  untilMs: number,
+): Promise<number> {
+  const find = (db: Queryable): Promise<DueDispute | undefined> => findDueDisputeOf(db, companyId, new Date(untilMs));
+  return loseEach(charging, Number.POSITIVE_INFINITY, find, ({ due_at }) => Math.max(due_at.getTime(), fromMs));
+}
+
+async function loseEach(
+  charging: Charging,
+  batch: number,
+  find: (db: Queryable) => Promise<DueDispute | undefined>,
+  at: (due: DueDispute) => number | undefined,
+): Promise<number> {
+  for (let count = 0; count < batch; count += 1) {
+    const found = await charging.db.transaction(async (transaction) => {
+      const due = await find(transaction);
+      if (!due) return undefined;
+      const atMs = at(due);
+      const about = { companyId: due.company_id, orderId: due.order_id, requestId: null, atMs, isReported: true };
+      await changeIfPossible(charging, transaction, { ...about, trigger: 'chargeback_accepted' });
+      // It is over also if the order had another status meanwhile.
+      const endedAt = new Date(atMs ?? due.due_at.getTime());
+      await endDisputes(transaction, { company_id: due.company_id, id: due.order_id }, 'lost', endedAt);
+      return due;
+    });
+    if (!found) return count;
+  }
+  return batch;
 }

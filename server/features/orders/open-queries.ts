@@ -147,6 +147,18 @@ export async function findOpenOf(db: Queryable, companyId: string, orderId: stri
   );
 }
 
+export async function findOpenByReference(
+  db: Queryable,
+  companyId: string,
+  reference: string,
+): Promise<OpenTransaction | undefined> {
+  const [row] = await db.query<OpenTransaction>(
+    `SELECT ${openColumns} FROM open_transactions WHERE company_id = $1 AND reference = $2`,
+    [companyId, reference],
+  );
+  return row;
+}
+
 /** The outcome is unknown: the worker reconciles it from now on. */
 export async function markInDoubt(db: Queryable, open: OpenKey, firstCheckMs: number): Promise<void> {
   await db.query(

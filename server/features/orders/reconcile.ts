@@ -42,7 +42,16 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
   });
   if (open.connection_id !== null) charging.connections.note(open.connection_id, found.outcome);
   failpoint('reconcile.after_lookup');
-  if (found.outcome === 'unknown') return;
+  if (found.outcome !== 'unknown') await recordFound(charging, state, open, found);
+}
+
+/** Records what a lookup or a notice says about an open operation. */
+export async function recordFound(
+  charging: Charging,
+  state: OrderState,
+  open: OpenTransaction,
+  found: Known,
+): Promise<void> {
   if (contradicts(found, open)) {
     const { company_id, order_id, id } = open;
     charging.log.error(

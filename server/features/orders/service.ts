@@ -9,7 +9,16 @@ import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ListedOperation } from '../../vault/processors/processor.ts';
 import { customersById } from '../customers/service.ts';
-import { raiseChargeback, raiseChargebacksOf, raiseDueChargebacks, resolveChargeback } from './chargebacks.ts';
+import { type Applied, applyNotice, type NoticeToApply } from './apply-notice.ts';
+import {
+  loseDisputesOf,
+  loseDueDisputes,
+  raiseChargeback,
+  raiseChargebacksOf,
+  raiseDueChargebacks,
+  type Resolution,
+  resolveChargeback,
+} from './chargebacks.ts';
 import { charge } from './charge.ts';
 import { chargeElsewhere } from './charge-elsewhere.ts';
 import { countCharge } from './counting.ts';
@@ -67,7 +76,7 @@ export interface Orders {
   retry(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
-  resolveChargeback(context: RequestContext, id: string, outcome: 'accepted' | 'dismissed'): Promise<Order>;
+  resolveChargeback(context: RequestContext, id: string, outcome: Resolution): Promise<Order>;
   get(context: RequestContext, id: string, expand: ReadonlySet<string>): Promise<Order>;
   list(
     context: RequestContext,
@@ -86,8 +95,13 @@ export interface Orders {
   /** Jobs: each call runs one batch and returns how many rows it processed. */
   reconcileDue(batch: number): Promise<number>;
   raiseDueChargebacks(batch: number): Promise<number>;
+  /** In the sandbox, disputes that were not answered in time are lost. */
+  loseDueDisputes(batch: number): Promise<number>;
   /** Called while the clock of a company is advanced. */
   raiseChargebacksOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
+  loseDisputesOf(companyId: string, fromMs: number, untilMs: number): Promise<number>;
+  /** Applies what a processor reported later. */
+  applyNotice(notice: NoticeToApply): Promise<Applied>;
 }
 
 export function openOrders(dependencies: MoneyDependencies): Orders {
@@ -132,6 +146,9 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     generationOf: (company, key) => generationOf(charging, company, subjects.key(key)),
     reconcileDue: (batch) => reconcileDue(charging, batch),
     raiseDueChargebacks: (batch) => raiseDueChargebacks(charging, batch),
+    loseDueDisputes: (batch) => loseDueDisputes(charging, batch),
+    loseDisputesOf: (companyId, fromMs, untilMs) => loseDisputesOf(charging, companyId, fromMs, untilMs),
+    applyNotice: (notice) => applyNotice(charging, notice),
     raiseChargebacksOf: (companyId, fromMs, untilMs) => raiseChargebacksOf(charging, companyId, fromMs, untilMs),
   };
 }

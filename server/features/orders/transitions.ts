@@ -72,3 +72,6 @@ export const transactionChanges = {
   voided: { from: 'succeeded', to: 'voided' },
   disputed: { from: 'succeeded', to: 'chargeback' },
 } as const satisfies Record<string, { from: TransactionStatus; to: TransactionStatus }>;
+
+/** The processor reports that the money of a settled refund came back to the merchant. */
+export const refundReturned = { from: 'succeeded', to: 'failed' } as const;

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
+import type { KindName } from '../../vault/processors/kind.ts';
 
 /** The connections of live companies. Their credentials are in the vault. */
 
@@ -14,7 +15,7 @@ export interface Rules {
 export interface ConnectionRow {
   readonly company_id: string;
   readonly id: string;
-  readonly kind: string;
+  readonly kind: KindName;
   readonly name: string;
   readonly position: number;
   readonly rules: Rules;

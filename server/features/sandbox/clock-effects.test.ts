@@ -232,6 +232,8 @@ describe('by the clock', () => {
     await pass({ by: { hours: 1 } });
     const { happened } = await pass({ by: { months: 1 } });
     const listed = happened.map((entry: Json) => [entry.type, at(entry.at) - at(made.next_billing_at)]);
+    const [unanswered] = listed.shift();
+    assert.equal(unanswered, 'order.chargeback_accepted', 'the dispute of the first charge was not answered in time');
     assert.deepEqual(listed, [
       ['order.created', 0],
       ['order.succeeded', 0],

@@ -186,8 +186,8 @@ async function setClock({ db, clock }: ClockDependencies, companyId: string, toM
 }
 
 const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
-const earliest = ({ subscription, chargeback, delivery }: NextDue): number =>
-  Math.min(timeOf(subscription), timeOf(chargeback), timeOf(delivery));
+const earliest = ({ subscription, chargeback, dispute, delivery }: NextDue): number =>
+  Math.min(timeOf(subscription), timeOf(chargeback), timeOf(dispute), timeOf(delivery));
 
 /** Runs everything that is due until then, in order of time. */
 async function passTime(
@@ -237,6 +237,7 @@ async function bill(
     if (found < stepCount) break;
   }
   await orders.raiseChargebacksOf(companyId, fromMs, untilMs);
+  await orders.loseDisputesOf(companyId, fromMs, untilMs);
 }
 
 async function awaitDeliveries(

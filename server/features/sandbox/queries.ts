@@ -6,6 +6,8 @@ import { firstIdOf } from '../../platform/ids.ts';
 export interface NextDue {
   readonly subscription: Date | null;
   readonly chargeback: Date | null;
+  /** The deadline of a dispute that has not been answered. */
+  readonly dispute: Date | null;
   readonly delivery: Date | null;
   readonly has_receivers: boolean;
 }
@@ -18,12 +20,13 @@ export async function findNextDue(
   const [row] = await db.query<NextDue>(
     `SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
        (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
+       (SELECT min(evidence_due_at) FROM disputes WHERE company_id = $1 AND state = 'needs_response') AS dispute,
        (SELECT min(next_attempt_at) FROM webhook_deliveries
         WHERE company_id = $1 AND status = 'pending' AND endpoint_id <> ALL($2::uuid[])) AS delivery,
        EXISTS (SELECT 1 FROM webhook_endpoints WHERE company_id = $1 AND status = 'enabled') AS has_receivers`,
     [companyId, endpointsNotWaitedFor],
   );
-  return row ?? { subscription: null, chargeback: null, delivery: null, has_receivers: false };
+  return row ?? { subscription: null, chargeback: null, dispute: null, delivery: null, has_receivers: false };
 }
 
 /** Waits for transactions that have locked a due subscription. Rows are locked in the same order as elsewhere. */

@@ -1,0 +1,132 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { DisputeReason, DisputeState, EvidenceFile, EvidenceText } from '../../vault/processors/notices.ts';
+
+export interface DisputeRow {
+  readonly id: string;
+  readonly order_id: string;
+  readonly order_number: string;
+  readonly transaction_id: string;
+  readonly connection_id: string | null;
+  readonly connection_name: string | null;
+  readonly processor_id: string;
+  readonly state: DisputeState;
+  readonly amount: number;
+  readonly currency: string;
+  readonly reason: DisputeReason;
+  readonly network_reason_code: string | null;
+  readonly evidence_due_at: Date | null;
+  readonly evidence: Readonly<Partial<Record<EvidenceText, string>>>;
+  readonly submitted_at: Date | null;
+  readonly files: readonly FileSummary[] | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+interface FileSummary {
+  readonly id: string;
+  readonly kind: EvidenceFile['kind'];
+  readonly name: string;
+  readonly size_bytes: number;
+}
+
+const columns = `id, order_id, transaction_id, connection_id, processor_id, state, amount, currency, reason,
+  network_reason_code, evidence_due_at, evidence, submitted_at, created_at, updated_at,
+  (SELECT o.order_number FROM orders o WHERE o.company_id = disputes.company_id AND o.id = disputes.order_id)
+    AS order_number,
+  (SELECT p.name FROM processor_connections p
+   WHERE p.company_id = disputes.company_id AND p.id = disputes.connection_id) AS connection_name,
+  (SELECT json_agg(json_build_object('id', f.id, 'kind', f.kind, 'name', f.name,
+     'size_bytes', octet_length(f.content)) ORDER BY f.id)
+   FROM dispute_files f WHERE f.company_id = disputes.company_id AND f.dispute_id = disputes.id) AS files`;
+
+const source: ListSource = { table: 'disputes', objectType: 'dispute', columns, sorts: {} };
+
+export interface DisputeFilters extends QueryValues<typeof createdAtFilters> {
+  readonly status?: readonly string[];
+  readonly order_id?: string;
+}
+
+export async function listDisputes(
+  db: Queryable,
+  companyId: string,
+  filters: DisputeFilters,
+  page: PageRequest,
+): Promise<Page<DisputeRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.status) where.push(sql`state = ANY(${filters.status}::text[])`);
+  if (filters.order_id) where.push(sql`order_id = ${filters.order_id}::uuid`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+export async function findDispute(db: Queryable, companyId: string, id: string): Promise<DisputeRow | undefined> {
+  const [row] = await db.query<DisputeRow>(`SELECT ${columns} FROM disputes WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+  ]);
+  return row;
+}
+
+/** Returns false if evidence is no longer wanted. */
+export async function saveEvidence(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  evidence: object,
+  at: Date,
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE disputes SET evidence = $3, updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND state IN ('inquiry', 'needs_response') RETURNING 1`,
+    [companyId, id, JSON.stringify(evidence), at],
+  );
+  return rows.length === 1;
+}
+
+export async function insertFile(
+  db: Queryable,
+  companyId: string,
+  disputeId: string,
+  id: string,
+  { kind, name, contentType, content }: EvidenceFile,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO dispute_files (company_id, dispute_id, id, kind, name, content_type, content)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [companyId, disputeId, id, kind, name, contentType, content],
+  );
+}
+
+export async function deleteFile(db: Queryable, companyId: string, disputeId: string, id: string): Promise<boolean> {
+  const rows = await db.query(
+    'DELETE FROM dispute_files WHERE company_id = $1 AND dispute_id = $2 AND id = $3 RETURNING 1',
+    [companyId, disputeId, id],
+  );
+  return rows.length === 1;
+}
+
+export async function findFiles(db: Queryable, companyId: string, disputeId: string): Promise<EvidenceFile[]> {
+  return db.query<EvidenceFile>(
+    `SELECT kind, name, content_type AS "contentType", content FROM dispute_files
+     WHERE company_id = $1 AND dispute_id = $2 ORDER BY id`,
+    [companyId, disputeId],
+  );
+}
+
+/** The processor's own report follows, and is newer. */
+export async function markAnswered(
+  db: Queryable,
+  companyId: string,
+  id: string,
+  state: DisputeState,
+  at: Date,
+): Promise<void> {
+  await db.query(
+    `UPDATE disputes SET state = $3, submitted_at = coalesce(submitted_at, $4), updated_at = $4
+     WHERE company_id = $1 AND id = $2 AND state IN ('inquiry', 'needs_response')`,
+    [companyId, id, state, at],
+  );
+}

@@ -1,0 +1,109 @@
+import { createdAtFilters, listSchema } from '../../http/lists.ts';
+import { choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
+import { defineList, defineRoute, type Route } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import { dispute, disputeDetail, disputeStatus, disputeUpdate, fileCreate } from './schemas.ts';
+import {
+  addFile,
+  changeEvidence,
+  type DisputeDependencies,
+  getDispute,
+  getDisputes,
+  recordAcceptance,
+  recordSubmission,
+  removeFile,
+  sendAcceptance,
+  sendEvidence,
+} from './service.ts';
+
+export type { DisputeDependencies };
+
+const common = {
+  tag: 'Disputes',
+  resource: 'dispute',
+  category: 'write',
+  idempotency: 'optional',
+  permission: 'orders:write',
+  success: { status: 200, schema: disputeDetail, shape: 'resource' },
+  errors: [],
+} as const;
+const path = '/dashboard/disputes';
+
+/** Used only by the dashboard. */
+export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
+  return [
+    defineList({
+      tag: 'Disputes',
+      resource: 'dispute',
+      path,
+      operationId: 'listDisputes',
+      summary: 'List disputes',
+      permission: 'orders:read',
+      sorts: [],
+      filters: {
+        status: choicesParameter(disputeStatus, 'statuses'),
+        order_id: uuidParameter('Only disputes of this order.'),
+        ...createdAtFilters,
+      },
+      success: { status: 200, schema: listSchema('DisputeList', dispute, path), shape: 'list' },
+      errors: [],
+      handle: ({ context, query, page }) => getDisputes(context, query, page),
+    }),
+    defineRoute({
+      ...common,
+      method: 'GET',
+      path: `${path}/:id`,
+      operationId: 'getDispute',
+      summary: 'Retrieve a dispute, and what evidence its processor takes',
+      permission: 'orders:read',
+      category: 'read',
+      idempotency: 'none',
+      handle: ({ context, params }) => getDispute(context, dependencies, params.id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'PATCH',
+      path: `${path}/:id`,
+      operationId: 'updateDispute',
+      summary: 'Save the draft of the evidence',
+      body: disputeUpdate,
+      handle: ({ context, params, body }) => changeEvidence(context, dependencies, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: `${path}/:id/files`,
+      operationId: 'addDisputeFile',
+      summary: 'Add a file to the evidence',
+      body: fileCreate,
+      bodyBytes: limits.evidenceBodyBytes,
+      handle: ({ context, params, body }) => addFile(context, dependencies, params.id ?? '', body),
+    }),
+    defineRoute({
+      ...common,
+      method: 'DELETE',
+      path: `${path}/:id/files/:file_id`,
+      operationId: 'removeDisputeFile',
+      summary: 'Remove a file from the evidence',
+      handle: ({ context, params }) => removeFile(context, dependencies, params.id ?? '', params.file_id ?? ''),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: `${path}/:id/submit`,
+      operationId: 'submitDispute',
+      summary: 'Submit the evidence to the processor',
+      prepare: ({ context, params }) => sendEvidence(context, dependencies, params.id ?? ''),
+      handle: ({ context, params, prepared }) => recordSubmission(context, dependencies, params.id ?? '', prepared),
+    }),
+    defineRoute({
+      ...common,
+      method: 'POST',
+      path: `${path}/:id/accept`,
+      operationId: 'acceptDispute',
+      summary: 'Accept a dispute: the cardholder keeps the money',
+      prepare: ({ context, params }) => sendAcceptance(context, dependencies, params.id ?? ''),
+      handle: ({ context, params, prepared }) => recordAcceptance(context, dependencies, params.id ?? '', prepared),
+    }),
+  ];
+}

@@ -1,0 +1,75 @@
+import Type, { type Static } from 'typebox';
+import { freeText, name, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { choice } from '../../platform/choice.ts';
+import { disputeReasons, disputeStates, evidenceFiles, evidenceTexts } from '../../vault/processors/notices.ts';
+
+export const disputeStatus = choice(disputeStates, {
+  description:
+    'An inquiry takes no money. `needs_response` and `under_review` hold the money back; `won` returns it to the ' +
+    'merchant; `lost` and `accepted` give it to the cardholder.',
+});
+
+const texts = Type.Object(
+  Object.fromEntries(evidenceTexts.map((text) => [text, Type.Optional(freeText(limits.evidenceTextLength))])),
+  { additionalProperties: false, title: 'DisputeEvidence' },
+);
+
+const contentType = choice(['application/pdf', 'image/jpeg', 'image/png']);
+
+export const dispute = Type.Object(
+  {
+    id: uuid(),
+    status: disputeStatus,
+    order_id: uuid(),
+    order_number: Type.String(),
+    transaction_id: uuid(),
+    amount: Type.Integer(),
+    currency: Type.String(),
+    reason: choice(disputeReasons),
+    network_reason_code: nullable(Type.String()),
+    evidence_due_at: nullable(timestamp()),
+    evidence: texts,
+    files: Type.Array(
+      Type.Object({ id: uuid(), kind: Type.String(), name: Type.String(), size_bytes: Type.Integer() }),
+    ),
+    submitted_at: nullable(timestamp()),
+    processor: nullable(Type.String({ description: 'The name of the connection; null in the sandbox.' })),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  { title: 'Dispute' },
+);
+export type Dispute = Static<typeof dispute>;
+
+/** With what the processor takes, for the form. */
+export const disputeDetail = Type.Object(
+  {
+    ...dispute.properties,
+    answer: Type.Object({
+      is_possible: Type.Boolean(),
+      /** Why not, in words. */
+      reason: nullable(Type.String()),
+      text_length_max: Type.Integer(),
+      file_bytes_max: Type.Integer(),
+      files_max: Type.Integer(),
+      content_types: Type.Array(Type.String()),
+    }),
+  },
+  { title: 'DisputeDetail' },
+);
+export type DisputeDetail = Static<typeof disputeDetail>;
+
+export const disputeUpdate = Type.Object({ evidence: texts }, { additionalProperties: false, title: 'DisputeUpdate' });
+export type DisputeUpdate = Static<typeof disputeUpdate>;
+
+export const fileCreate = Type.Object(
+  {
+    kind: choice(evidenceFiles),
+    name: name(),
+    content_type: contentType,
+    content: Type.String({ description: 'The file in base64.', pattern: '^[A-Za-z0-9+/]+={0,2}$' }),
+  },
+  { additionalProperties: false, title: 'DisputeFileCreate' },
+);
+export type FileCreate = Static<typeof fileCreate>;

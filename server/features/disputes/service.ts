@@ -1,0 +1,259 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
+import type { Vault } from '../../vault/vault.ts';
+import type { Orders } from '../orders/service.ts';
+import {
+  deleteFile,
+  type DisputeFilters,
+  type DisputeRow,
+  findDispute,
+  findFiles,
+  insertFile,
+  listDisputes,
+  markAnswered,
+  saveEvidence,
+} from './queries.ts';
+import type { Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schemas.ts';
+
+/** Disputes: the merchant reads them, collects evidence, submits it through the processor, or accepts. */
+
+export interface DisputeDependencies {
+  readonly vault: Pick<Vault, 'evidenceLimits' | 'submitEvidence' | 'acceptDispute'>;
+  readonly orders: Pick<Orders, 'resolveChargeback'>;
+}
+
+/** In the sandbox these texts decide the dispute. */
+const sandboxVerdicts: readonly [text: string, state: 'won' | 'lost'][] = [
+  ['winning_evidence', 'won'],
+  ['losing_evidence', 'lost'],
+];
+const sandboxLimits: EvidenceLimits = {
+  textLengthMax: 150_000,
+  fileBytesMax: 5 * 1024 * 1024,
+  filesMax: 8,
+  contentTypes: ['application/pdf', 'image/jpeg', 'image/png'],
+};
+
+function toWire(row: DisputeRow): Dispute {
+  return {
+    id: row.id,
+    status: row.state,
+    order_id: row.order_id,
+    order_number: row.order_number,
+    transaction_id: row.transaction_id,
+    amount: row.amount,
+    currency: row.currency,
+    reason: row.reason,
+    network_reason_code: row.network_reason_code,
+    evidence_due_at: row.evidence_due_at?.toISOString() ?? null,
+    evidence: row.evidence,
+    files: [...(row.files ?? [])],
+    submitted_at: row.submitted_at?.toISOString() ?? null,
+    processor: row.connection_name,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export async function getDisputes(
+  { db, company }: RequestContext,
+  filters: DisputeFilters,
+  page: PageRequest,
+): Promise<Page<Dispute>> {
+  const found = await listDisputes(db, company.id, filters, page);
+  return { ...found, items: found.items.map(toWire) };
+}
+
+async function existing({ db, company }: RequestContext, id: string): Promise<DisputeRow> {
+  const row = await findDispute(db, company.id, id);
+  if (!row) throw notFound('dispute');
+  return row;
+}
+
+export async function getDispute(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+): Promise<DisputeDetail> {
+  const row = await existing(context, id);
+  const limits = await limitsOf(context, dependencies, row);
+  const reason = whyNot(row, limits);
+  return {
+    ...toWire(row),
+    answer: {
+      is_possible: reason === null,
+      reason,
+      text_length_max: limits?.textLengthMax ?? 0,
+      file_bytes_max: limits?.fileBytesMax ?? 0,
+      files_max: limits?.filesMax ?? 0,
+      content_types: [...(limits?.contentTypes ?? [])],
+    },
+  };
+}
+
+/** Undefined if the processor takes no answers through us. */
+async function limitsOf(
+  { company }: RequestContext,
+  { vault }: DisputeDependencies,
+  { connection_id: connectionId }: DisputeRow,
+): Promise<EvidenceLimits | undefined> {
+  if (company.mode === 'sandbox') return sandboxLimits;
+  return connectionId === null ? undefined : vault.evidenceLimits({ companyId: company.id, connectionId });
+}
+
+const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
+
+function whyNot({ state, submitted_at }: DisputeRow, limits: EvidenceLimits | undefined): string | null {
+  if (submitted_at) return 'The evidence was submitted. Processors take it once.';
+  if (!answerable.includes(state)) return `The status of this dispute is ${state}. It no longer takes evidence.`;
+  return limits ? null : 'This processor takes no answers to disputes here. Answer at the processor.';
+}
+
+async function requireAnswerable(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+): Promise<{ readonly row: DisputeRow; readonly limits: EvidenceLimits }> {
+  const row = await existing(context, id);
+  const limits = await limitsOf(context, dependencies, row);
+  const reason = whyNot(row, limits);
+  if (reason !== null || !limits) throw new ApiError('invalid_state_transition', reason ?? '', { param: 'id' });
+  return { row, limits };
+}
+
+/** Saves a draft. */
+export async function changeEvidence(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+  { evidence }: DisputeUpdate,
+): Promise<DisputeDetail> {
+  const { limits } = await requireAnswerable(context, dependencies, id);
+  const length = Object.values(evidence).join('').length;
+  if (length > limits.textLengthMax) {
+    throw invalidField('evidence', `must have at most ${limits.textLengthMax} characters in all. It has ${length}`);
+  }
+  await saveEvidence(context.db, context.company.id, id, evidence, new Date(context.nowMs));
+  return getDispute(context, dependencies, id);
+}
+
+const signatures: Readonly<Record<FileCreate['content_type'], readonly number[]>> = {
+  'application/pdf': [0x25, 0x50, 0x44, 0x46],
+  'image/jpeg': [0xff, 0xd8, 0xff],
+  'image/png': [0x89, 0x50, 0x4e, 0x47],
+};
+
+export async function addFile(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+  { kind, name, content_type: contentType, content: base64 }: FileCreate,
+): Promise<DisputeDetail> {
+  const { row, limits } = await requireAnswerable(context, dependencies, id);
+  if (!limits.contentTypes.includes(contentType)) {
+    throw invalidField('content_type', `must be one of ${limits.contentTypes.join(', ')} for this processor`);
+  }
+  if ((row.files ?? []).length >= limits.filesMax) {
+    throw new ApiError('invalid_request', `A dispute takes at most ${limits.filesMax} files. Remove one first.`);
+  }
+  const content = Buffer.from(base64, 'base64');
+  if (content.length > limits.fileBytesMax) {
+    throw invalidField('content', `must be at most ${limits.fileBytesMax} bytes. It has ${content.length}`);
+  }
+  if (!signatures[contentType].every((byte, index) => content[index] === byte)) {
+    throw invalidField('content', `is not a file of the type ${contentType}`);
+  }
+  const file = { kind, name, contentType, content };
+  await insertFile(context.db, context.company.id, id, newId(context.nowMs), file);
+  return getDispute(context, dependencies, id);
+}
+
+export async function removeFile(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+  fileId: string,
+): Promise<DisputeDetail> {
+  await requireAnswerable(context, dependencies, id);
+  if (!(await deleteFile(context.db, context.company.id, id, fileId))) throw notFound('file');
+  return getDispute(context, dependencies, id);
+}
+
+/** Runs before the transaction. Returns the state that the processor reports; undefined in the sandbox. */
+export async function sendEvidence(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+): Promise<DisputeState | undefined> {
+  const { row } = await requireAnswerable(context, dependencies, id);
+  const files = await findFiles(context.db, context.company.id, id);
+  if (Object.keys(row.evidence).length === 0 && files.length === 0) {
+    throw new ApiError('invalid_request', 'There is no evidence yet. Enter a text or add a file first.');
+  }
+  if (row.connection_id === null) return undefined;
+  await context.auditFirst?.(context.db);
+  const about = { companyId: context.company.id, connectionId: row.connection_id, disputeId: row.processor_id };
+  const request = { ...about, reference: `${row.id}-evidence`, texts: row.evidence, files };
+  return stateOf(await dependencies.vault.submitEvidence(request));
+}
+
+export async function sendAcceptance(
+  context: RequestContext,
+  { vault }: DisputeDependencies,
+  id: string,
+): Promise<DisputeState | undefined> {
+  const row = await existing(context, id);
+  if (!answerable.includes(row.state)) {
+    const message = `The status of this dispute is ${row.state}. Only a dispute that needs a response can be accepted.`;
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  if (row.connection_id === null) return undefined;
+  await context.auditFirst?.(context.db);
+  const about = { companyId: context.company.id, connectionId: row.connection_id, disputeId: row.processor_id };
+  return stateOf(await vault.acceptDispute({ ...about, reference: `${row.id}-accept` }));
+}
+
+function stateOf(outcome: DisputeOutcome): DisputeState {
+  if (outcome.outcome === 'done') return outcome.state;
+  if (outcome.outcome === 'refused') throw new ApiError('invalid_request', outcome.reason);
+  const message = 'The processor did not confirm it. Try again: nothing is submitted twice.';
+  throw new ApiError('gateway_error', message);
+}
+
+/** Records that evidence was submitted. The processor's decision arrives as a notice; in the sandbox a text decides. */
+export async function recordSubmission(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+  reported: DisputeState | undefined,
+): Promise<DisputeDetail> {
+  const row = await existing(context, id);
+  const at = new Date(context.nowMs);
+  await markAnswered(context.db, context.company.id, id, reported ?? 'under_review', at);
+  if (row.connection_id === null) await decide(context, dependencies, row);
+  return getDispute(context, dependencies, id);
+}
+
+async function decide(context: RequestContext, { orders }: DisputeDependencies, row: DisputeRow): Promise<void> {
+  const text = Object.values(row.evidence).join('\n');
+  const verdict = sandboxVerdicts.find(([word]) => text.includes(word))?.[1];
+  if (!verdict) return;
+  await orders.resolveChargeback(context, row.order_id, verdict === 'won' ? 'dismissed' : 'lost');
+}
+
+export async function recordAcceptance(
+  context: RequestContext,
+  dependencies: DisputeDependencies,
+  id: string,
+  reported: DisputeState | undefined,
+): Promise<DisputeDetail> {
+  const row = await existing(context, id);
+  const at = new Date(context.nowMs);
+  if (row.connection_id === null) await dependencies.orders.resolveChargeback(context, row.order_id, 'accepted');
+  else await markAnswered(context.db, context.company.id, id, reported ?? 'accepted', at);
+  return getDispute(context, dependencies, id);
+}

@@ -1,0 +1,200 @@
+import { isUuid, newId } from '../../platform/ids.ts';
+import type { DisputeState, NoticedCharge, NoticedDispute, NoticeSubject } from '../../vault/processors/notices.ts';
+import { newEvent } from '../events/service.ts';
+import { changeIfPossible, type Dispute } from './chargebacks.ts';
+import type { Charging } from './charging.ts';
+import { saveDispute } from './dispute-queries.ts';
+import { findByReference, findCharge, markSettled, type NoticedTransaction, returnRefund } from './notice-queries.ts';
+import { changeSale, findOpenByReference } from './open-queries.ts';
+import { type OrderState, toWire } from './order.ts';
+import { findOrder, lockOrder, moveOrder } from './queries.ts';
+import { recordFound } from './reconcile.ts';
+import { nextOrderStatus, refundReturned, transactionChanges } from './transitions.ts';
+
+/** Applies what a processor reports later. The same notice may be applied any number of times, and in any order. */
+
+export interface NoticeToApply {
+  readonly companyId: string;
+  readonly connectionId: string;
+  readonly about: NoticeSubject;
+  /** By the processor's clock. */
+  readonly happenedAt: Date;
+}
+
+/** `isDone` is false if what the notice is about is not recorded yet; `result` is in words. */
+export interface Applied {
+  readonly isDone: boolean;
+  readonly result: string;
+}
+
+const done = (result: string): Applied => ({ isDone: true, result });
+const later = (result: string): Applied => ({ isDone: false, result });
+const unknownCharge = later('no charge of this connection has this id');
+
+export async function applyNotice(charging: Charging, notice: NoticeToApply): Promise<Applied> {
+  const { about } = notice;
+  if (about.kind === 'operation') return applyOutcome(charging, notice, about);
+  if (about.kind === 'dispute') return applyDispute(charging, notice, about.dispute);
+  if (about.kind === 'settled') return applySettlement(charging, notice, about.charge);
+  if (about.kind === 'not_captured') return applyNotCaptured(charging, notice, about.charge);
+  return done('this type has no effect');
+}
+
+async function applyOutcome(
+  charging: Charging,
+  { companyId, connectionId }: NoticeToApply,
+  { reference, found }: Extract<NoticeSubject, { kind: 'operation' }>,
+): Promise<Applied> {
+  if (!isUuid(reference)) return done('this is no reference of ours');
+  if (found.outcome === 'unknown') return done('it says nothing certain');
+  const open = await findOpenByReference(charging.db, companyId, reference);
+  if (!open) return applyToClosed(charging, { companyId, connectionId }, reference, found);
+  if (open.connection_id !== connectionId) return done('the operation is of another connection');
+  // The process that sends it is about to record the answer.
+  if ((open.locked && !open.in_doubt) || open.waiting) return later('the operation is being sent');
+  const state = await findOrder(charging.db, companyId, open.order_id);
+  if (!state) return later('the order is not recorded yet');
+  await recordFound(charging, state, open, found);
+  return done(`the operation is ${found.outcome}`);
+}
+
+async function applyToClosed(
+  charging: Charging,
+  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
+  reference: string,
+  found: Extract<NoticeSubject, { kind: 'operation' }>['found'],
+): Promise<Applied> {
+  const closed = await findByReference(charging.db, companyId, reference);
+  if (!closed) return later('no operation has this reference');
+  if (closed.connection_id !== connectionId) return done('the operation is of another connection');
+  const isReturned = closed.type === 'refund' && closed.status === 'succeeded' && found.outcome === 'declined';
+  if (!isReturned) return done('the outcome was known');
+  await failRefund(charging, companyId, closed, { code: found.failureCode, reason: found.failureReason });
+  return done('the refund failed after it had settled');
+}
+
+/** The money of a refund came back to the merchant. */
+async function failRefund(
+  charging: Charging,
+  companyId: string,
+  { id, order_id, amount }: NoticedTransaction,
+  failure: Parameters<typeof returnRefund>[3],
+): Promise<void> {
+  await charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, companyId, order_id);
+    if (!state) return;
+    const at = nowOf(charging, state);
+    if (!(await returnRefund(transaction, companyId, id, failure, at))) return;
+    const { order } = state;
+    const to = {
+      ...order,
+      status: nextOrderStatus(order.status, 'refund_rejected') ?? order.status,
+      refunded_amount: order.refunded_amount - amount,
+      sequence: order.sequence + 1,
+      updated_at: at,
+    };
+    const status = refundReturned.to;
+    const changed = { status, failure_code: failure.code, failure_reason: failure.reason };
+    const transactions = state.transactions.map((entry) => (entry.id === id ? { ...entry, ...changed } : entry));
+    const object = toWire({ ...state, order: to, transactions });
+    const event = newEvent(companyId, at.getTime(), 'order.refund_failed', object, to.sequence, null);
+    if (!(await moveOrder(transaction, { from: order, to, events: [event] }))) {
+      throw new Error('a locked order has changed');
+    }
+  });
+}
+
+const nowOf = ({ clock }: Charging, { clockOffsetMs }: OrderState): Date => new Date(clock.nowMs() + clockOffsetMs);
+
+async function applySettlement(
+  { db }: Charging,
+  { companyId, connectionId, happenedAt }: NoticeToApply,
+  noticed: NoticedCharge,
+): Promise<Applied> {
+  const charge = await findCharge(db, companyId, connectionId, ours(noticed));
+  if (!charge) return unknownCharge;
+  await markSettled(db, companyId, charge.id, happenedAt);
+  return done('the charge is settled');
+}
+
+/** Not every reference at a shared account is ours. */
+const ours = ({ reference, transactionId }: NoticedCharge): NoticedCharge => ({
+  reference: reference !== null && isUuid(reference) ? reference : null,
+  transactionId,
+});
+
+/** The customer pays nothing, so the order is voided. */
+async function applyNotCaptured(
+  charging: Charging,
+  { companyId, connectionId }: NoticeToApply,
+  noticed: NoticedCharge,
+): Promise<Applied> {
+  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
+  if (!charge) return unknownCharge;
+  const voided = await charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, companyId, charge.order_id);
+    const status = state && nextOrderStatus(state.order.status, 'void_approved');
+    if (!status || state.order.sale_id !== charge.id) return false;
+    const at = nowOf(charging, state);
+    await changeSale(transaction, companyId, charge.id, 'voided', at);
+    const to = { ...state.order, status, sequence: state.order.sequence + 1, updated_at: at };
+    const transactions = state.transactions.map((entry) =>
+      entry.id === charge.id ? { ...entry, status: transactionChanges.voided.to } : entry,
+    );
+    const object = toWire({ ...state, order: to, transactions });
+    const event = newEvent(companyId, at.getTime(), 'order.voided', object, to.sequence, null);
+    return moveOrder(transaction, { from: state.order, to, events: [event] });
+  });
+  return done(voided ? 'the order is voided' : 'the status of the order does not allow it');
+}
+
+/** What a state of a dispute means for its order, in order. A report may be the first that arrives. */
+const triggers: Readonly<Record<DisputeState, readonly Dispute[]>> = {
+  inquiry: [],
+  inquiry_closed: [],
+  needs_response: ['chargeback_raised'],
+  under_review: ['chargeback_raised'],
+  won: ['chargeback_raised', 'chargeback_dismissed'],
+  lost: ['chargeback_raised', 'chargeback_accepted'],
+  accepted: ['chargeback_raised', 'chargeback_accepted'],
+};
+
+async function applyDispute(
+  charging: Charging,
+  { companyId, connectionId, happenedAt }: NoticeToApply,
+  noticed: NoticedDispute,
+): Promise<Applied> {
+  const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed.charge));
+  if (!charge) return unknownCharge;
+  const result = await charging.db.transaction(async (transaction) => {
+    const state = await lockOrder(transaction, companyId, charge.order_id);
+    if (!state) return later('the order is not recorded yet');
+    // A void in progress decides first whether there is anything to dispute.
+    if (state.voiding) return later('the charge is being voided');
+    const at = nowOf(charging, state);
+    const isNew = await saveDispute(transaction, {
+      company_id: companyId,
+      id: newId(at.getTime()),
+      order_id: charge.order_id,
+      transaction_id: charge.id,
+      connection_id: connectionId,
+      processor_id: noticed.disputeId,
+      state: noticed.state,
+      amount: noticed.amount,
+      currency: noticed.currency,
+      reason: noticed.reason,
+      network_reason_code: noticed.networkReasonCode,
+      evidence_due_at: noticed.evidenceDueAtMs === null ? null : new Date(noticed.evidenceDueAtMs),
+      state_at: happenedAt,
+      created_at: at,
+      updated_at: at,
+    });
+    if (!isNew) return done('a later report is known');
+    const about = { companyId, orderId: charge.order_id, requestId: null, isReported: true };
+    for (const trigger of triggers[noticed.state]) {
+      await changeIfPossible(charging, transaction, { ...about, trigger });
+    }
+    return done(`the dispute is ${noticed.state}`);
+  });
+  return result;
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectAcquirer, vaultBehind } from '../../../tests/support/connect.ts';
+import { assertRefused, eventTypes, openShop, order, readOrder, type Shop } from '../../../tests/support/orders.ts';
+import { openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../../vault/processors/notices.ts';
+import { createLog } from '../../platform/log.ts';
+import { failureReasons, noResponse } from '../../vault/processors/processor.ts';
+import { localVault, type Vault } from '../../vault/vault.ts';
+import { applyDueNotices } from './notices.ts';
+
+/** A service whose vault accepts the notices that a test sends, as the processor of the connection would. */
+
+let service: TestService;
+let acquirer: OwnAcquirer;
+let vault: Vault;
+let company: string;
+let connection: string;
+let key: string;
+let shop: Shop;
+const log = createLog('silent', process.stderr);
+let reception: Reception = { outcome: 'accepted', notices: [] };
+
+before(async () => {
+  acquirer = await openAcquirer();
+  service = await startTestService({
+    vault: vaultBehind(
+      () => vault,
+      () => ({ receive: async () => reception, nowMs: async () => Date.now() }),
+    ),
+  });
+  vault = localVault(service.vaultDb, service.keys, service.clock);
+  const { live } = await service.createMerchant();
+  company = live.id;
+  const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
+  connection = await connectAcquirer(service, company, { url: acquirer.url, secret: acquirer.secret, ...timing });
+  key = await service.createKey({ ...live, processor: 'connected' });
+  shop = await openShop(service, undefined, { key });
+});
+after(async () => {
+  await Promise.all([service.stop(), acquirer.stop()]);
+});
+beforeEach(async () => {
+  await acquirer.control({ next: [], faults: {} });
+});
+
+async function post(id = connection): Promise<{ status: number; text: string }> {
+  const response = await fetch(new URL(`/processors/${id}/notices`, service.baseUrl), {
+    method: 'POST',
+    body: 'anything',
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+let minute = 0;
+/** Later than every notice before, unless the test says otherwise. */
+const noticeOf = (about: NoticeSubject, change: Partial<Notice> = {}): Notice => {
+  minute += 1;
+  return { id: randomUUID(), type: 'test', atMs: Date.UTC(2026, 1, 1, 0, minute), about, ...change };
+};
+
+async function receive(...notices: readonly Notice[]): Promise<void> {
+  reception = { outcome: 'accepted', notices };
+  assert.equal((await post()).status, 200);
+  await service.db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL');
+  await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+}
+
+const paid = async (): Promise<Reply['body']> => {
+  const { body } = await order(service, shop, {}, { key });
+  assert.equal(body.status, 'succeeded');
+  return body;
+};
+const read = (id: string): Promise<Reply['body']> => readOrder(service, id, { key });
+const referencesOf = async (id: string): Promise<string[]> => {
+  const rows = await service.db.query<{ reference: string }>(
+    'SELECT reference FROM all_transactions WHERE order_id = $1 ORDER BY id',
+    [id],
+  );
+  return rows.map(({ reference }) => reference);
+};
+const resultOf = async ({ id }: Notice): Promise<{ applied: boolean; result: string | null } | undefined> => {
+  const [row] = await service.db.query<{ applied: boolean; result: string | null }>(
+    'SELECT applied_at IS NOT NULL AS applied, result FROM processor_notices WHERE id = $1',
+    [id],
+  );
+  return row;
+};
+
+function disputeOf(paidOrder: Reply['body'], change: Partial<NoticedDispute> = {}): NoticeSubject {
+  const transactionId = paidOrder.transactions[0].processor_transaction_id;
+  const dispute: NoticedDispute = {
+    disputeId: `dp_${paidOrder.id}`,
+    charge: { reference: null, transactionId },
+    state: 'needs_response',
+    amount: paidOrder.total,
+    currency: 'usd',
+    reason: 'fraudulent',
+    networkReasonCode: '10.4',
+    evidenceDueAtMs: Date.UTC(2026, 2, 1),
+    ...change,
+  };
+  return { kind: 'dispute', dispute };
+}
+
+describe('the notice URL of a connection', () => {
+  it('refuses what the vault does not believe, and counts it', async () => {
+    reception = { outcome: 'refused', reason: 'the signature is wrong' };
+    const reply = await post();
+    assert.deepEqual([reply.status, reply.text], [400, 'The notice was refused: the signature is wrong.']);
+    assert.equal((await post(randomUUID())).status, 404);
+    assert.equal((await post('nonsense')).status, 404);
+  });
+
+  it('keeps and acknowledges types that it does not know', async () => {
+    const unknown = noticeOf({ kind: 'other' }, { type: 'payout.created' });
+    await receive(unknown);
+    assert.deepEqual(await resultOf(unknown), { applied: true, result: 'this type has no effect' });
+  });
+
+  it('answers with the text that the processor expects', async () => {
+    reception = { outcome: 'accepted', notices: [], reply: '[accepted]' };
+    assert.equal((await post()).text, '[accepted]');
+  });
+});
+
+describe('a notice about an operation', () => {
+  it('ends the doubt about a charge', async () => {
+    await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+    const idempotencyKey = randomUUID();
+    assertRefused(await order(service, shop, {}, { key, idempotencyKey }), 502, 'gateway_error');
+    const [open] = await service.db.query<{ order_id: string; reference: string }>(
+      'SELECT order_id, reference FROM open_transactions WHERE company_id = $1',
+      [company],
+    );
+    assert.ok(open);
+    const response = { ...noResponse, transaction_id: 'acq_by_notice' };
+    const notice = noticeOf({ kind: 'operation', reference: open.reference, found: { outcome: 'approved', response } });
+    await receive(notice, { ...notice, id: randomUUID() });
+    const found = await read(open.order_id);
+    assert.deepEqual([found.status, found.transactions[0].processor_transaction_id], ['succeeded', 'acq_by_notice']);
+    await receive(notice);
+    assert.deepEqual(await eventTypes(service, open.order_id), ['order.created', 'order.succeeded']);
+  });
+
+  it('waits for an operation that is not recorded yet', async () => {
+    const found = { outcome: 'not_found', isFinal: true } as const;
+    const early = noticeOf({ kind: 'operation', reference: randomUUID(), found });
+    await receive(early);
+    assert.deepEqual(await resultOf(early), { applied: false, result: 'no operation has this reference' });
+  });
+
+  it('makes a settled refund fail, and the order says so', async () => {
+    const { id } = await paid();
+    await acquirer.control({ settle_after_ms: 0 });
+    const refund = { key, idempotencyKey: randomUUID(), body: {} };
+    assert.equal((await service.call('POST', `/v1/orders/${id}/refund`, refund)).body.status, 'refunded');
+    for (let tries = 0; (await read(id)).transactions[1].status === 'in_progress' && tries < 50; tries += 1) {
+      await service.orders.reconcileDue(100);
+      await sleep(20);
+    }
+    const [, reference = ''] = await referencesOf(id);
+    const failureReason = failureReasons.processor_declined;
+    const found = {
+      outcome: 'declined',
+      response: noResponse,
+      failureCode: 'processor_declined',
+      failureReason,
+    } as const;
+    const notice = noticeOf({ kind: 'operation', reference, found });
+    await receive(notice, notice);
+    const failed = await read(id);
+    assert.deepEqual(
+      [failed.status, failed.refunded_amount, failed.transactions[1].status],
+      ['refund_failed', 0, 'failed'],
+    );
+    assert.equal((await eventTypes(service, id)).at(-1), 'order.refund_failed');
+    await receive({ ...notice, id: randomUUID() });
+    assert.equal((await read(id)).refunded_amount, 0, 'once');
+  });
+
+  it('records when a charge settled, and voids an order whose charge was not captured', async () => {
+    const settled = await paid();
+    const [reference = ''] = await referencesOf(settled.id);
+    const notice = noticeOf({ kind: 'settled', charge: { reference, transactionId: null } });
+    await receive(notice);
+    const [row] = await service.db.query<{ settled_at: Date }>(
+      'SELECT settled_at FROM transactions WHERE order_id = $1',
+      [settled.id],
+    );
+    assert.equal(row?.settled_at.getTime(), notice.atMs);
+    const lost = await paid();
+    const [lostReference = ''] = await referencesOf(lost.id);
+    await receive(noticeOf({ kind: 'not_captured', charge: { reference: lostReference, transactionId: null } }));
+    assert.deepEqual(
+      [(await read(lost.id)).status, (await eventTypes(service, lost.id)).at(-1)],
+      ['voided', 'order.voided'],
+    );
+  });
+});
+
+describe('a notice about a dispute', () => {
+  const events = async (id: string): Promise<string[]> =>
+    (await eventTypes(service, id)).filter((type) => type.startsWith('order.chargeback'));
+
+  for (const [state, status] of [
+    ['won', 'chargeback_dismissed'],
+    ['lost', 'chargeback_accepted'],
+    ['accepted', 'chargeback_accepted'],
+  ] as const) {
+    it(`makes the order ${status} when it is ${state}, however often and in whatever order it is reported`, async () => {
+      const one = await paid();
+      const opened = noticeOf(disputeOf(one));
+      const ended = noticeOf(disputeOf(one, { state }));
+      await receive(opened, opened);
+      assert.equal((await read(one.id)).status, 'chargeback');
+      await receive(ended, opened, ended);
+      await receive({ ...opened, id: randomUUID() });
+      assert.equal((await read(one.id)).status, status);
+      assert.deepEqual(await events(one.id), ['order.chargeback', `order.${status}`]);
+      const other = await paid();
+      const late = noticeOf(disputeOf(other));
+      await receive(noticeOf(disputeOf(other, { state })));
+      await receive(late);
+      assert.deepEqual(await events(other.id), ['order.chargeback', `order.${status}`], 'the end arrived first');
+    });
+  }
+
+  it('changes no status while it is an inquiry', async () => {
+    const one = await paid();
+    await receive(noticeOf(disputeOf(one, { state: 'inquiry' })));
+    assert.deepEqual([(await read(one.id)).status, await events(one.id)], ['succeeded', []]);
+    await receive(noticeOf(disputeOf(one, { state: 'needs_response' })));
+    assert.equal((await read(one.id)).status, 'chargeback');
+  });
+
+  it('shows a second chargeback on the dispute only', async () => {
+    const one = await paid();
+    await receive(noticeOf(disputeOf(one)), noticeOf(disputeOf(one, { state: 'won' })));
+    await receive(noticeOf(disputeOf(one, { state: 'lost' })));
+    assert.equal((await read(one.id)).status, 'chargeback_dismissed');
+    const [row] = await service.db.query('SELECT state FROM disputes WHERE order_id = $1', [one.id]);
+    assert.deepEqual(row, { state: 'lost' });
+  });
+
+  it('about a charge that we do not know is kept, and changes nothing', async () => {
+    const one = await paid();
+    const unknown = noticeOf(disputeOf(one, { charge: { reference: null, transactionId: 'ch_unknown' } }));
+    await receive(unknown);
+    assert.deepEqual(await resultOf(unknown), { applied: false, result: 'no charge of this connection has this id' });
+    assert.equal((await read(one.id)).status, 'succeeded');
+  });
+
+  it('of another connection changes nothing', async () => {
+    const one = await paid();
+    const { live } = await service.createMerchant();
+    const timing = { timeoutMs: 500, requestLifeMs: 60_000 };
+    const other = await connectAcquirer(service, live.id, { url: acquirer.url, secret: acquirer.secret, ...timing });
+    reception = { outcome: 'accepted', notices: [noticeOf(disputeOf(one))] };
+    assert.equal((await post(other)).status, 200);
+    await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+    assert.equal((await read(one.id)).status, 'succeeded');
+  });
+});

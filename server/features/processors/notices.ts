@@ -1,0 +1,124 @@
+import { ApiError } from '../../errors.ts';
+import type { Database, Queryable } from '../../platform/database.ts';
+import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
+import type { Logger } from '../../platform/log.ts';
+import { counter } from '../../platform/metrics.ts';
+import { processorKinds } from '../../vault/processors/kinds.ts';
+import type { Vault } from '../../vault/vault.ts';
+import type { Orders } from '../orders/service.ts';
+import {
+  claimNotices,
+  claimPolls,
+  deleteOldNotices,
+  keepNotices,
+  markApplied,
+  markWaiting,
+  type NoticeRow,
+  noticesChannel,
+  type PolledConnection,
+  savePollCursor,
+} from './notice-queries.ts';
+import { findConnectionById } from './queries.ts';
+
+/**
+ * Receives what processors report later. A notice is kept before it is acknowledged, and applied afterwards, once; what it
+ * is about may not be recorded yet.
+ */
+
+export interface NoticeDependencies {
+  readonly db: Database;
+  readonly vault: Pick<Vault, 'receive' | 'poll'>;
+  readonly orders: Pick<Orders, 'applyNotice'>;
+  readonly log: Logger;
+}
+
+const countNotice = counter('svc_processor_notices_total');
+
+export interface Received {
+  readonly status: 200 | 400 | 404;
+  readonly body: string;
+}
+
+/** A forged, stale or unreadable delivery changes nothing. If our own vault is away, the processor sends it again. */
+export async function receiveNotices(
+  { db, vault, log }: Omit<NoticeDependencies, 'orders'>,
+  connectionId: string,
+  headers: Readonly<Record<string, string | undefined>>,
+  body: Buffer,
+): Promise<Received> {
+  const connection = await findConnectionById(db, connectionId);
+  if (!connection || connection.removed_at) return { status: 404, body: 'There is no such connection.' };
+  const { company_id: companyId, kind } = connection;
+  const reception = await vault.receive({ companyId, connectionId, headers, body });
+  if (reception.outcome === 'refused') {
+    countNotice({ processor: kind, result: 'refused' });
+    log.warn({ company_id: companyId, connection_id: connectionId, reason: reception.reason }, 'a notice was refused');
+    return { status: 400, body: `The notice was refused: ${reception.reason}.` };
+  }
+  const { notices, reply = '' } = reception;
+  const kept = notices.length > 0 ? await keepNotices(db, connection, notices) : 0;
+  countNotice({ processor: kind, result: 'kept' }, kept);
+  countNotice({ processor: kind, result: 'repeated' }, notices.length - kept);
+  return { status: 200, body: reply };
+}
+
+export { noticesChannel };
+
+/** What a notice is about is usually recorded within seconds, and sometimes after an outage. */
+const delaysMs = [5_000, 15_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, dayMs];
+
+/** Applies one batch of notices that are due. Returns how many there were. */
+export async function applyDueNotices(dependencies: NoticeDependencies, count: number): Promise<number> {
+  const notices = await claimNotices(dependencies.db, count, delaysMs);
+  // One after the other, so that notices about one charge keep their order.
+  for (const notice of notices) await apply(dependencies, notice);
+  return notices.length;
+}
+
+async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow): Promise<void> {
+  const { company_id, connection_id, id, type, about, happened_at, tries } = notice;
+  const context = { company_id, connection_id, notice_id: id, type };
+  try {
+    const place = { companyId: company_id, connectionId: connection_id };
+    const { isDone, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
+    const isGivenUp = !isDone && tries >= delaysMs.length;
+    if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
+    await (isDone || isGivenUp ? markApplied : markWaiting)(db, notice, result);
+  } catch (error) {
+    const level = error instanceof ApiError ? 'warn' : 'error';
+    log[level]({ ...context, err: error }, 'a notice of a processor is applied later');
+  }
+}
+
+const keptDays = 180;
+
+export async function forgetOldNotices(db: Queryable, count: number): Promise<number> {
+  return deleteOldNotices(db, keptDays, count);
+}
+
+const pollEveryMs = 10 * minuteMs;
+const pollCount = 20;
+
+/** Asks the processors that send no notices. */
+export async function pollProcessors(dependencies: NoticeDependencies): Promise<number> {
+  const silent = processorKinds.filter(({ sendsNotices }) => !sendsNotices).map(({ kind }) => kind);
+  const due = await claimPolls(dependencies.db, silent, pollEveryMs, pollCount);
+  await Promise.all(due.map((connection) => poll(dependencies, connection)));
+  return due.length;
+}
+
+async function poll({ db, vault, log }: NoticeDependencies, connection: PolledConnection): Promise<void> {
+  const { company_id: companyId, id: connectionId } = connection;
+  try {
+    for (let after = connection.poll_cursor; ; ) {
+      const polled = await vault.poll({ companyId, connectionId, ...(after !== null && { after }) });
+      if (!polled) return;
+      if (polled.notices.length > 0) await keepNotices(db, connection, polled.notices);
+      await savePollCursor(db, companyId, connectionId, polled.cursor);
+      if (!polled.hasMore || polled.cursor === after) return;
+      after = polled.cursor;
+    }
+  } catch (error) {
+    log.warn({ company_id: companyId, connection_id: connectionId, err: error }, 'a processor could not be polled');
+  }
+}
