@@ -124,6 +124,10 @@ export const usualReferences: References = {
   inArchivedPlans: productInArchivedPlans,
 };
 
+function cardDependencies({ vault, clock, keys, connections: { verifierOf } }: AppDependencies): CardDependencies {
+  return { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };
+}
+
 function processorDependencies(
   { vault, connections, baseUrl, config }: AppDependencies,
   forgetAccess: () => void,
@@ -137,7 +141,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const signingKey = keys['file-urls'];
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
-  const cards = { vault, clock, tokenHashKey: keys['card-tokens'] };
+  const cards = cardDependencies(dependencies);
   const { orders, subscriptions, webhooks } = dependencies;
   const pepper = keys['api-keys'];
   const directory = await openApiKeyDirectory(db, pepper, clock);

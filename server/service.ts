@@ -271,7 +271,8 @@ async function prepareData(parts: Parts): Promise<Demo | undefined> {
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
   const demoDependencies = { db, clock, keys, dataDir: config.dataDir, baseUrl };
   const demo = await ensureDemo(demoDependencies);
-  const cards = { vault, clock, tokenHashKey: keys['card-tokens'] };
+  const { verifierOf } = parts.connections;
+  const cards = { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };
   parts.cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
   return demo;
 }

@@ -70,8 +70,8 @@ CREATE TABLE vault.prepared_charges (
 );
 
 ALTER TABLE vault.cards
-  -- The card network's id of the first charge or verification.
-  ADD COLUMN network_transaction_id text,
+  -- The id of the first charge or verification at each connection: {connection: id}. Some processors use ids of their own.
+  ADD COLUMN network_transaction_ids jsonb NOT NULL DEFAULT '{}',
   -- What the processor answered about the CVC and the address when the card was captured.
   ADD COLUMN verification json;
 

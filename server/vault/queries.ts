@@ -12,7 +12,8 @@ interface CardRow {
 
 /** A stored card, with what a processor reported about it. */
 export interface FoundCard extends SealedCard {
-  readonly networkTransactionId: string | null;
+  /** Of the first charge or verification, by connection. */
+  readonly networkTransactionIds: Readonly<Record<string, string>>;
   readonly cvvResult: string | null;
 }
 
@@ -41,10 +42,10 @@ export async function findCards(
   cards: readonly { readonly companyId: string; readonly cardId: string }[],
 ): Promise<(FoundCard | undefined)[]> {
   const rows = await db.query<
-    CardRow & { place: number; network_transaction_id: string | null; cvv_result: string | null }
+    CardRow & { place: number; network_transaction_ids: Record<string, string>; cvv_result: string | null }
   >(
     `SELECT wanted.place::integer, c.company_id, c.id, c.key_version, c.wrapped_key, c.sealed,
-       c.network_transaction_id, c.verification->>'cvv_result' AS cvv_result
+       c.network_transaction_ids, c.verification->>'cvv_result' AS cvv_result
      FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS wanted (company_id, id, place)
      JOIN vault.cards c ON c.company_id = wanted.company_id AND c.id = wanted.id`,
     [cards.map((card) => card.companyId), cards.map((card) => card.cardId)],
@@ -52,7 +53,7 @@ export async function findCards(
   const found = new Map(
     rows.map((row) => [
       row.place,
-      { ...toSealed(row), networkTransactionId: row.network_transaction_id, cvvResult: row.cvv_result },
+      { ...toSealed(row), networkTransactionIds: row.network_transaction_ids, cvvResult: row.cvv_result },
     ]),
   );
   return cards.map((_, index) => found.get(index + 1));
@@ -122,12 +123,13 @@ export async function keepNetworkTransactionId(
   db: Queryable,
   companyId: string,
   cardId: string,
+  connectionId: string,
   networkTransactionId: string,
 ): Promise<void> {
   await db.query(
-    `UPDATE vault.cards SET network_transaction_id = $3
-     WHERE company_id = $1 AND id = $2 AND network_transaction_id IS NULL`,
-    [companyId, cardId, networkTransactionId],
+    `UPDATE vault.cards SET network_transaction_ids = jsonb_build_object($3::text, $4::text) || network_transaction_ids
+     WHERE company_id = $1 AND id = $2`,
+    [companyId, cardId, connectionId, networkTransactionId],
   );
 }
 

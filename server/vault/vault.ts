@@ -196,7 +196,7 @@ interface Access {
 }
 
 interface OpenedCard extends ProcessorCard {
-  readonly networkTransactionId: string | null;
+  readonly networkTransactionIds: Readonly<Record<string, string>>;
   /** What the processor answered about the CVC when the card was captured. */
   readonly cvvResult: string | null;
 }
@@ -213,8 +213,8 @@ function openAccess(db: DatabasePool, keys: KeyStore, extraOrigins: readonly str
       const sealed = await findCard({ companyId, cardId });
       if (!sealed) return undefined;
       const number = new CardNumber(open(await keys.ring(mode, sealed.keyVersion), companyId, cardId, sealed));
-      const { networkTransactionId, cvvResult } = sealed;
-      return { number, cardId, expMonth, expYear, networkTransactionId, cvvResult };
+      const { networkTransactionIds, cvvResult } = sealed;
+      return { number, cardId, expMonth, expYear, networkTransactionIds, cvvResult };
     },
     async at({ companyId, mode, connectionId }, operate) {
       let connected: Connected | undefined;
@@ -297,20 +297,19 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
   if (!card) {
     return { outcome: 'not_sent', reason: 'the vault no longer has the card', failureCode: 'invalid_account' };
   }
-  const { networkTransactionId, cvvResult, ...opened } = card;
-  const { credential, lookFirst, ...charge } = request;
-  const outcome = await at(request, (connected) =>
-    chargeOnce(
-      db,
-      connected,
-      { ...charge, card: opened, ...(credential && { credential: { ...credential, networkTransactionId } }) },
-      lookFirst === true,
-    ),
-  );
+  const { networkTransactionIds, cvvResult, ...opened } = card;
+  const { credential, lookFirst = false, ...charge } = request;
+  let usedAt: string | null = null;
+  const outcome = await at(request, (connected) => {
+    usedAt = connected.connectionId;
+    const use = credential && useOf(credential, networkTransactionIds[usedAt ?? ''] ?? null);
+    return chargeOnce(db, connected, { ...charge, card: opened, ...(use && { credential: use }) }, lookFirst);
+  });
   if (outcome.outcome !== 'approved') return outcome;
-  if (outcome.networkTransactionId && networkTransactionId === null) {
+  if (outcome.networkTransactionId && usedAt !== null && networkTransactionIds[usedAt] === undefined) {
+    const { companyId } = request;
     // Without it, the next charge is sent as a first one: no reason to fail this one.
-    await keepNetworkTransactionId(db, request.companyId, card.cardId, outcome.networkTransactionId).catch(
+    await keepNetworkTransactionId(db, companyId, card.cardId, usedAt, outcome.networkTransactionId).catch(
       () => undefined,
     );
   }
@@ -318,6 +317,12 @@ async function chargeCard(db: DatabasePool, { openCard, at }: Access, request: V
   return response.cvv_result === null && cvvResult !== null
     ? { ...outcome, response: { ...response, cvv_result: cvvResult } }
     : outcome;
+}
+
+/** A card that was charged or verified before is not used for the first time. */
+function useOf(credential: NonNullable<VaultCharge['credential']>, networkTransactionId: string | null): CredentialUse {
+  const isLater = credential.sequence === 'first' && networkTransactionId !== null;
+  return { ...credential, networkTransactionId, ...(isLater && { sequence: 'unscheduled' }) };
 }
 
 /** Whatever the answer is, the card is stored: only the merchant sees the result. */
@@ -334,7 +339,8 @@ async function verifyCard(
     if (!found || found.outcome === 'unknown') return;
     const { outcome, avsResult: avs_result, cvvResult: cvv_result } = found;
     await keepVerification(db, companyId, cardId, { outcome, avs_result, cvv_result } satisfies CardVerification);
-    if (found.networkTransactionId) await keepNetworkTransactionId(db, companyId, cardId, found.networkTransactionId);
+    const { networkTransactionId: id } = found;
+    if (id) await keepNetworkTransactionId(db, companyId, cardId, connectionId, id);
   } catch {
     // A verification that fails is a card that was not verified.
   }

@@ -20,7 +20,12 @@ type Json = Record<string, unknown>;
 const files = { put: async () => {}, delete: async () => {}, url: async () => '' };
 /** Only the declarations of the routes are used. */
 const vault = vaultBehind(() => ({}));
-const cards = { vault, clock: systemClock, tokenHashKey: originalKeys(new Secret(Buffer.alloc(32)))['card-tokens'] };
+const cards = {
+  vault,
+  clock: systemClock,
+  tokenHashKey: originalKeys(new Secret(Buffer.alloc(32)))['card-tokens'],
+  verifierOf: async () => undefined,
+};
 export const routes = apiRoutes(
   usualReferences,
   { files, clock: systemClock },

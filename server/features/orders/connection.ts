@@ -1,5 +1,5 @@
-import type { Billing } from '../../vault/processors/processor.ts';
 import type { VaultCharge } from '../../vault/vault.ts';
+import { toBilling } from '../payment-methods/schemas.ts';
 import type { CardOfOrder, OrderState } from './order.ts';
 
 /** What a live operation tells the vault beside the operation itself. */
@@ -23,22 +23,6 @@ function credentialOf(path: ChargePath, { order }: OrderState): NonNullable<Vaul
   return isRenewal ? { initiator: 'merchant', sequence: 'subsequent' } : { initiator: 'customer', sequence: 'first' };
 }
 
-function billingOf({ billing }: CardOfOrder): Billing | undefined {
-  if (!billing) return undefined;
-  const { name = null, email = null, phone = null, address } = billing;
-  return {
-    name,
-    email,
-    phone,
-    line1: address?.line1 ?? null,
-    line2: address?.line2 ?? null,
-    city: address?.city ?? null,
-    state: address?.state ?? null,
-    postalCode: address?.postal_code ?? null,
-    country: address?.country ?? null,
-  };
-}
-
 /** What live processors learn about a charge. The sandbox needs none of it. */
 export function aboutCharge(
   path: ChargePath,
@@ -46,6 +30,6 @@ export function aboutCharge(
   card: CardOfOrder,
 ): Pick<VaultCharge, 'credential' | 'billing'> {
   if (state.mode === 'sandbox') return {};
-  const billing = billingOf(card);
-  return { credential: credentialOf(path, state), ...(billing && { billing }) };
+  const { billing } = card;
+  return { credential: credentialOf(path, state), ...(billing && { billing: toBilling(billing) }) };
 }

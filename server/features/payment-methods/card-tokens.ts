@@ -4,6 +4,7 @@ import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
 import { newId, randomBase62 } from '../../platform/ids.ts';
+import { Secret } from '../../platform/secret.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { type Card, type RawCard, readCard, readNumber } from '../../vault/read-card.ts';
@@ -17,7 +18,7 @@ import {
   type TokenRow,
   useToken,
 } from './queries.ts';
-import type { BillingDetails, CardToken, CardTokenCreate } from './schemas.ts';
+import { type BillingDetails, type CardToken, type CardTokenCreate, toBilling } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 export interface CardDependencies {
@@ -25,6 +26,8 @@ export interface CardDependencies {
   /** Real time, by which unreferenced cards are removed from the vault. */
   readonly clock: Clock;
   readonly tokenHashKey: ServiceKey;
+  /** The connection at which a card of a live company is verified; undefined if it is not. */
+  readonly verifierOf: (companyId: string, publishable: boolean) => Promise<string | undefined>;
 }
 
 export interface VaultedCard extends CardFacts {
@@ -63,11 +66,22 @@ export async function testedFingerprint(
   return number && fingerprintOf(context, dependencies, raw, number);
 }
 
+const verifyWithinMs = 60_000;
+
+/** The result is never part of an answer: a page could use it to test stolen cards. */
+async function verifierFor(
+  { company, caller }: RequestContext,
+  { verifierOf }: CardDependencies,
+): Promise<string | undefined> {
+  if (company.mode !== 'live' || company.processor === null) return undefined;
+  return verifierOf(company.id, caller?.publishable ?? false);
+}
+
 /** Stores the card in the vault, and registers it for removal unless a row refers to it in time. */
 export async function vaultCard(
   context: RequestContext,
   dependencies: CardDependencies,
-  raw: RawCard,
+  { card: raw, billing_details: billing }: CardTokenCreate,
   customerId: string | null = null,
 ): Promise<VaultedCard> {
   const { company, nowMs, db } = context;
@@ -83,7 +97,23 @@ export async function vaultCard(
     await ensureActiveCustomer(context, customerId, 'customer_id');
     throw new ApiError('service_unavailable', 'Another request is changing this customer. Retry shortly.');
   }
-  await vault.store({ companyId: company.id, cardId, mode: company.mode, number: card.number });
+  const stored = { companyId: company.id, cardId, mode: company.mode, number: card.number };
+  const connectionId = await verifierFor(context, dependencies);
+  if (connectionId === undefined) {
+    await vault.store(stored);
+  } else {
+    const { expMonth, expYear } = card;
+    const verification = {
+      connectionId,
+      reference: cardId,
+      validUntilMs: clock.nowMs() + verifyWithinMs,
+      cvc: new Secret(raw.cvc),
+      expMonth,
+      expYear,
+      ...(billing && { billing: toBilling(billing) }),
+    };
+    await vault.store({ ...stored, verification });
+  }
   return {
     card_id: cardId,
     brand: card.brand,

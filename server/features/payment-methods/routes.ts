@@ -55,7 +55,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
         ...body,
         card: await hashableCard(context, dependencies, body.card),
       }),
-      prepare: ({ context, body }) => vaultCard(context, dependencies, body.card),
+      prepare: ({ context, body }) => vaultCard(context, dependencies, body),
       handle: ({ context, body, prepared }) => createCardToken(context, dependencies, body, prepared),
     }),
     defineRoute({
@@ -79,7 +79,7 @@ export function paymentMethodRoutes(dependencies: CardDependencies, references: 
         ...body,
         card: await hashableCard(context, dependencies, body.card),
       }),
-      prepare: ({ context, body }) => vaultCard(context, dependencies, body.card, body.customer_id),
+      prepare: ({ context, body }) => vaultCard(context, dependencies, body, body.customer_id),
       handle: ({ context, body, prepared }) => captureCard(context, references, body, prepared),
     }),
     defineRoute({

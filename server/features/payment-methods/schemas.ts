@@ -3,6 +3,7 @@ import { clearable, documentedAs, freeText, line, nullable, phone, timestamp, uu
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 import { brandNames } from '../../platform/card-brands.ts';
+import type { Billing } from '../../vault/processors/processor.ts';
 
 const part = Type.Optional(clearable(freeText(limits.textLength)));
 
@@ -30,6 +31,22 @@ const billingDetails = Type.Object(
   { additionalProperties: false, title: 'BillingDetails', description: 'Required by the processor for some cards.' },
 );
 export type BillingDetails = Static<typeof billingDetails>;
+
+/** Billing details as processors receive them. */
+export function toBilling(details: BillingDetails): Billing {
+  const { name = null, email = null, phone = null, address } = details;
+  return {
+    name,
+    email,
+    phone,
+    line1: address?.line1 ?? null,
+    line2: address?.line2 ?? null,
+    city: address?.city ?? null,
+    state: address?.state ?? null,
+    postalCode: address?.postal_code ?? null,
+    country: address?.country ?? null,
+  };
+}
 
 /** A string by the contract and the API reference; a number is accepted too. */
 const monthOrYear = (description: string, pattern: string, example: string) => {

@@ -7,6 +7,11 @@ import { type ConnectionRow, findConnections } from './queries.ts';
 export interface Connections {
   candidates(charge: ChargeToPlace & { readonly companyId: string }): Promise<readonly string[]>;
   ever(companyId: string): Promise<readonly string[]>;
+  /**
+   * The connection at which a new card is verified: the first. Cards from a page are verified only if the owner enabled
+   * it for that connection.
+   */
+  verifierOf(companyId: string, publishable: boolean): Promise<string | undefined>;
   note(connectionId: string, outcome: string): void;
   readonly health: HealthWatch;
   /** Called after a change of the connections of a company. */
@@ -37,6 +42,10 @@ export function openConnections(db: Queryable): Connections {
     },
     async ever(companyId) {
       return (await of(companyId)).filter(({ removed_at }) => removed_at === null).map(({ id }) => id);
+    },
+    async verifierOf(companyId, publishable) {
+      const first = (await of(companyId)).find(({ disconnected_at }) => disconnected_at === null);
+      return first && (!publishable || first.verifies_cards) ? first.id : undefined;
     },
     note: health.note,
     forget: (companyId) => void found.delete(companyId),

@@ -83,7 +83,7 @@ async function newCard(
   options: { readonly update_subscriptions?: boolean } = {},
 ): Promise<string> {
   const card = { number, exp_month: 12, exp_year: new Date(context.nowMs).getUTCFullYear() + 3, cvc: '999' };
-  const vaulted = await vaultCard(context, cards, card, customerId);
+  const vaulted = await vaultCard(context, cards, { card }, customerId);
   return (await captureCard(context, references, { customer_id: customerId, card, ...options }, vaulted)).id;
 }
 

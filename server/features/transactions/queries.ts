@@ -22,6 +22,7 @@ export interface TransactionRow {
   failure_code: FailureCode | null;
   failure_reason: string | null;
   updated_at: Date;
+  settled_at: Date | null;
   description: string | null;
   metadata: Metadata | null;
 }
@@ -29,7 +30,7 @@ export interface TransactionRow {
 const ofOrder = (column: string): string => `(SELECT o.${column} FROM orders o
   WHERE o.company_id = all_transactions.company_id AND o.id = all_transactions.order_id) AS ${column}`;
 const columns = `id, order_id, customer_id, payment_method_id, type, status, amount, currency, card_brand, card_last4,
-  processor_response, failure_code, failure_reason, updated_at, ${ofOrder('description')}, ${ofOrder('metadata')}`;
+  processor_response, failure_code, failure_reason, updated_at, settled_at, ${ofOrder('description')}, ${ofOrder('metadata')}`;
 
 export async function findTransaction(
   db: Queryable,

@@ -35,6 +35,11 @@ export const transaction = Type.Object(
     failure_code: nullable(failureCode),
     description: nullable(Type.String({ description: 'Description of the order.' })),
     metadata,
+    settled_at: nullable(
+      timestamp({
+        description: 'When the processor reported the settlement; null if it has not, or never reports it.',
+      }),
+    ),
     created_at: timestamp(),
     updated_at: timestamp(),
   },
@@ -62,6 +67,7 @@ export const transaction = Type.Object(
         failure_code: null,
         description: null,
         metadata: {},
+        settled_at: null,
         created_at: '2026-02-11T09:33:00.000Z',
         updated_at: '2026-02-11T09:33:00.020Z',
       },

@@ -28,6 +28,7 @@ function toWire(row: TransactionRow): Transaction {
     failure_code: row.failure_code,
     description: row.description,
     metadata: row.metadata ?? {},
+    settled_at: row.settled_at?.toISOString() ?? null,
     created_at: createdAt(row.id),
     updated_at: row.updated_at.toISOString(),
   };

@@ -100,6 +100,7 @@ describe('GET /v1/transactions/{id}', () => {
       failure_code: null,
       description: 'Pots',
       metadata: { cart: 7 },
+      settled_at: null,
     });
     assert.ok(updated_at >= created_at);
     assert.deepEqual(Object.keys(processor_response).toSorted(), [

@@ -33,6 +33,7 @@ export interface Transaction {
   failure_code: FailureCode | null;
   description: string | null;
   metadata: Metadata;
+  settled_at: string | null;
   created_at: string;
   updated_at: string;
 }
