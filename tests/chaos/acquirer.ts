@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
+import type { Control } from '../../server/vault/processors/simulator/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 
 /** The acquirer simulator on a fixed port, with the same faults after each restart. */

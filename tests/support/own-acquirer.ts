@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Secret } from '../../server/platform/secret.ts';
-import type { Control } from '../../server/vault/processors/acquirer/faults.ts';
+import type { Control } from '../../server/vault/processors/simulator/faults.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { openSimulator } from '../../server/vault/processors/acquirer/simulator.ts';
 import { connectAcquirer } from './connect.ts';

@@ -4,9 +4,10 @@ import type { Clock } from '../../../platform/clock.ts';
 import { dayMs } from '../../../platform/durations.ts';
 import type { Secret } from '../../../platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
-import { type Fault, type Faults, isControl, openFaults } from './faults.ts';
-import { type Journal, openJournal } from './journal.ts';
-import type { Dated, OperationKind } from './protocol.ts';
+import { type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
+import { type Journal, openJournal } from '../simulator/journal.ts';
+import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../simulator/wire.ts';
+import { type Dated, type OperationKind, operationKinds } from './protocol.ts';
 
 /**
  * A simulated acquirer for tests and demos. It executes each reference once, reports only what is in its fsynced
@@ -24,7 +25,6 @@ export interface SimulatorOptions {
   readonly requestLifeMs: number;
 }
 
-const bodyBytesMax = 64 * 1024;
 const listMax = 500;
 
 const kindOfPath = new Map<string, OperationKind>([
@@ -44,23 +44,11 @@ export function businessDaysLater(fromMs: number, days: number): number {
   return ms;
 }
 
-/**
- * Returns undefined if the body is too long, incomplete or not JSON. It gives no reason, because an error would quote
- * the request.
- */
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes > bodyBytesMax) return undefined;
-      chunks.push(chunk);
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
-  } catch {
-    return undefined;
-  }
+function requestsOf(fault: string): readonly (OperationKind | 'lookup')[] | undefined {
+  const isAmong = (faults: readonly string[]): boolean => faults.includes(fault);
+  if (isAmong(lookupFaults)) return ['lookup'];
+  if (fault === 'reject_refund') return ['refund'];
+  return isAmong(operationFaults) || /^decline:(?!00)\d\d$/.test(fault) ? operationKinds : undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -96,35 +84,9 @@ function readOrder(kind: OperationKind, body: unknown): Order | undefined {
   return { ...order, ...money, last4: number.slice(-4), exp_month, exp_year };
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
-  response.end(text);
-}
-
-/** Sends the answer, the same answer again, and bytes that are not an answer. */
-function answerTwice(response: ServerResponse, body: object): void {
-  const { socket } = response;
-  const text = JSON.stringify(body);
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`;
-  response.on('finish', () => socket?.write(`${head}${text}\0not HTTP`));
-  answer(response, 200, body);
-}
-
-/** Returns the parts of a path; empty if they cannot be decoded. */
-function pathParts(url = '/'): string[] {
-  try {
-    return url.replace(/\?.*$/, '').split('/').slice(1).map(decodeURIComponent);
-  } catch {
-    return [];
-  }
-}
-
-const queryOf = (url = '/'): URLSearchParams => new URL(url, 'http://acquirer').searchParams;
-
 interface Acquirer {
   readonly books: Books;
-  readonly faults: Faults;
+  readonly faults: Faults<OperationKind | 'lookup'>;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly requestLifeMs: number;
@@ -139,7 +101,7 @@ const settlesAtMs = ({ settleAfterMs, faults }: Acquirer, nowMs: number): number
   settleAfterMs === undefined ? businessDaysLater(nowMs, 1 + Math.floor(faults.random() * 3)) : nowMs + settleAfterMs;
 
 /** Returns the entry of this reference, new or existing; undefined if the request has expired. */
-function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: Fault | undefined): Entry | undefined {
+function take(acquirer: Acquirer, order: Order, validUntilMs: number, fault: string | undefined): Entry | undefined {
   const held = acquirer.books.find(order.reference);
   if (held) return held;
   const nowMs = acquirer.clock.nowMs();
@@ -180,12 +142,8 @@ async function operate(
   const validUntilMs = Math.min(arrivedAtMs + requestLifeMs, saidUntilMs);
 
   const fault = faults.pick(kind);
-  if (fault === 'timeout_before') return;
-  if (fault === 'error_before') return fail(acquirer, response);
-  if (fault === 'reset_before') {
-    request.socket.resetAndDestroy();
-    return;
-  }
+  const lost = (when: 'before' | 'after'): boolean => loseAnswer(fault, when, response, () => fail(acquirer, response));
+  if (lost('before')) return;
   if (fault === 'late') {
     request.socket.destroy();
     takeLater(acquirer, order, arrivedAtMs, validUntilMs);
@@ -194,12 +152,7 @@ async function operate(
 
   const entry = take(acquirer, order, validUntilMs, fault);
   await journal.durable();
-  if (fault === 'timeout_after') return;
-  if (fault === 'error_after') return fail(acquirer, response);
-  if (fault === 'reset_after') {
-    request.socket.resetAndDestroy();
-    return;
-  }
+  if (lost('after')) return;
   if (!entry) return answer(response, 400, dated(clock, { error: 'expired', reference }));
   if (!sameContent(entry, order)) {
     return answer(
@@ -256,7 +209,7 @@ async function list(acquirer: Acquirer, query: URLSearchParams, response: Server
 
 async function control(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await readJson(request);
-  if (!isControl(body)) return answer(response, 400, { error: 'invalid' });
+  if (!acquirer.faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
   acquirer.faults.set(body);
   if (body.settle_after_ms !== undefined) acquirer.settleAfterMs = body.settle_after_ms ?? undefined;
   answer(response, 200, { done: true });
@@ -290,7 +243,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
   const acquirer: Acquirer = {
     books,
     journal,
-    faults: openFaults(),
+    faults: openFaults(requestsOf),
     clock: options.clock,
     requestLifeMs: options.requestLifeMs,
     settleAfterMs: options.settleAfterMs,
