@@ -58,6 +58,12 @@ export function dated(outcome: Outcome | LookupOutcome): object {
   return { ...rest, ...(executed && { executedAtMs: executed.atMs }) };
 }
 
+/** A processor without a time in its first answer may know it from a report later. */
+function assertSameOutcome(again: Outcome | LookupOutcome, first: Outcome | LookupOutcome, message?: string): void {
+  const { executed: _, ...untimed } = { executed: undefined, ...again };
+  assert.deepEqual('executed' in first ? dated(again) : untimed, dated(first), message);
+}
+
 /** Wraps the processor and checks that no outcome contains the card number. */
 function watched(processor: Processor, numbers: readonly CardNumber[]): Processor {
   async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
@@ -136,7 +142,7 @@ export function processorConformance(
       const { subject, processor, newCharge } = await begin(t);
       const request = newCharge();
       const first = await processor.charge(request);
-      assert.deepEqual(dated(await processor.charge(request)), dated(first), 'the first result, with its own time');
+      assertSameOutcome(await processor.charge(request), first, 'the first result, with its own time');
       if (subject.executions) assert.equal(await subject.executions(request.reference), 1);
     });
 
@@ -188,7 +194,7 @@ export function processorConformance(
       const reference = randomUUID();
       const first = await refund(charge, 4900, reference);
       assertApproved(first);
-      assert.deepEqual(dated(await refund(charge, 4900, reference)), dated(first));
+      assertSameOutcome(await refund(charge, 4900, reference), first);
       if (subject.executions) assert.equal(await subject.executions(reference), 1);
     });
 
@@ -198,7 +204,7 @@ export function processorConformance(
       const reference = randomUUID();
       const first = await takeBack(charge, reference);
       assertApproved(first);
-      assert.deepEqual(dated(await takeBack(charge, reference)), dated(first));
+      assertSameOutcome(await takeBack(charge, reference), first);
       if (subject.executions) assert.equal(await subject.executions(reference), 1);
       assertApproved(await processor.lookup({ companyId, reference, chargeReference: charge.reference }));
     });

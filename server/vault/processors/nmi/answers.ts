@@ -1,0 +1,300 @@
+import type { Answer, Silence } from '../exchange.ts';
+import {
+  type LookupOutcome,
+  type LookupRequest,
+  noResponse,
+  type Outcome,
+  type ProcessorResponse,
+  type Verification,
+} from '../processor.ts';
+import { approvedCode, declined, meaningOf, shownText } from './codes.ts';
+import { minorUnits } from './money.ts';
+import type { Action, Transaction } from './report.ts';
+
+/** Converts answers of NMI to outcomes. An answer that proves nothing is `unknown`. */
+
+/**
+ * What an answer of `transact.php` says. With `mustCheck`, NMI may have executed the same request before, or may not
+ * know: then the report of the transaction decides, and the outcome counts only if the report has nothing.
+ */
+export interface Reading {
+  readonly outcome: Outcome;
+  readonly mustCheck: boolean;
+}
+
+interface SentOperation {
+  readonly type: 'sale' | 'refund' | 'void' | 'validate';
+  /** The order id that the answer must name; null for a void, which has none. */
+  readonly reference: string | null;
+  /** The charge of a void, which keeps its transaction id. */
+  readonly transactionId?: string;
+  /** The amount as it was sent. */
+  readonly amount?: string;
+}
+
+type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
+type Approved = Extract<Outcome, { outcome: 'approved' }>;
+
+const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
+const certain = (outcome: Outcome): Reading => ({ outcome, mustCheck: false });
+const notUnderstood = (status: number): Unknown =>
+  unknown(`the response with status ${status} does not contain an outcome`);
+
+const isTransactionId = (text: string): boolean => /^[\w-]{1,40}$/.test(text) && !/^0+$/.test(text);
+const letters = (text: string): string | null => (/^[A-Za-z0-9]{1,2}$/.test(text) ? text : null);
+const codeOf = (text: string): string | null => (/^[\w -]{1,20}$/.test(text) ? text : null);
+
+interface AnswerFields {
+  readonly response: string;
+  readonly code: string;
+  readonly text: string;
+  readonly orderId: string;
+  readonly transactionId: string;
+  readonly type: string;
+  readonly amountAuthorized: string;
+  readonly shown: ProcessorResponse;
+}
+
+/** Returns undefined if it is not an answer of `transact.php`, or if it contradicts itself. */
+function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
+  if (status !== 200) return undefined;
+  const fields = new URLSearchParams(text.trim());
+  const one = (name: string): string => fields.get(name) ?? '';
+  const decisive = ['response', 'response_code', 'orderid', 'transactionid', 'type', 'responsetext'];
+  if (decisive.some((name) => fields.getAll(name).length > 1)) return undefined;
+  const response = one('response');
+  const code = one('response_code');
+  if (!/^[123]$/.test(response) || !/^\d{3}$/.test(code)) return undefined;
+  if ((response === '1') !== (code === approvedCode)) return undefined;
+  const transactionId = one('transactionid');
+  return {
+    response,
+    code,
+    text: one('responsetext'),
+    orderId: one('orderid'),
+    transactionId,
+    type: one('type'),
+    amountAuthorized: one('amount_authorized'),
+    shown: {
+      transaction_id: isTransactionId(transactionId) ? transactionId : null,
+      authorization_code: codeOf(one('authcode')),
+      avs_result: letters(one('avsresponse')),
+      cvv_result: letters(one('cvvresponse')),
+      response_code: code,
+      response_text: shownText(one('responsetext')),
+    },
+  };
+}
+
+/** A rejection often names no order. Each request has a connection of its own, so the answer still belongs to it. */
+function isAbout(fields: AnswerFields, { type, reference, transactionId }: SentOperation): boolean {
+  if (fields.type !== '' && fields.type !== type) return false;
+  const namesOrder = reference === null || fields.orderId === reference;
+  const namesTransaction = transactionId === undefined || fields.transactionId === transactionId;
+  if (fields.response === '3') {
+    return (
+      (fields.orderId === '' || namesOrder) && (fields.transactionId === '' || type !== 'void' || namesTransaction)
+    );
+  }
+  return namesOrder && namesTransaction;
+}
+
+const sameAmount = (one: string, other: string): boolean => Number(one) === Number(other);
+
+export function readingOf(answer: Answer | Silence, sent: SentOperation): Reading {
+  if ('reason' in answer) {
+    return certain(answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason });
+  }
+  const { status } = answer;
+  if (status === 401 || status === 403) {
+    const response_text = `NMI refused the credentials of the connection with status ${status}.`;
+    const meaning = { failureCode: 'invalid_merchant_configuration', isProcessorFault: true } as const;
+    return certain(declined(meaning, { response_text }));
+  }
+  const fields = fieldsOf(answer);
+  if (!fields || !isAbout(fields, sent)) return certain(notUnderstood(status));
+  const { code, text, shown, amountAuthorized } = fields;
+  if (fields.response === '1') {
+    if (shown.transaction_id === null) return certain(notUnderstood(status));
+    const isPartial =
+      sent.amount !== undefined && amountAuthorized !== '' && !sameAmount(amountAuthorized, sent.amount);
+    if (isPartial) return { outcome: unknown('NMI authorized another amount'), mustCheck: true };
+    const ofCharge = sent.type === 'sale' && { networkTransactionId: shown.transaction_id };
+    return certain({ outcome: 'approved', response: shown, settled: false, ...ofCharge });
+  }
+  const meaning = meaningOf(code, text);
+  if (meaning.isInDoubt) return { outcome: unknown(`NMI answered ${code}: ${meaning.meaning}`), mustCheck: true };
+  // NMI refuses the repetition of a refund or void that it has executed, so the refusal alone proves nothing.
+  const mayBeRepetition = fields.response === '3' && (sent.type === 'refund' || sent.type === 'void');
+  return { outcome: declined(meaning, shown), mustCheck: mayBeRepetition };
+}
+
+/** The card data decides; a problem of the account says nothing about the card. */
+export function verificationOf(answer: Answer | Silence, reference: string): Verification {
+  const { outcome } = readingOf(answer, { type: 'validate', reference });
+  if (outcome.outcome === 'approved' || (outcome.outcome === 'declined' && !outcome.isProcessorFault)) {
+    const { avs_result, cvv_result, transaction_id } = outcome.response;
+    const isVerified = outcome.outcome === 'approved';
+    return {
+      outcome: isVerified ? 'verified' : 'declined',
+      avsResult: avs_result,
+      cvvResult: cvv_result,
+      networkTransactionId: isVerified ? transaction_id : null,
+    };
+  }
+  const reason = 'reason' in outcome ? outcome.reason : 'NMI rejected the configuration of the connection';
+  return { outcome: 'unknown', reason };
+}
+
+export const isOf = (transaction: Transaction, ...types: readonly string[]): boolean =>
+  transaction.actions.some(({ type }) => types.includes(type));
+
+const chargeActions = ['sale', 'auth', 'capture'] as const;
+export const isCharge = (transaction: Transaction): boolean => isOf(transaction, ...chargeActions);
+export const isRefund = (transaction: Transaction): boolean =>
+  isOf(transaction, 'refund', 'credit') && !isCharge(transaction);
+
+/** The action that is the operation itself; undefined if the report has none or several. */
+export function mainAction(transaction: Transaction): Action | undefined {
+  const types = isCharge(transaction) ? ['sale'] : ['refund', 'credit'];
+  const [action, ...more] = transaction.actions.filter(({ type }) => types.includes(type));
+  return more.length === 0 ? action : undefined;
+}
+
+function executionOf({ atMs }: Pick<Action, 'atMs'>, nowMs: number | undefined): Pick<Approved, 'executed'> {
+  return atMs === undefined || nowMs === undefined ? {} : { executed: { atMs, ageMs: Math.max(0, nowMs - atMs) } };
+}
+
+function responseOf(transaction: Transaction, { code, text }: Pick<Action, 'code' | 'text'>): ProcessorResponse {
+  return {
+    transaction_id: transaction.id,
+    authorization_code: codeOf(transaction.authorizationCode),
+    avs_result: letters(transaction.avs),
+    cvv_result: letters(transaction.cvv),
+    response_code: codeOf(code),
+    response_text: shownText(text),
+  };
+}
+
+const moneyTaken = ['pendingsettlement', 'complete'];
+
+/**
+ * The outcome of a charge or refund in its report. A charge that was voided, or that failed at settlement, moved no
+ * money; so it is declined.
+ */
+export function outcomeIn(transaction: Transaction, nowMs: number | undefined): LookupOutcome {
+  const action = mainAction(transaction);
+  if (!action) return unknown('NMI reports this operation in a way that is not understood');
+  const { condition, id } = transaction;
+  const response = responseOf(transaction, action);
+  const execution = executionOf(action, nowMs);
+  if (moneyTaken.includes(condition) && action.success === true) {
+    const ofCharge = action.type === 'sale' && { networkTransactionId: id };
+    return { outcome: 'approved', response, settled: condition === 'complete', ...ofCharge, ...execution };
+  }
+  if (condition === 'failed' && action.success === false) {
+    return { ...declined(meaningOf(action.code, action.text), response), ...execution };
+  }
+  if (['failed', 'canceled'].includes(condition) && action.success === true) {
+    const response_text = condition === 'canceled' ? 'It was voided at NMI.' : 'It failed at settlement.';
+    return { ...declined({ failureCode: 'processor_declined' }, { ...response, response_text }), ...execution };
+  }
+  return unknown(`NMI reports the condition ${shownText(condition) ?? 'unknown'}`);
+}
+
+export type Sought = Pick<LookupRequest, 'reference' | 'sent' | 'chargeTransactionId'>;
+
+/** Whether the transaction has the content that was sent under our reference. */
+function isAsSent(transaction: Transaction, { sent, chargeTransactionId }: Sought): boolean {
+  const { originalId, currency, last4 } = transaction;
+  if (isRefund(transaction) && originalId !== null && chargeTransactionId && originalId !== chargeTransactionId) {
+    return false;
+  }
+  if (!sent) return true;
+  const amount = mainAction(transaction)?.amount ?? '';
+  return (
+    currency === sent.currency.toLowerCase() &&
+    minorUnits(amount, currency) === sent.amount &&
+    (sent.last4 === null || last4 === null || last4 === sent.last4)
+  );
+}
+
+/** The outcome of our reference in the report of its order id; undefined if the report is empty. */
+export function foundIn(
+  transactions: readonly Transaction[],
+  kind: 'charge' | 'refund',
+  sought: Sought,
+  nowMs: number | undefined,
+): LookupOutcome | undefined {
+  if (transactions.length === 0) return undefined;
+  const isKind = kind === 'charge' ? isCharge : isRefund;
+  const own = transactions.filter((one) => one.orderId === sought.reference && isKind(one));
+  const found = own.map((transaction) => ({ transaction, outcome: outcomeIn(transaction, nowMs) }));
+  const approved = found.filter(({ outcome }) => outcome.outcome === 'approved');
+  if (approved.length > 1) {
+    const ids = approved.map(({ transaction }) => transaction.id).join(', ');
+    return unknown(`NMI executed this reference more than once: ${ids}`);
+  }
+  const doubtful = found.find(({ outcome }) => outcome.outcome === 'unknown');
+  const chosen = approved[0] ?? doubtful ?? found.at(-1);
+  if (!chosen) return unknown('the report is about other transactions');
+  const { transaction, outcome } = chosen;
+  if (outcome.outcome === 'unknown' || isAsSent(transaction, sought)) return outcome;
+  const executed = 'executed' in outcome ? { executed: outcome.executed } : {};
+  return { outcome: 'conflict', approved: outcome.outcome === 'approved', ...executed } as LookupOutcome;
+}
+
+export interface OfCharge {
+  readonly chargeReference?: string | undefined;
+  readonly chargeTransactionId?: string | undefined;
+}
+
+/** The charge of a refund or void in a report. */
+export function chargeIn(
+  transactions: readonly Transaction[],
+  { chargeReference, chargeTransactionId }: OfCharge,
+): Transaction | undefined {
+  const charges = transactions.filter(isCharge);
+  if (chargeTransactionId !== undefined) return charges.find(({ id }) => id === chargeTransactionId);
+  const own = charges.filter(({ orderId }) => orderId === chargeReference);
+  return own.find(({ condition }) => condition !== 'failed') ?? own.at(-1);
+}
+
+/** Any void of the charge is the void we asked for: it has no reference of its own, and a charge has only one. */
+export function voidIn(charge: Transaction, nowMs: number | undefined): Outcome | undefined {
+  if (charge.condition !== 'canceled') return undefined;
+  const action = charge.actions.findLast(({ type, success }) => type === 'void' && success !== false);
+  const { code = approvedCode, text = '', atMs } = action ?? {};
+  const response = { ...noResponse, ...responseOf(charge, { code, text }), avs_result: null, cvv_result: null };
+  return { outcome: 'approved', response, settled: false, ...executionOf({ atMs }, nowMs) };
+}
+
+/** NMI's clock is exact to the second, and ours may differ. */
+const sentMarginMs = 300_000;
+
+/**
+ * Whether the charge has a refund that names no order of its own and may be the one we look for: then nothing is
+ * known. An earlier refund of ours has its own order id and does not count.
+ */
+export function hasStrayRefund(
+  transactions: readonly Transaction[],
+  charge: Transaction,
+  { sent, ageMs, nowMs }: Pick<LookupRequest, 'sent' | 'ageMs'> & { readonly nowMs: number | undefined },
+): boolean {
+  const children = transactions.filter(
+    (one) =>
+      isRefund(one) &&
+      (one.originalId === null || one.originalId === charge.id) &&
+      (one.orderId === '' || one.orderId === charge.orderId),
+  );
+  const sinceMs = ageMs === undefined || nowMs === undefined ? undefined : nowMs - ageMs - sentMarginMs;
+  return [charge, ...children].some(({ actions, currency }) =>
+    actions.some(
+      ({ type, success, amount, atMs }) =>
+        (type === 'refund' || type === 'credit') &&
+        success !== false &&
+        (!sent || minorUnits(amount, currency) === sent.amount) &&
+        (sinceMs === undefined || atMs === undefined || atMs >= sinceMs),
+    ),
+  );
+}

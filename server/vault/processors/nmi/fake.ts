@@ -1,0 +1,413 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '../../../platform/clock.ts';
+import { dayMs } from '../../../platform/durations.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
+import { type Journal, openJournal } from '../simulator/journal.ts';
+import { answer as answerJson, loseAnswer, pathParts, readBody, readJson } from '../simulator/wire.ts';
+import { responseCodes } from './codes.ts';
+import {
+  type Books,
+  changedAtMs,
+  conditionOf,
+  type FakeAction,
+  type FakeTransaction,
+  isAmount,
+  openBooks,
+  operationsOf,
+  reportXml,
+  transactionXml,
+} from './fake-books.ts';
+import { dateText } from './requests.ts';
+
+/**
+ * A fake of NMI's `transact.php` and `query.php` for tests. It follows NMI's rules, reports only what is in its fsynced
+ * journal, and produces faults on command. It never writes a card number, CVC or key anywhere.
+ */
+
+export interface FakeOptions {
+  readonly journalFile: string;
+  readonly securityKey: Secret<string>;
+  readonly clock: Clock;
+  /** Undefined means the next day. */
+  readonly settleAfterMs?: number | undefined;
+  /** A late request is executed within this time. */
+  readonly requestLifeMs: number;
+}
+
+/** Settings of `POST /control` beside those of every simulator. */
+interface Settings {
+  /** Whether the duplicate check compares the order id too, as the account can be set to. */
+  duplicate_check: 'card_and_amount' | 'with_order_id' | 'off';
+  /** A new transaction is missing in reports for this time. */
+  lag_ms: number;
+  is_revoked: boolean;
+  test_mode: boolean;
+  /** Whether the order id of a refund is ignored, which then has the order id of its charge. */
+  ignores_refund_order: boolean;
+}
+
+const defaults: Settings = {
+  duplicate_check: 'with_order_id',
+  lag_ms: 0,
+  is_revoked: false,
+  test_mode: false,
+  ignores_refund_order: false,
+};
+
+type Request = 'charge' | 'refund' | 'void' | 'verify' | 'lookup';
+const operations = ['charge', 'refund', 'void'] as const;
+const lookupAnswers = ['lookup_html', 'lookup_cut', 'lookup_other', 'lookup_rate_limited'] as const;
+const operationAnswers = ['html_after', 'empty_after', 'cut_after', 'other_after', 'rate_limited_before'] as const;
+
+function requestsOf(fault: string): readonly Request[] | undefined {
+  if ([...operationFaults, ...operationAnswers].includes(fault as never)) return operations;
+  if ([...lookupFaults, ...lookupAnswers].includes(fault as never)) return ['lookup'];
+  if (fault === 'reject_refund') return ['refund'];
+  return /^decline:[234]\d\d$/.test(fault) ? [...operations, 'verify'] : undefined;
+}
+
+const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup'>>> = {
+  sale: 'charge',
+  refund: 'refund',
+  void: 'void',
+  validate: 'verify',
+};
+
+const cardNames = ['ccnumber', 'ccexp'];
+const personNames = 'first_name last_name address1 address2 city state zip country phone email'.split(' ');
+const credentialNames = ['initiated_by', 'stored_credential_indicator', 'initial_transaction_id', 'billing_method'];
+const common = ['type', 'security_key'];
+/** The fields that each type takes; those before the bar are required. NMI ignores others, but we want to know. */
+const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
+  sale: [
+    [...common, ...cardNames, 'amount'],
+    ['orderid', 'currency', ...personNames, ...credentialNames],
+  ],
+  validate: [
+    [...common, ...cardNames],
+    ['orderid', 'cvv', ...personNames, ...credentialNames],
+  ],
+  refund: [
+    [...common, 'transactionid'],
+    ['amount', 'orderid'],
+  ],
+  void: [[...common, 'transactionid'], []],
+};
+const queryNames = [
+  'security_key',
+  'order_id',
+  'transaction_id',
+  'report_type',
+  'start_date',
+  'end_date',
+  'result_limit',
+];
+
+const duplicateWindowMs = 1_200_000;
+
+interface Fake {
+  readonly books: Books;
+  readonly faults: Faults<Request>;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly requestLifeMs: number;
+  readonly settings: Settings;
+  /** Digests of cards with amounts, for the duplicate check. They live in memory only. */
+  readonly recent: Map<string, number>;
+  settleAfterMs: number | undefined;
+  isKey(text: string): boolean;
+}
+
+type Answer = Readonly<Record<string, string>>;
+
+/** A rejection has no transaction and often names no order. */
+const rejection = (fake: Fake, fields: URLSearchParams, text: string): Answer => ({
+  response: '3',
+  responsetext: `${text} REFID:${3_000_000_000 + Math.floor(fake.faults.random() * 1e9)}`,
+  authcode: '',
+  transactionid: '',
+  avsresponse: '',
+  cvvresponse: '',
+  orderid: fake.faults.random() < 0.5 ? (fields.get('orderid') ?? '') : '',
+  type: fields.get('type') ?? '',
+  response_code: '300',
+});
+
+function answerOf({ id, order_id, authorization_code, avs, cvv }: FakeTransaction, action: FakeAction): Answer {
+  return {
+    response: action.success ? '1' : /^2/.test(action.code) ? '2' : '3',
+    responsetext: action.text,
+    authcode: authorization_code,
+    transactionid: id,
+    avsresponse: action.type === 'void' ? '' : avs,
+    cvvresponse: action.type === 'void' ? '' : cvv,
+    orderid: order_id,
+    type: action.type,
+    response_code: action.code,
+  };
+}
+
+/** Returns why NMI rejects the fields; undefined if it takes them. */
+function fieldProblem(fields: URLSearchParams): string | undefined {
+  const type = fields.get('type') ?? '';
+  const [required, optional] = fieldNames[type] ?? [];
+  if (!required || !optional) return 'Invalid Transaction Type';
+  const names = [...fields.keys()];
+  const strange = names.find((name) => ![...required, ...optional].includes(name));
+  if (strange !== undefined) return `Unknown field ${strange}`;
+  if (new Set(names).size < names.length) return 'Field sent twice';
+  const missing = required.find((name) => !fields.get(name));
+  if (missing !== undefined) return `The ${missing} field is required`;
+  if (type === 'sale' && !isAmount(fields.get('amount') ?? '', fields.get('currency') ?? 'USD'))
+    return 'Invalid amount';
+  if (fields.has('ccnumber') && !/^\d{12,19}$/.test(fields.get('ccnumber') ?? '')) return 'Invalid Credit Card Number';
+  if (fields.has('ccexp') && !/^(0[1-9]|1[0-2])\d\d$/.test(fields.get('ccexp') ?? '')) return 'Invalid expiration date';
+  if (fields.has('cvv') && !/^\d{3,4}$/.test(fields.get('cvv') ?? '')) return 'CVV must be 3 or 4 digits';
+  const long = names.find((name) => (fields.get(name) ?? '').length > 255);
+  return long === undefined ? undefined : `The ${long} field is too long`;
+}
+
+function isDuplicate(fake: Fake, fields: URLSearchParams, nowMs: number): boolean {
+  const check = fake.settings.duplicate_check;
+  if (check === 'off') return false;
+  const parts = [fields.get('ccnumber'), fields.get('amount'), check === 'with_order_id' ? fields.get('orderid') : ''];
+  const digest = createHash('sha256').update(parts.join(' ')).digest('hex');
+  const before = fake.recent.get(digest);
+  if (before !== undefined && nowMs - before < duplicateWindowMs) return true;
+  fake.recent.set(digest, nowMs);
+  return false;
+}
+
+/** Executes the request and returns the answer. There is no check for how late it is. */
+function execute(fake: Fake, fields: URLSearchParams, fault: string | undefined): Answer {
+  const { books, clock, faults, settings } = fake;
+  const nowMs = clock.nowMs();
+  const type = fields.get('type') as 'sale' | 'refund' | 'void' | 'validate';
+  const reject = (text: string): Answer => rejection(fake, fields, text);
+  const keep = (transaction: FakeTransaction, action: FakeAction): Answer => {
+    books.put(transaction);
+    void fake.journal.append(transaction);
+    return answerOf(transaction, action);
+  };
+  const code = fault?.startsWith('decline:') ? fault.slice('decline:'.length) : '100';
+  const success = code === '100';
+  const action = (amount: string): FakeAction => {
+    const text = success ? (type === 'void' ? 'Transaction Void Successful' : 'SUCCESS') : 'DECLINE';
+    return { type, amount, at_ms: nowMs, success, code, text: success ? text : (responseCodes[code]?.meaning ?? text) };
+  };
+  const settles_at_ms = nowMs + (fake.settleAfterMs ?? dayMs);
+  const fresh = { id: books.nextId(), settles_at_ms, fails_at_settlement: fault === 'reject_refund' };
+
+  if (type === 'sale' || type === 'validate') {
+    if (type === 'sale' && isDuplicate(fake, fields, nowMs)) return reject('Duplicate transaction');
+    if (code === '300') return reject('Transaction was rejected by gateway');
+    const made = action(fields.get('amount') ?? '0.00');
+    return keep(
+      {
+        ...fresh,
+        order_id: fields.get('orderid') ?? '',
+        original_id: null,
+        currency: fields.get('currency') ?? 'USD',
+        last4: (fields.get('ccnumber') ?? '').slice(-4),
+        authorization_code: success ? String(100_000 + Math.floor(faults.random() * 900_000)) : '',
+        avs: fields.has('zip') ? 'Y' : 'N',
+        cvv: fields.has('cvv') ? (fields.get('cvv') === '999' ? 'N' : 'M') : '',
+        actions: [made],
+      },
+      made,
+    );
+  }
+
+  const charge = books.find(fields.get('transactionid') ?? '');
+  if (!charge || charge.actions[0]?.type !== 'sale') return reject('Transaction not found');
+  const condition = conditionOf(charge, nowMs);
+  if (code === '300') return reject('Transaction was rejected by gateway');
+  if (type === 'void') {
+    const hasRefunds = [...books.all()].some(
+      (one) => one.original_id === charge.id && conditionOf(one, nowMs) !== 'failed',
+    );
+    if (condition !== 'pendingsettlement' || hasRefunds) {
+      return reject('Only transactions pending settlement can be voided');
+    }
+    const made = action(charge.actions[0].amount);
+    return success ? keep({ ...charge, actions: [...charge.actions, made] }, made) : answerOf(charge, made);
+  }
+  if (condition !== 'pendingsettlement' && condition !== 'complete') return reject('Transaction cannot be refunded');
+  const amount = fields.get('amount') ?? charge.actions[0].amount;
+  if (!isAmount(amount, charge.currency)) return reject('Invalid amount');
+  const units = Number(amount.replace('.', ''));
+  if (units > books.balance(charge, nowMs)) return reject('Refund amount may not exceed the transaction balance');
+  const made = action(amount);
+  const order_id = settings.ignores_refund_order ? charge.order_id : (fields.get('orderid') ?? '');
+  const { currency, last4 } = charge;
+  const blank = { authorization_code: '', avs: '', cvv: '' };
+  return keep({ ...fresh, ...blank, order_id, original_id: charge.id, currency, last4, actions: [made] }, made);
+}
+
+function send(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const sendForm = (response: ServerResponse, answer: Answer): void =>
+  send(response, 200, 'text/html; charset=UTF-8', new URLSearchParams(answer).toString());
+
+const htmlPage = '<!DOCTYPE html><html><body><h1>We will be back soon</h1><br></body></html>';
+
+function fail({ faults }: Fake, response: ServerResponse): void {
+  send(response, faults.random() < 0.5 ? 500 : 503, 'text/html', htmlPage);
+}
+
+async function transact(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readBody(request);
+  const fields = new URLSearchParams(body?.toString('utf8') ?? '');
+  if (request.headers['content-type'] !== 'application/x-www-form-urlencoded')
+    return send(response, 400, 'text/html', '');
+  const reject = (text: string): void => sendForm(response, rejection(fake, fields, text));
+  if (!fake.isKey(fields.get('security_key') ?? '')) return reject('Authentication Failed');
+  const problem = fieldProblem(fields);
+  if (problem !== undefined) return reject(problem);
+  const fault = fake.faults.pick(requestOfType[fields.get('type') ?? ''] ?? 'charge');
+  if (fault === 'rate_limited_before') return send(response, 429, 'text/html', 'Too Many Requests');
+  if (loseAnswer(fault, 'before', response, () => fail(fake, response))) return;
+  if (fault === 'late') {
+    request.socket.destroy();
+    setTimeout(() => execute(fake, fields, undefined), fake.requestLifeMs * (0.1 + 0.7 * fake.faults.random()));
+    return;
+  }
+  const result = execute(fake, fields, fault);
+  await fake.journal.durable();
+  if (loseAnswer(fault, 'after', response, () => fail(fake, response))) return;
+  const text = new URLSearchParams(result).toString();
+  if (fault === 'html_after') return send(response, 200, 'text/html', htmlPage);
+  if (fault === 'empty_after') return send(response, 200, 'text/html', '');
+  if (fault === 'cut_after') return send(response, 200, 'text/html', text.slice(0, text.indexOf('&orderid')));
+  if (fault === 'other_after')
+    return sendForm(response, { ...result, orderid: 'another-order', transactionid: '4000000001' });
+  if (fault === 'duplicate') {
+    const { socket } = response;
+    response.on('finish', () => socket?.write(`HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}\0`));
+  }
+  return sendForm(response, result);
+}
+
+/** Returns the report; a text with an error if NMI rejects the fields. */
+function report({ books, clock, settings }: Fake, fields: URLSearchParams): string {
+  const nowMs = clock.nowMs();
+  const error = (text: string): string => reportXml(`<error_response>${text} REFID:1</error_response>`);
+  const strange = [...fields.keys()].find((name) => !queryNames.includes(name));
+  if (strange !== undefined) return error(`Unknown field ${strange}`);
+  const type = fields.get('report_type');
+  if (type === 'profile') return reportXml('<merchant><company>Fake Company</company></merchant>');
+  if (type === 'test_mode_status') return reportXml(`<test_mode_enabled>${settings.test_mode}</test_mode_enabled>`);
+  if (type !== null) return error('Invalid report type');
+  const ids = fields.get('transaction_id')?.split(',');
+  const start = fields.get('start_date') ?? '';
+  const end = fields.get('end_date') ?? '9';
+  if (![start, end].every((date) => /^(\d{14}|9?)$/.test(date))) return error('Invalid date');
+  if (!ids && !fields.get('order_id') && start === '') return error('Query is too broad');
+  const found = [...books.all()].filter((transaction) => {
+    const date = dateText(changedAtMs(transaction, nowMs));
+    return (
+      (!fields.has('order_id') || transaction.order_id === fields.get('order_id')) &&
+      (!ids || ids.includes(transaction.id)) &&
+      date >= start &&
+      date <= end &&
+      nowMs - (transaction.actions[0]?.at_ms ?? 0) >= settings.lag_ms
+    );
+  });
+  const limit = Number(fields.get('result_limit') ?? 1_000);
+  return reportXml(
+    found
+      .slice(0, limit)
+      .map((transaction) => transactionXml(transaction, nowMs))
+      .join('\n'),
+  );
+}
+
+async function query(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const fields = new URLSearchParams((await readBody(request))?.toString('utf8') ?? '');
+  const sendXml = (text: string): void => send(response, 200, 'text/xml;charset=UTF-8', text);
+  if (!fake.isKey(fields.get('security_key') ?? '')) {
+    return sendXml(reportXml('<error_response>Specified API key not found REFID:1</error_response>'));
+  }
+  const fault = fake.faults.pick('lookup');
+  if (fault === 'lookup_timeout') return;
+  if (fault === 'lookup_error') return fail(fake, response);
+  if (fault === 'lookup_rate_limited') return send(response, 429, 'text/html', 'Too Many Requests');
+  if (fault === 'lookup_html') return send(response, 200, 'text/html', htmlPage);
+  const text = report(fake, fields);
+  await fake.journal.durable();
+  if (fault === 'lookup_cut') return sendXml(text.slice(0, Math.floor(text.length / 2)));
+  if (fault === 'lookup_other') return sendXml(text.replaceAll(fields.get('order_id') ?? '\0', 'another-order'));
+  return sendXml(text);
+}
+
+async function control(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = ((await readJson(request)) ?? {}) as Control & Partial<Settings>;
+  const { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order, ...shared } = body;
+  if (!fake.faults.isControl(shared)) return answerJson(response, 400, { error: 'invalid' });
+  fake.faults.set(shared);
+  const given = { duplicate_check, lag_ms, is_revoked, test_mode, ignores_refund_order };
+  Object.assign(fake.settings, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)));
+  if (shared.settle_after_ms !== undefined) fake.settleAfterMs = shared.settle_after_ms ?? undefined;
+  answerJson(response, 200, { done: true });
+}
+
+/** Opens a chargeback on a charge, as a report of an acquirer would. */
+async function dispute(
+  { books, clock, journal }: Fake,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { reference } = ((await readJson(request)) ?? {}) as { readonly reference?: string };
+  const charge = [...books.all()].find((one) => one.order_id === reference && one.actions[0]?.type === 'sale');
+  if (!charge?.actions[0]) return answerJson(response, 400, { error: 'no such charge' });
+  const { amount } = charge.actions[0];
+  const action: FakeAction = { type: 'chargeback', amount, at_ms: clock.nowMs(), success: true, code: '100', text: '' };
+  const changed = { ...charge, actions: [...charge.actions, action] };
+  books.put(changed);
+  await journal.append(changed);
+  answerJson(response, 200, { done: true });
+}
+
+async function handle(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const route = `${request.method} /${pathParts(request.url).join('/')}`;
+  if (route === 'GET /healthz') return answerJson(response, 200, { status: 'ok', operations: fake.books.size });
+  if (route === 'POST /api/transact.php') return transact(fake, request, response);
+  if (route === 'POST /api/query.php') return query(fake, request, response);
+  if (route === 'POST /control') return control(fake, request, response);
+  if (route === 'POST /control/disputes') return dispute(fake, request, response);
+  if (route === 'GET /journal') {
+    await fake.journal.durable();
+    return answerJson(response, 200, { operations: operationsOf(fake.books, fake.clock.nowMs()) });
+  }
+  return send(response, 404, 'text/html', htmlPage);
+}
+
+export async function openFake({ securityKey, clock, journalFile, ...options }: FakeOptions): Promise<Server> {
+  const books = openBooks();
+  const journal = await openJournal(journalFile, (line) => books.put(line as FakeTransaction));
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const expected = digest(securityKey.reveal());
+  const fake: Fake = {
+    books,
+    journal,
+    clock,
+    faults: openFaults(requestsOf),
+    requestLifeMs: options.requestLifeMs,
+    settings: { ...defaults },
+    recent: new Map(),
+    settleAfterMs: options.settleAfterMs,
+    isKey: (text) => !fake.settings.is_revoked && timingSafeEqual(digest(text), expected),
+  };
+  const server = createServer((request, response) => {
+    // Only the journal can fail here, and a processor without a journal has to end.
+    void handle(fake, request, response);
+  });
+  server.keepAliveTimeout = 75_000;
+  server.on('close', () => void journal.close());
+  return server;
+}

@@ -1,0 +1,71 @@
+import { minuteMs, secondMs } from '../../../platform/durations.ts';
+import { currencies as knownCurrencies } from '../../../platform/currencies.ts';
+import { Secret } from '../../../platform/secret.ts';
+import { allowedUrl, ConfigurationProblem, type ProcessorKind } from '../kind.ts';
+import { nmiProcessor } from './adapter.ts';
+
+/**
+ * NMI's own hosts, and the gateways under other names that public code uses most. Card data is sent there, so others
+ * need the permission of the operator.
+ */
+const origins = [
+  'https://secure.nmi.com',
+  'https://secure.networkmerchants.com',
+  'https://sandbox.nmi.com',
+  'https://*.transactiongateway.com',
+  'https://secure.easypaydirectgateway.com',
+  'https://secure.merchantonegateway.com',
+  'https://secure.cocardgateway.com',
+] as const;
+
+export const nmiKind: ProcessorKind = {
+  kind: 'nmi',
+  name: 'NMI',
+  fields: [
+    {
+      name: 'security_key',
+      label: 'Security Key',
+      help: 'In the merchant portal under Settings, Security Keys, Private Security Keys. Create one with the permissions API and Query.',
+      isSecret: true,
+      pattern: /^(v4_secret_)?[A-Za-z0-9]{20,64}$/,
+      rule: 'must be a private security key of letters and digits. A tokenization or checkout key, with hyphens or the word public, belongs on web pages',
+    },
+    {
+      name: 'currencies',
+      label: 'Currencies',
+      help: 'The currencies that your NMI processors take, for example "usd, cad". Charges in others are refused before anything is sent. Empty: NMI decides.',
+      isSecret: false,
+      isOptional: true,
+      pattern: /^[A-Za-z]{3}(\s*,\s*[A-Za-z]{3})*$/,
+      rule: 'must be codes of three letters, separated by commas',
+    },
+    {
+      name: 'api_url',
+      label: 'Gateway URL',
+      help: 'Only if your gateway is not at secure.nmi.com: the address at which you sign in, for example https://secure.networkmerchants.com.',
+      isSecret: false,
+      isOptional: true,
+    },
+  ],
+  origins,
+  /**
+   * NMI executes a request whenever it arrives, and has no way to reject a late one. So this is longer than a request
+   * can live: our timeout of 30 s, about 2 minutes in which the kernel still delivers what a closed connection had sent,
+   * the time that a web server and a card network take, and the delay of reports.
+   */
+  requestLifeMs: 15 * minuteMs,
+  timeoutMs: 30 * secondMs,
+  sendsNotices: false,
+  open({ security_key = '', currencies = '', api_url = origins[0] }, options) {
+    const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));
+    const unknown = codes.find((code) => !knownCurrencies.has(code));
+    if (unknown) throw new ConfigurationProblem('currencies', `contains ${unknown}, which is not a currency`);
+    const url = allowedUrl('api_url', api_url, origins, options);
+    return nmiProcessor({
+      url: new URL(url).origin,
+      securityKey: new Secret(security_key),
+      currencies: codes,
+      timeoutMs: options.timeoutMs,
+    });
+  },
+};

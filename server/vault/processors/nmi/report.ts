@@ -1,0 +1,130 @@
+import { XMLParser } from 'fast-xml-parser';
+import type { Answer } from '../exchange.ts';
+
+/** Reads the XML of the Query API. A report that is not understood in every part is not used at all. */
+
+export interface Action {
+  /** `sale`, `refund`, `void`, `settle`, `auth`, `capture`, … */
+  readonly type: string;
+  readonly amount: string;
+  /** NMI's clock, in whole seconds. */
+  readonly atMs: number | undefined;
+  readonly success: boolean | undefined;
+  readonly code: string;
+  readonly text: string;
+}
+
+export interface Transaction {
+  readonly id: string;
+  readonly orderId: string;
+  /** Of a refund: the transaction id of its charge. */
+  readonly originalId: string | null;
+  /** `pendingsettlement`, `complete`, `failed`, `canceled`, `pending`, `unknown`, … */
+  readonly condition: string;
+  /** In lower case. */
+  readonly currency: string;
+  readonly last4: string | null;
+  readonly authorizationCode: string;
+  readonly avs: string;
+  readonly cvv: string;
+  readonly actions: readonly Action[];
+}
+
+export type Report =
+  | { readonly transactions: readonly Transaction[]; readonly other: Readonly<Record<string, unknown>> }
+  /** NMI answered with an error, for example for a wrong key. */
+  | { readonly error: string };
+
+/** Entities are not expanded and attributes are not read; every value stays text. */
+const parser = new XMLParser({
+  ignoreAttributes: true,
+  processEntities: false,
+  parseTagValue: false,
+  trimValues: true,
+  isArray: (name) => name === 'transaction' || name === 'action',
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Empty if it is absent; undefined if it is not a single text. */
+function textOf(fields: Fields, name: string): string | undefined {
+  const value = Object.hasOwn(fields, name) ? fields[name] : '';
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Reads `YYYYMMDDhhmmss` in UTC. */
+function dateOf(text: string): number | undefined {
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/.exec(text) ?? [];
+  const ms = year === undefined ? Number.NaN : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+const successes: Readonly<Record<string, boolean | undefined>> = { 1: true, 0: false };
+
+function actionOf(fields: unknown): Action | undefined {
+  if (!isFields(fields)) return undefined;
+  const type = textOf(fields, 'action_type');
+  const amount = textOf(fields, 'amount');
+  const date = textOf(fields, 'date');
+  const success = textOf(fields, 'success');
+  const code = textOf(fields, 'response_code');
+  const text = textOf(fields, 'response_text');
+  if (!type || amount === undefined || date === undefined || success === undefined) return undefined;
+  if (code === undefined || text === undefined) return undefined;
+  return { type: type.toLowerCase(), amount, atMs: dateOf(date), success: successes[success], code, text };
+}
+
+/** The last four digits of a number like `4xxxxxxxxxxx1111`. */
+const last4Of = (masked: string): string | null => /^[\dxX*]*[xX*]\D*(\d{4})$/.exec(masked)?.[1] ?? null;
+
+function transactionOf(fields: unknown): Transaction | undefined {
+  if (!isFields(fields)) return undefined;
+  const id = textOf(fields, 'transaction_id');
+  const condition = textOf(fields, 'condition');
+  const orderId = textOf(fields, 'order_id');
+  const currency = textOf(fields, 'currency');
+  if (!id || !condition || orderId === undefined || currency === undefined) return undefined;
+  const given = Object.hasOwn(fields, 'action') ? fields.action : [];
+  const actions = Array.isArray(given) ? given.map(actionOf) : [undefined];
+  if (actions.includes(undefined)) return undefined;
+  return {
+    id,
+    orderId,
+    originalId: textOf(fields, 'original_transaction_id') || null,
+    condition: condition.toLowerCase(),
+    currency: currency.toLowerCase(),
+    last4: last4Of(textOf(fields, 'cc_number') ?? ''),
+    authorizationCode: textOf(fields, 'authorization_code') ?? '',
+    avs: textOf(fields, 'avs_response') ?? '',
+    cvv: textOf(fields, 'csc_response') ?? '',
+    actions: actions as Action[],
+  };
+}
+
+function parse(text: string): unknown {
+  // Neither a document type nor an entity of its own has a place in a report.
+  if (/<!(doctype|entity)/i.test(text)) return undefined;
+  try {
+    return parser.parse(text, true);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns undefined if the answer is not a report. */
+export function reportOf({ status, text }: Pick<Answer, 'status' | 'text'>): Report | undefined {
+  const document = status === 200 ? parse(text) : undefined;
+  if (!isFields(document)) return undefined;
+  const roots = Object.keys(document).filter((name) => name !== '?xml');
+  if (roots.length !== 1 || roots[0] !== 'nm_response') return undefined;
+  const content = document.nm_response === '' ? {} : document.nm_response;
+  if (!isFields(content)) return undefined;
+  const { transaction = [], error_response: error, ...other } = content;
+  if (error !== undefined) return { error: typeof error === 'string' ? error : 'an error without a text' };
+  if (!Array.isArray(transaction)) return undefined;
+  const transactions = transaction.map(transactionOf);
+  return transactions.includes(undefined) ? undefined : { transactions: transactions as Transaction[], other };
+}
