@@ -34,12 +34,12 @@ export interface NmiOptions {
   /** In lower case; empty if the owner did not restrict them. */
   readonly currencies: readonly string[];
   readonly timeoutMs: number;
+  /** The most transactions in one report of a period. */
+  readonly reportMax?: number;
 }
 
 /** A report of one order is small. */
 const lookupBytesMax = 512 * 1024;
-/** The most transactions in one report of a period. */
-const periodLimit = 500;
 const periodBytesMax = 8 * 1024 * 1024;
 /** A poll asks again for this long before the last one, because a report may lag behind. */
 const pollOverlapMs = 15 * minuteMs;
@@ -59,7 +59,7 @@ interface Asked {
  * NMI executes every request that arrives, however often and however late. So a charge or refund is sent once, and a
  * lost answer is only looked up, by its order id. A void is safe to repeat, because a charge can be voided once.
  */
-export function nmiProcessor({ url, securityKey, currencies, timeoutMs }: NmiOptions): Processor {
+export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMax = 500 }: NmiOptions): Processor {
   // A rejection names no order, so each request needs its own connection: then its answer cannot be another's.
   const exchange = openExchange({ url, timeoutMs, headers: () => ({ connection: 'close' }) });
 
@@ -155,9 +155,9 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs }: NmiOpt
   ): Promise<{ readonly asked: Asked; readonly untilMs: number; readonly isWhole: boolean }> {
     for (let endMs = untilMs; ; ) {
       const dates = { start_date: dateText(fromMs), end_date: dateText(endMs) };
-      const asked = await ask({ ...dates, result_limit: String(periodLimit) }, periodBytesMax);
+      const asked = await ask({ ...dates, result_limit: String(reportMax) }, periodBytesMax);
       if ('outcome' in asked) throw new Error(`NMI did not list its transactions: ${asked.reason}`);
-      if (asked.transactions.length < periodLimit) return { asked, untilMs: endMs, isWhole: endMs === untilMs };
+      if (asked.transactions.length < reportMax) return { asked, untilMs: endMs, isWhole: endMs === untilMs };
       if (endMs - fromMs < 2 * secondMs) throw new Error('NMI has too many transactions within one second');
       endMs = fromMs + Math.floor((endMs - fromMs) / 2);
     }

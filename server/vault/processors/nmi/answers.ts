@@ -146,7 +146,7 @@ export function verificationOf(answer: Answer | Silence, reference: string): Ver
   return { outcome: 'unknown', reason };
 }
 
-export const isOf = (transaction: Transaction, ...types: readonly string[]): boolean =>
+const isOf = (transaction: Transaction, ...types: readonly string[]): boolean =>
   transaction.actions.some(({ type }) => types.includes(type));
 
 const chargeActions = ['sale', 'auth', 'capture'] as const;

@@ -13,7 +13,7 @@ export interface CodeMeaning {
 
 export const approvedCode = '100';
 /** Of a rejection by the gateway itself. Only the text says why. */
-export const rejectedCode = '300';
+const rejectedCode = '300';
 
 export const responseCodes: Readonly<Record<string, CodeMeaning>> = {
   200: { meaning: 'Transaction was declined by processor', failureCode: 'processor_declined' },

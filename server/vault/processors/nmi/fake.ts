@@ -19,6 +19,7 @@ import {
   reportXml,
   transactionXml,
 } from './fake-books.ts';
+import { fieldProblem, queryNames } from './fake-fields.ts';
 import { dateText } from './requests.ts';
 
 /**
@@ -75,36 +76,6 @@ const requestOfType: Readonly<Record<string, Exclude<Request, 'lookup'>>> = {
   validate: 'verify',
 };
 
-const cardNames = ['ccnumber', 'ccexp'];
-const personNames = 'first_name last_name address1 address2 city state zip country phone email'.split(' ');
-const credentialNames = ['initiated_by', 'stored_credential_indicator', 'initial_transaction_id', 'billing_method'];
-const common = ['type', 'security_key'];
-/** The fields that each type takes; those before the bar are required. NMI ignores others, but we want to know. */
-const fieldNames: Readonly<Record<string, readonly [required: readonly string[], optional: readonly string[]]>> = {
-  sale: [
-    [...common, ...cardNames, 'amount'],
-    ['orderid', 'currency', ...personNames, ...credentialNames],
-  ],
-  validate: [
-    [...common, ...cardNames],
-    ['orderid', 'cvv', ...personNames, ...credentialNames],
-  ],
-  refund: [
-    [...common, 'transactionid'],
-    ['amount', 'orderid'],
-  ],
-  void: [[...common, 'transactionid'], []],
-};
-const queryNames = [
-  'security_key',
-  'order_id',
-  'transaction_id',
-  'report_type',
-  'start_date',
-  'end_date',
-  'result_limit',
-];
-
 const duplicateWindowMs = 1_200_000;
 
 interface Fake {
@@ -147,26 +118,6 @@ function answerOf({ id, order_id, authorization_code, avs, cvv }: FakeTransactio
     type: action.type,
     response_code: action.code,
   };
-}
-
-/** Returns why NMI rejects the fields; undefined if it takes them. */
-function fieldProblem(fields: URLSearchParams): string | undefined {
-  const type = fields.get('type') ?? '';
-  const [required, optional] = fieldNames[type] ?? [];
-  if (!required || !optional) return 'Invalid Transaction Type';
-  const names = [...fields.keys()];
-  const strange = names.find((name) => ![...required, ...optional].includes(name));
-  if (strange !== undefined) return `Unknown field ${strange}`;
-  if (new Set(names).size < names.length) return 'Field sent twice';
-  const missing = required.find((name) => !fields.get(name));
-  if (missing !== undefined) return `The ${missing} field is required`;
-  if (type === 'sale' && !isAmount(fields.get('amount') ?? '', fields.get('currency') ?? 'USD'))
-    return 'Invalid amount';
-  if (fields.has('ccnumber') && !/^\d{12,19}$/.test(fields.get('ccnumber') ?? '')) return 'Invalid Credit Card Number';
-  if (fields.has('ccexp') && !/^(0[1-9]|1[0-2])\d\d$/.test(fields.get('ccexp') ?? '')) return 'Invalid expiration date';
-  if (fields.has('cvv') && !/^\d{3,4}$/.test(fields.get('cvv') ?? '')) return 'CVV must be 3 or 4 digits';
-  const long = names.find((name) => (fields.get(name) ?? '').length > 255);
-  return long === undefined ? undefined : `The ${long} field is too long`;
 }
 
 function isDuplicate(fake: Fake, fields: URLSearchParams, nowMs: number): boolean {

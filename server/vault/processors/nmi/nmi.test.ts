@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
@@ -12,12 +16,14 @@ import { CardNumber } from '../../card-number.ts';
 import { processorConformance } from '../conformance.ts';
 import type { ChargeRequest, ListedOperation, Outcome, Processor, ProcessorCard, RefundRequest } from '../processor.ts';
 import type { FakeOperation } from './fake-books.ts';
+import { nmiProcessor } from './adapter.ts';
+import { openFake } from './fake.ts';
 import { nmiKind } from './kind.ts';
 
 const securityKey = 'FakeSecurityKey'.padEnd(32, '7');
 const cvc = '987';
-const hastyMs = 300;
-const requestLifeMs = 1_500;
+const hastyMs = 200;
+const requestLifeMs = 600;
 
 const cardNumber = `4${Array.from({ length: 15 }, () => randomInt(10)).join('')}`;
 const card: ProcessorCard = { number: new CardNumber(cardNumber), cardId: randomUUID(), expMonth: 3, expYear: 2032 };
@@ -100,21 +106,26 @@ async function executed(reference: string, chargeReference?: string): Promise<Fa
   return (await journal()).filter((one) => one.reference === reference || isVoid(one));
 }
 
+/** The charges of voids, which have no reference at NMI. */
+const voidedCharges = new Map<string, string>();
+
 processorConformance(
   'NMI',
   async () => ({
-    processor,
+    processor: {
+      ...processor,
+      void(request) {
+        voidedCharges.set(request.reference, request.chargeReference);
+        return processor.void(request);
+      },
+    },
     approvedCard: async () => card,
     declinedCard: async () => {
       await fake.control({ next: ['decline:202'] });
       return { card, failureCode: 'insufficient_funds' };
     },
     settleAtOnce: () => fake.control({ settle_after_ms: 0 }),
-    executions: async (reference) => {
-      const found = await executed(reference);
-      // A void has no reference at NMI.
-      return found.length === 0 ? 1 : found.length;
-    },
+    executions: async (reference) => (await executed(reference, voidedCharges.get(reference))).length,
   }),
   { unreachable: async () => connect('http://127.0.0.1:9') },
 );
@@ -465,6 +476,55 @@ describe('verification', () => {
 });
 
 describe('history', () => {
+  async function listed(by: Processor, fromMs: number): Promise<ListedOperation[]> {
+    const operations: ListedOperation[] = [];
+    for (let after: string | undefined; ; ) {
+      const about = { companyId, fromMs, untilMs: Date.now() + 60_000 };
+      const listing = await by.list?.({ ...about, ...(after !== undefined && { after }) });
+      operations.push(...(listing?.operations ?? []));
+      if (!listing || listing.next === null) return operations;
+      after = listing.next;
+    }
+  }
+
+  it('reads a long period in parts, none of which is cut off', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-nmi-'));
+    const startMs = Date.now() - 300_000;
+    let nowMs = startMs;
+    const options = { securityKey: new Secret(securityKey), currencies: [], timeoutMs: 10_000 };
+    const server = await openFake({
+      ...options,
+      clock: { nowMs: () => nowMs },
+      journalFile: join(folder, 'journal.ndjson'),
+      settleAfterMs: 0,
+      requestLifeMs,
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const inParts = nmiProcessor({ ...options, url, reportMax: 10 });
+      const references: string[] = [];
+      for (; references.length < 40; nowMs += 5_000) {
+        const request = newCharge();
+        assert.equal((await inParts.charge(request)).outcome, 'approved');
+        references.push(request.reference);
+      }
+      const found = (await listed(inParts, startMs - 60_000)).map(({ reference }) => reference);
+      assert.deepEqual([...new Set(found)], references, 'in the order of execution');
+      const notices: string[] = [];
+      for (let polled = await inParts.poll?.({ companyId }); polled; ) {
+        notices.push(...polled.notices.map(({ about }) => (about.kind === 'settled' && about.charge.reference) || ''));
+        polled = polled.hasMore ? await inParts.poll?.({ companyId, after: polled.cursor }) : undefined;
+      }
+      assert.deepEqual([...new Set(notices)], references);
+      const tooMany = nmiProcessor({ ...options, url, reportMax: 1 });
+      await assert.rejects(async () => listed(tooMany, startMs), /too many transactions within one second/);
+    } finally {
+      server.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
   it('polls settlements, failed refunds and chargebacks, each with the same id every time', async () => {
     await fake.control({ settle_after_ms: 0 });
     const charge = await charged();
@@ -509,8 +569,6 @@ describe('history', () => {
   });
 
   it('lists the operations of a period in order', async () => {
-    await charged();
-    await sleep(1_100);
     const fromMs = Math.floor(Date.now() / 1_000) * 1_000;
     const first = await charged();
     const voided = await charged();
@@ -520,18 +578,8 @@ describe('history', () => {
     await fake.control({ next: ['decline:202'] });
     const refused = newCharge();
     await processor.charge(refused);
-    const operations: ListedOperation[] = [];
-    for (let after: string | undefined; ; ) {
-      const listing = await processor.list?.({
-        companyId,
-        fromMs,
-        untilMs: Date.now() + 60_000,
-        ...(after && { after }),
-      });
-      operations.push(...(listing?.operations ?? []));
-      if (!listing || listing.next === null) break;
-      after = listing.next;
-    }
+    const own = new Set([first, voided, refund, refused].map(({ reference }) => reference));
+    const operations = (await listed(processor, fromMs)).filter(({ reference }) => own.has(reference));
     assert.deepEqual(
       operations.map((one) => [one.kind, one.reference, one.chargeReference, one.amount, one.approved, one.voided]),
       [
@@ -570,3 +618,54 @@ describe('the connection', () => {
     }
   });
 });
+
+/** With a security key of an account in test mode; see docs/processors/nmi.md. */
+if (process.env.SVC_LIVE_SUITE === 'nmi') {
+  describe('NMI itself, in test mode', () => {
+    const { SVC_NMI_SECURITY_KEY: security_key = '', SVC_NMI_API_URL: api_url } = process.env;
+    const live = nmiKind.open(
+      { security_key, ...(api_url && { api_url }) },
+      { timeoutMs: nmiKind.timeoutMs, extraOrigins: [] },
+    );
+    const visa = { ...card, number: new CardNumber('4111111111111111') };
+    const fresh = (amount: number): ChargeRequest =>
+      newCharge({ card: visa, amount, validUntilMs: Date.now() + nmiKind.requestLifeMs });
+    const later = { validUntilMs: Date.now() + nmiKind.requestLifeMs };
+    before(async () => {
+      const tested = await live.test?.();
+      assert.ok(tested?.outcome === 'works' && !tested.livemode, `not an account in test mode: ${inspect(tested)}`);
+    });
+
+    it('charges, finds, refunds and voids', async () => {
+      const charge = fresh(1_000 + randomInt(9_000));
+      const outcome = await live.charge(charge);
+      assert.ok(outcome.outcome === 'approved', inspect(outcome));
+      const sent = { amount: charge.amount, currency: 'usd', last4: '1111' };
+      const about = { companyId, reference: charge.reference, sent, kind: 'charge' } as const;
+      await waitUntil(async () => (await live.lookup(about)).outcome === 'approved');
+      const found = await live.lookup(about);
+      assert.ok(found.outcome === 'approved', inspect(found));
+      assert.deepEqual(found.response, outcome.response);
+      const refund = { ...refundOf(charge, 100), ...later };
+      assert.equal((await live.refund(refund)).outcome, 'approved');
+      const ofRefund = {
+        companyId,
+        reference: refund.reference,
+        chargeReference: charge.reference,
+        kind: 'refund',
+      } as const;
+      await waitUntil(async () => (await live.lookup(ofRefund)).outcome === 'approved');
+      const second = fresh(1_000 + randomInt(9_000));
+      assert.equal((await live.charge(second)).outcome, 'approved');
+      assert.equal((await live.void({ ...voidOf(second), ...later })).outcome, 'approved');
+    });
+
+    it('declines, verifies and does not find what was never sent', async () => {
+      // In test mode an amount below 1.00 is declined.
+      assert.equal((await live.charge(fresh(50 + randomInt(49)))).outcome, 'declined');
+      const request = { companyId, reference: randomUUID(), card: visa, cvc: new Secret('999'), ...later };
+      assert.equal((await live.verify?.(request))?.outcome, 'verified');
+      assert.equal((await live.lookup({ companyId, reference: randomUUID() })).outcome, 'not_found');
+    });
+  });
+}
