@@ -40,18 +40,19 @@ export interface NmiOptions {
 
 /** A report of one order is small. */
 const lookupBytesMax = 512 * 1024;
-const periodBytesMax = 8 * 1024 * 1024;
+const periodBytesMax = 4 * 1024 * 1024;
 /** A poll asks again for this long before the last one, because a report may lag behind. */
 const pollOverlapMs = 15 * minuteMs;
-const firstPollMs = dayMs;
+const firstPollMs = 7 * dayMs;
 
 type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
 const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
 
+const chargeMissing = unknown('NMI’s reports do not have the charge');
+
 /** A report with the time at which NMI made it, or slightly earlier. */
 interface Asked {
   readonly transactions: readonly Transaction[];
-  readonly other: Extract<Report, { transactions: unknown }>['other'];
   readonly atMs: number | undefined;
 }
 
@@ -59,7 +60,7 @@ interface Asked {
  * NMI executes every request that arrives, however often and however late. So a charge or refund is sent once, and a
  * lost answer is only looked up, by its order id. A void is safe to repeat, because a charge can be voided once.
  */
-export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMax = 500 }: NmiOptions): Processor {
+export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMax = 200 }: NmiOptions): Processor {
   // A rejection names no order, so each request needs its own connection: then its answer cannot be another's.
   const exchange = openExchange({ url, timeoutMs, headers: () => ({ connection: 'close' }) });
 
@@ -71,7 +72,10 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
       ...(bytesMax !== undefined && { bytesMax }),
     });
 
-  async function ask(fields: QueryFields, bytesMax = lookupBytesMax): Promise<Asked | Unknown> {
+  async function ask(
+    fields: QueryFields,
+    bytesMax = lookupBytesMax,
+  ): Promise<{ readonly report: Exclude<Report, { error: string }>; readonly atMs: number | undefined } | Unknown> {
     const nowMs = systemClock.nowMs();
     const answer = await post('query.php', fields, bytesMax);
     if ('reason' in answer) return unknown(answer.reason);
@@ -80,7 +84,14 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
     if ('error' in report) return unknown(errorOf(report.error));
     // "Not found" becomes final at a time that our clock has set. If NMI's clock is ahead, ours counts.
     const { askedAtMs } = answer;
-    return { ...report, atMs: askedAtMs === undefined ? undefined : Math.min(askedAtMs, nowMs) };
+    return { report, atMs: askedAtMs === undefined ? undefined : Math.min(askedAtMs, nowMs) };
+  }
+
+  async function transactionsOf(fields: QueryFields, bytesMax?: number): Promise<Asked | Unknown> {
+    const asked = await ask(fields, bytesMax);
+    if ('outcome' in asked) return asked;
+    const { report, atMs } = asked;
+    return 'transactions' in report ? { ...report, atMs } : unknown('NMI’s report has no transactions');
   }
 
   /**
@@ -94,7 +105,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
 
   /** Looks for the order id of a charge or refund. */
   async function find(kind: 'charge' | 'refund', request: LookupRequest): Promise<LookupOutcome> {
-    const asked = await ask({ order_id: request.reference });
+    const asked = await transactionsOf({ order_id: request.reference });
     if ('outcome' in asked) return asked;
     const { transactions, atMs } = asked;
     return foundIn(transactions, kind, request, atMs) ?? { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
@@ -109,10 +120,12 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
   async function strayRefund(request: LookupRequest): Promise<Unknown | undefined> {
     const fields = chargeQuery(request);
     if (!fields) return undefined;
-    const asked = await ask(fields);
+    const asked = await transactionsOf(fields);
     if ('outcome' in asked) return asked;
     const charge = chargeIn(asked.transactions, request);
-    return charge && hasStrayRefund(asked.transactions, charge, { ...request, nowMs: asked.atMs })
+    // Reports that lack the charge cannot prove that its refund is missing.
+    if (!charge) return chargeMissing;
+    return hasStrayRefund(asked.transactions, charge, { ...request, nowMs: asked.atMs })
       ? unknown('NMI has a refund of this charge without our order id')
       : undefined;
   }
@@ -120,11 +133,12 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
   async function lookUpVoid(request: LookupRequest): Promise<LookupOutcome> {
     const fields = chargeQuery(request);
     if (!fields) return unknown('the charge of the void is not known');
-    const asked = await ask(fields);
+    const asked = await transactionsOf(fields);
     if ('outcome' in asked) return asked;
     const { transactions, atMs } = asked;
     const charge = chargeIn(transactions, request);
-    const found = charge && voidIn(charge, atMs);
+    if (!charge) return chargeMissing;
+    const found = voidIn(charge, atMs);
     return (found as LookupOutcome | undefined) ?? { outcome: 'not_found', ...(atMs !== undefined && { atMs }) };
   }
 
@@ -139,7 +153,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
   /** NMI refunds and voids by its own id of the charge. */
   async function transactionOf(request: OfCharge): Promise<string | Outcome> {
     if (request.chargeTransactionId !== undefined) return request.chargeTransactionId;
-    const asked = await ask({ order_id: request.chargeReference ?? '' });
+    const asked = await transactionsOf({ order_id: request.chargeReference ?? '' });
     if ('outcome' in asked) return { outcome: 'not_sent', reason: asked.reason };
     const charge = chargeIn(asked.transactions, request);
     return charge?.id ?? { outcome: 'not_sent', reason: 'NMI has no such charge', failureCode: 'validation_error' };
@@ -155,7 +169,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
   ): Promise<{ readonly asked: Asked; readonly untilMs: number; readonly isWhole: boolean }> {
     for (let endMs = untilMs; ; ) {
       const dates = { start_date: dateText(fromMs), end_date: dateText(endMs) };
-      const asked = await ask({ ...dates, result_limit: String(reportMax) }, periodBytesMax);
+      const asked = await transactionsOf({ ...dates, result_limit: String(reportMax) }, periodBytesMax);
       if ('outcome' in asked) throw new Error(`NMI did not list its transactions: ${asked.reason}`);
       if (asked.transactions.length < reportMax) return { asked, untilMs: endMs, isWhole: endMs === untilMs };
       if (endMs - fromMs < 2 * secondMs) throw new Error('NMI has too many transactions within one second');
@@ -182,7 +196,7 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
       if (problem) return problem;
       const { companyId, reference, amount, currency, chargeReference } = request;
       // NMI would execute a repeated partial refund again, so our reference is looked up before it is sent.
-      const before = await ask({ order_id: reference });
+      const before = await transactionsOf({ order_id: reference });
       if ('outcome' in before) return { outcome: 'not_sent', reason: before.reason };
       const transactionId = await transactionOf(request);
       if (typeof transactionId !== 'string') return transactionId;
@@ -241,7 +255,8 @@ export function nmiProcessor({ url, securityKey, currencies, timeoutMs, reportMa
       const mode = await ask({ report_type: 'test_mode_status' });
       if ('outcome' in mode) return { outcome: 'fails', problem: `${upperFirst(mode.reason)}.` };
       const profile = await ask({ report_type: 'profile' });
-      return connectionOf(new URL(url).host, mode, 'outcome' in profile ? undefined : profile);
+      const host = new URL(url).host;
+      return connectionOf(host, fieldsOf(mode.report), 'outcome' in profile ? {} : fieldsOf(profile.report));
     },
   };
 }
@@ -256,19 +271,21 @@ const errorOf = (text: string): string =>
     ? 'NMI does not know this security key. Enter a private security key with the permissions API and Query'
     : `NMI answered: ${shownText(text) ?? 'an error'}`;
 
+type Fields = Readonly<Record<string, unknown>>;
+const fieldsOf = (report: Exclude<Report, { error: string }>): Fields => ('fields' in report ? report.fields : {});
+
 const upperFirst = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 /** The documents name the report of the test mode but not its fields, so every form that was seen is read. */
-function isTestMode({ other }: Asked): boolean | undefined {
-  const value = [other.test_mode_enabled, other.test_mode_status, other.test_mode].find((one) => one !== undefined);
+function isTestMode(fields: Fields): boolean | undefined {
+  const value = [fields.test_mode_enabled, fields.test_mode_status, fields.test_mode].find((one) => one !== undefined);
   if (typeof value !== 'string') return undefined;
   if (/^(true|enabled|on|1)$/i.test(value)) return true;
   return /^(false|disabled|off|0)$/i.test(value) ? false : undefined;
 }
 
-function connectionOf(host: string, mode: Asked, profile: Asked | undefined): ConnectionTest {
+function connectionOf(host: string, mode: Fields, { merchant }: Fields): ConnectionTest {
   const isTest = isTestMode(mode);
-  const merchant = profile?.other.merchant;
   const company = typeof merchant === 'object' && merchant !== null && 'company' in merchant ? merchant.company : '';
   const name = (typeof company === 'string' && shownText(company)) || `NMI account at ${host}`;
   // The sandbox host has no live accounts. Elsewhere an account that does not report its mode is taken as live.

@@ -42,6 +42,8 @@ const answers: readonly (readonly [name: string, answer: Answer | Silence, says:
   ['approved as a refund', sale({ response: '1', response_code: '100', type: 'refund' }), 'unknown'],
   ['approved with a declining code', sale({ response: '1', response_code: '200' }), 'unknown'],
   ['declined with the approving code', sale({ response: '2', response_code: '100' }), 'unknown'],
+  ['declined with a code of errors', sale({ response: '2', response_code: '300' }), 'unknown'],
+  ['an error with a code of declines', sale({ response: '3', response_code: '202' }), 'unknown'],
   ['declined for another order', sale({ response: '2', response_code: '202', orderid: 'another' }), 'unknown'],
   ...Object.entries(responseCodes)
     .filter(([code, { isInDoubt }]) => code !== '300' && !isInDoubt)
@@ -253,7 +255,7 @@ const sent = { amount: 4900, currency: 'usd', last4: '4242' };
 /** As the adapter looks: undefined if the report is not understood. */
 function look(xml: string, status = 200, kind: 'charge' | 'refund' = 'charge', sought: object = {}): string {
   const read = reportOf({ status, text: xml });
-  if (!read || 'error' in read) return 'unknown';
+  if (!read || !('transactions' in read)) return 'unknown';
   const found = foundIn(read.transactions, kind, { reference, sent, ...sought }, nowMs) as LookupOutcome | undefined;
   if (!found) return 'not_found';
   return (
@@ -325,6 +327,9 @@ const reports: readonly (readonly [name: string, xml: string, says: string, stat
     'unknown',
   ],
   ['empty', '', 'unknown'],
+  ['a message', '<nm_response><message>Maintenance</message></nm_response>', 'unknown'],
+  ['a prototype', '<nm_response><__proto__><transaction></transaction></__proto__></nm_response>', 'unknown'],
+  ['deep nesting', `<nm_response>${'<a>'.repeat(50_000)}${'</a>'.repeat(50_000)}</nm_response>`, 'unknown'],
   ['HTML', '<!DOCTYPE html><html><body><br></body></html>', 'unknown'],
   ['XHTML', '<html><body></body></html>', 'unknown'],
   ['cut before the transaction', report({}).slice(0, 60), 'unknown'],

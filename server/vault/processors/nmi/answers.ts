@@ -55,6 +55,9 @@ interface AnswerFields {
   readonly shown: ProcessorResponse;
 }
 
+/** Which codes each response may have: approved, declined by the bank, or an error of the gateway or processor. */
+const codesOf: Readonly<Record<string, RegExp>> = { 1: /^100$/, 2: /^2\d\d$/, 3: /^[34]\d\d$/ };
+
 /** Returns undefined if it is not an answer of `transact.php`, or if it contradicts itself. */
 function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
   if (status !== 200) return undefined;
@@ -64,8 +67,7 @@ function fieldsOf({ status, text }: Answer): AnswerFields | undefined {
   if (decisive.some((name) => fields.getAll(name).length > 1)) return undefined;
   const response = one('response');
   const code = one('response_code');
-  if (!/^[123]$/.test(response) || !/^\d{3}$/.test(code)) return undefined;
-  if ((response === '1') !== (code === approvedCode)) return undefined;
+  if (codesOf[response]?.test(code) !== true) return undefined;
   const transactionId = one('transactionid');
   return {
     response,

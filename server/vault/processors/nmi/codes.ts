@@ -68,6 +68,9 @@ export const responseCodes: Readonly<Record<string, CodeMeaning>> = {
   461: { meaning: 'Unsupported card type', failureCode: 'transaction_not_allowed', isProcessorFault: true },
 };
 
+const keyProblem = /authentication failed|api key|security key|user is invalid|username/i;
+export const isKeyProblem = (text: string): boolean => keyProblem.test(text);
+
 /** Texts of code 300, the first that fits. NMI has no codes for them. */
 const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
   [
@@ -75,7 +78,7 @@ const rejections: readonly (readonly [text: RegExp, meaning: CodeMeaning])[] = [
     { meaning: 'Duplicate transaction', failureCode: 'duplicate_transaction', isInDoubt: true },
   ],
   [
-    /authentication failed|api key|security key|user is invalid|username/i,
+    keyProblem,
     {
       meaning: 'The security key is wrong or was deleted',
       failureCode: 'invalid_merchant_configuration',
@@ -105,10 +108,6 @@ const unknownCode: CodeMeaning = { meaning: 'Unknown code', failureCode: 'unknow
 export function meaningOf(code: string, text: string): CodeMeaning {
   const rejection = code === rejectedCode ? rejections.find(([pattern]) => pattern.test(text)) : undefined;
   return rejection?.[1] ?? responseCodes[code] ?? unknownCode;
-}
-
-export function isKeyProblem(text: string): boolean {
-  return rejections[1]?.[0].test(text) === true;
 }
 
 export type Declined = Extract<Outcome, { outcome: 'declined' }>;

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -217,6 +218,22 @@ describe('an NMI that loses answers', () => {
     });
   }
 
+  it('duplicate: an answer that comes twice does not become the answer to the next request', async () => {
+    await fake.control({ next: ['duplicate', 'duplicate', 'duplicate'] });
+    for (let round = 0; round < 5; round += 1) {
+      const { reference, transactionId } = await charged();
+      assert.deepEqual(
+        (await executed(reference)).map((one) => one.transaction_id),
+        [transactionId],
+      );
+    }
+    await fake.control({ next: ['duplicate'] });
+    await charged();
+    // NMI's rejections name no order: the second answer to the charge must not look like one.
+    const refused = await processor.refund(refundOf(await charged(), 99_999));
+    assert.equal(refused.outcome, 'declined', inspect(refused));
+  });
+
   it('a rate limit proves nothing', async () => {
     await fake.control({ next: ['rate_limited_before'] });
     assert.equal((await processor.charge(newCharge())).outcome, 'unknown');
@@ -297,6 +314,28 @@ describe('once only', () => {
     assert.equal((await executed(charge.reference, charge.reference)).length, 1);
   });
 
+  it('not found has the earlier time of NMI’s clock and ours, and none without NMI’s', async (t) => {
+    let date: string | undefined;
+    const server = createServer((_, response) => {
+      response.sendDate = false;
+      response.writeHead(200, date === undefined ? {} : { date }).end('<nm_response></nm_response>');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    t.after(() => server.close());
+    const silent = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const atMs = async (): Promise<number | undefined> => {
+      const found = await silent.lookup({ companyId, reference: randomUUID() });
+      assert.ok(found.outcome === 'not_found', inspect(found));
+      return found.atMs;
+    };
+    const at = (ms: number): string => new Date(Date.now() + ms).toUTCString();
+    assert.equal(await atMs(), undefined);
+    date = at(3_600_000);
+    assert.ok(((await atMs()) ?? Infinity) <= Date.now(), 'NMI is an hour ahead');
+    date = at(-3_600_000);
+    assert.ok(((await atMs()) ?? Infinity) < Date.now() - 3_500_000, 'NMI is an hour behind');
+  });
+
   it('a reference that NMI executed twice stays unknown and names both transactions', async () => {
     await fake.control({ duplicate_check: 'off' });
     const request = newCharge();
@@ -348,6 +387,17 @@ describe('refunds and voids', () => {
     // A refund of another amount, or one from long before, is not ours.
     const other = await processor.lookup({ ...about, sent: { ...sent, amount: 1001 }, ageMs: 1_000 });
     assert.equal(other.outcome, 'not_found');
+  });
+
+  it('is unknown if the reports do not have the charge yet', async () => {
+    const charge = await charged();
+    await fake.control({ lag_ms: 60_000, next: ['reset_before', 'reset_before'] });
+    const refund = { ...refundOf(charge, 1000), chargeTransactionId: charge.transactionId };
+    assert.equal((await processor.refund(refund)).outcome, 'unknown');
+    for (const kind of ['refund', 'void'] as const) {
+      const found = await processor.lookup({ ...refund, kind });
+      assert.ok(found.outcome === 'unknown' && /do not have the charge/.test(found.reason), inspect(found));
+    }
   });
 
   it('finds the transaction id of the charge by its order id', async () => {

@@ -31,7 +31,9 @@ export interface Transaction {
 }
 
 export type Report =
-  | { readonly transactions: readonly Transaction[]; readonly other: Readonly<Record<string, unknown>> }
+  | { readonly transactions: readonly Transaction[] }
+  /** A report of another type, or one that is not understood: it does not say that there are no transactions. */
+  | { readonly fields: Readonly<Record<string, unknown>> }
   /** NMI answered with an error, for example for a wrong key. */
   | { readonly error: string };
 
@@ -122,9 +124,10 @@ export function reportOf({ status, text }: Pick<Answer, 'status' | 'text'>): Rep
   if (roots.length !== 1 || roots[0] !== 'nm_response') return undefined;
   const content = document.nm_response === '' ? {} : document.nm_response;
   if (!isFields(content)) return undefined;
-  const { transaction = [], error_response: error, ...other } = content;
+  const { transaction = [], error_response: error, ...fields } = content;
   if (error !== undefined) return { error: typeof error === 'string' ? error : 'an error without a text' };
   if (!Array.isArray(transaction)) return undefined;
+  if (transaction.length === 0 && Object.keys(fields).length > 0) return { fields };
   const transactions = transaction.map(transactionOf);
-  return transactions.includes(undefined) ? undefined : { transactions: transactions as Transaction[], other };
+  return transactions.includes(undefined) ? undefined : { transactions: transactions as Transaction[] };
 }
