@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import type { Answer, Silence } from '../exchange.ts';
 import { checkConfiguration, ConfigurationProblem } from '../kind.ts';
-import { failureCodes, failureReasons, type LookupOutcome } from '../processor.ts';
+import { failureCodes, failureReasons } from '../processor.ts';
 import { chargeIn, foundIn, hasStrayRefund, readingOf, verificationOf, voidIn } from './answers.ts';
 import { meaningOf, responseCodes } from './codes.ts';
 import { nmiKind } from './kind.ts';
@@ -244,7 +244,7 @@ const transactionXml = ({
 }: XmlTransaction): string =>
   `<transaction><transaction_id>${id}</transaction_id><condition>${condition}</condition><order_id>${order}</order_id>` +
   `<currency>${currency}</currency><cc_number>4xxxxxxxxxxx4242</cc_number>` +
-  `${original ? `<original_transaction_id>${original}</original_transaction_id>` : ''}` +
+  (original ? `<original_transaction_id>${original}</original_transaction_id>` : '') +
   `${actions.map(actionXml).join('')}</transaction>`;
 
 const report = (...transactions: readonly XmlTransaction[]): string =>
@@ -256,7 +256,7 @@ const sent = { amount: 4900, currency: 'usd', last4: '4242' };
 function look(xml: string, status = 200, kind: 'charge' | 'refund' = 'charge', sought: object = {}): string {
   const read = reportOf({ status, text: xml });
   if (!read || !('transactions' in read)) return 'unknown';
-  const found = foundIn(read.transactions, kind, { reference, sent, ...sought }, nowMs) as LookupOutcome | undefined;
+  const found = foundIn(read.transactions, kind, { reference, sent, ...sought }, nowMs);
   if (!found) return 'not_found';
   return (
     found.outcome +

@@ -184,7 +184,7 @@ const moneyTaken = ['pendingsettlement', 'complete'];
  * The outcome of a charge or refund in its report. A charge that was voided, or that failed at settlement, moved no
  * money; so it is declined.
  */
-export function outcomeIn(transaction: Transaction, nowMs: number | undefined): LookupOutcome {
+export function outcomeIn(transaction: Transaction, nowMs: number | undefined): Found {
   const action = mainAction(transaction);
   if (!action) return unknown('NMI reports this operation in a way that is not understood');
   const { condition, id } = transaction;
@@ -203,6 +203,9 @@ export function outcomeIn(transaction: Transaction, nowMs: number | undefined): 
   }
   return unknown(`NMI reports the condition ${shownText(condition) ?? 'unknown'}`);
 }
+
+/** What a report that has the operation says. */
+type Found = Exclude<LookupOutcome, { outcome: 'not_found' }>;
 
 export type Sought = Pick<LookupRequest, 'reference' | 'sent' | 'chargeTransactionId'>;
 
@@ -227,7 +230,7 @@ export function foundIn(
   kind: 'charge' | 'refund',
   sought: Sought,
   nowMs: number | undefined,
-): LookupOutcome | undefined {
+): Found | undefined {
   if (transactions.length === 0) return undefined;
   const isKind = kind === 'charge' ? isCharge : isRefund;
   const own = transactions.filter((one) => one.orderId === sought.reference && isKind(one));
@@ -242,8 +245,8 @@ export function foundIn(
   if (!chosen) return unknown('the report is about other transactions');
   const { transaction, outcome } = chosen;
   if (outcome.outcome === 'unknown' || isAsSent(transaction, sought)) return outcome;
-  const executed = 'executed' in outcome ? { executed: outcome.executed } : {};
-  return { outcome: 'conflict', approved: outcome.outcome === 'approved', ...executed } as LookupOutcome;
+  const execution = 'executed' in outcome && outcome.executed ? { executed: outcome.executed } : {};
+  return { outcome: 'conflict', approved: outcome.outcome === 'approved', ...execution };
 }
 
 export interface OfCharge {
@@ -263,7 +266,7 @@ export function chargeIn(
 }
 
 /** Any void of the charge is the void we asked for: it has no reference of its own, and a charge has only one. */
-export function voidIn(charge: Transaction, nowMs: number | undefined): Outcome | undefined {
+export function voidIn(charge: Transaction, nowMs: number | undefined): Approved | undefined {
   if (charge.condition !== 'canceled') return undefined;
   const action = charge.actions.findLast(({ type, success }) => type === 'void' && success !== false);
   const { code = approvedCode, text = '', atMs } = action ?? {};

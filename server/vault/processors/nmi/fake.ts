@@ -108,7 +108,7 @@ const rejection = (fake: Fake, fields: URLSearchParams, text: string): Answer =>
 
 function answerOf({ id, order_id, authorization_code, avs, cvv }: FakeTransaction, action: FakeAction): Answer {
   return {
-    response: action.success ? '1' : /^2/.test(action.code) ? '2' : '3',
+    response: action.success ? '1' : action.code.startsWith('2') ? '2' : '3',
     responsetext: action.text,
     authcode: authorization_code,
     transactionid: id,

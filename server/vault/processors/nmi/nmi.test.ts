@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { inspect, promisify } from 'node:util';
 import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
@@ -15,7 +16,15 @@ import { type Simulator, startSimulator } from '../../../../tests/support/simula
 import { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
 import { processorConformance } from '../conformance.ts';
-import type { ChargeRequest, ListedOperation, Outcome, Processor, ProcessorCard, RefundRequest } from '../processor.ts';
+import type {
+  ChargeRequest,
+  ListedOperation,
+  LookupOutcome,
+  Outcome,
+  Processor,
+  ProcessorCard,
+  RefundRequest,
+} from '../processor.ts';
 import type { FakeOperation } from './fake-books.ts';
 import { nmiProcessor } from './adapter.ts';
 import { openFake } from './fake.ts';
@@ -354,6 +363,69 @@ describe('once only', () => {
       const found = await processor.lookup({ companyId, reference, sent: { ...right, ...wrong } });
       assert.ok(found.outcome === 'conflict' && found.approved === true, inspect(found));
     }
+  });
+});
+
+describe('a storm of faults', () => {
+  type Final = 'approved' | 'declined' | 'never';
+
+  /** As the service does: it sends once, and looks until the outcome is known or the request can no longer arrive. */
+  async function settled(
+    send: (validUntilMs: number) => Promise<Outcome>,
+    look: () => Promise<LookupOutcome>,
+  ): Promise<Final> {
+    const validUntilMs = Date.now() + 1_500;
+    const outcome = await send(validUntilMs);
+    if (outcome.outcome === 'approved' || outcome.outcome === 'declined') return outcome.outcome;
+    if (outcome.outcome === 'not_sent') return 'never';
+    assert.equal(outcome.outcome, 'unknown', inspect(outcome));
+    for (;;) {
+      await sleep(100);
+      const found = await look();
+      if (found.outcome === 'approved' || found.outcome === 'declined') return found.outcome;
+      if (found.outcome === 'not_found' && (found.atMs ?? 0) >= validUntilMs) return 'never';
+    }
+  }
+
+  it('leaves our books equal to NMI’s, with nothing executed twice and nothing in doubt', async () => {
+    const stormy = connect(fake.url, 400);
+    const lost = ['timeout', 'error', 'reset'].flatMap((kind) => [`${kind}_before`, `${kind}_after`]);
+    const strange = ['late', 'html_after', 'cut_after', 'other_after', 'rate_limited_before', 'duplicate'];
+    const lookups = ['lookup_timeout', 'lookup_error', 'lookup_html', 'lookup_cut', 'lookup_other'];
+    const likely = (faults: readonly string[], each: number) =>
+      Object.fromEntries(faults.map((fault) => [fault, each]));
+    const declines = { 'decline:202': 0.08, 'decline:421': 0.05 };
+    await fake.control({ faults: { ...likely([...lost, ...strange], 0.04), ...likely(lookups, 0.04), ...declines } });
+    const books = new Map<string, { readonly final: Final; readonly amount: number }>();
+    const oneCustomer = async (): Promise<void> => {
+      const charge = newCharge({ amount: 2_000 + randomInt(9_000) });
+      const sent = { amount: charge.amount, currency: 'usd', last4: card.number.last4 };
+      const ofCharge = { companyId, reference: charge.reference, sent, kind: 'charge' } as const;
+      const sendCharge = (validUntilMs: number) => stormy.charge({ ...charge, validUntilMs });
+      const final = await settled(sendCharge, () => stormy.lookup(ofCharge));
+      books.set(charge.reference, { final, amount: charge.amount });
+      if (final !== 'approved') return;
+      for (const refund of [refundOf(charge, 700), refundOf(charge, 700)]) {
+        const money = { amount: 700, currency: 'usd', last4: null };
+        const { reference, chargeReference } = refund;
+        const ofRefund = { companyId, reference, chargeReference, sent: money, kind: 'refund', ageMs: 5_000 } as const;
+        const sendRefund = (validUntilMs: number) => stormy.refund({ ...refund, validUntilMs });
+        books.set(reference, { final: await settled(sendRefund, () => stormy.lookup(ofRefund)), amount: 700 });
+      }
+    };
+    await Promise.all(Array.from({ length: 30 }, oneCustomer));
+    await fake.control({ faults: {} });
+    const executions = await journal();
+    for (const [reference, { final, amount }] of books) {
+      const taken = executions.filter((one) => one.reference === reference && one.status === 'approved');
+      assert.deepEqual(
+        taken.map((one) => one.amount),
+        final === 'approved' ? [amount] : [],
+        `${reference} is ${final}`,
+      );
+    }
+    const finals = [...books.values()].map(({ final }) => final);
+    assert.deepEqual(new Set(finals), new Set(['approved', 'declined', 'never']), 'every outcome occurred');
   });
 });
 

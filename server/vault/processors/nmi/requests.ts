@@ -100,7 +100,7 @@ function billingFields(billing: Billing | undefined): BillingFields {
     phone,
     email,
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value)) as BillingFields;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
 }
 
 /**

@@ -1,0 +1,144 @@
+import { systemClock } from '../../../platform/clock.ts';
+import { secondMs } from '../../../platform/durations.ts';
+import type { Answer, Silence } from '../exchange.ts';
+import type { LookupOutcome, LookupRequest, Outcome } from '../processor.ts';
+import { chargeIn, foundIn, hasStrayRefund, type OfCharge, voidIn } from './answers.ts';
+import { isKeyProblem, shownText } from './codes.ts';
+import { type Report, reportOf, type Transaction } from './report.ts';
+import { dateText, type QueryFields } from './requests.ts';
+
+/** Asks NMI for reports, and finds operations in them. */
+
+type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
+
+interface Asked<Content> {
+  readonly content: Content;
+  /** The time at which NMI made the report, or slightly earlier. */
+  readonly atMs: number | undefined;
+}
+type AskedTransactions = Asked<readonly Transaction[]>;
+
+interface Part {
+  readonly asked: AskedTransactions;
+  readonly untilMs: number;
+  /** Whether the part is the whole period. */
+  readonly isWhole: boolean;
+}
+
+export interface Reports {
+  ask(fields: QueryFields): Promise<Asked<Exclude<Report, { error: string }>> | Unknown>;
+  transactions(fields: QueryFields): Promise<AskedTransactions | Unknown>;
+  /** Looks for the order id of a charge or refund. */
+  find(kind: 'charge' | 'refund', request: LookupRequest): Promise<LookupOutcome>;
+  lookUpRefund(request: LookupRequest): Promise<LookupOutcome>;
+  lookUpVoid(request: LookupRequest): Promise<LookupOutcome>;
+  /**
+   * The transactions that were created or changed in a period, or in the first part of it. Fails if NMI does not
+   * answer.
+   */
+  period(fromMs: number, untilMs: number): Promise<Part>;
+}
+
+/** A report of one order is small. */
+const lookupBytesMax = 512 * 1024;
+const periodBytesMax = 4 * 1024 * 1024;
+
+const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
+const chargeMissing = unknown('NMI’s reports do not have the charge');
+const notFound = (atMs: number | undefined): LookupOutcome => ({
+  outcome: 'not_found',
+  ...(atMs !== undefined && { atMs }),
+});
+
+const errorOf = (text: string): string =>
+  isKeyProblem(text)
+    ? 'NMI does not know this security key. Enter a private security key with the permissions API and Query'
+    : `NMI answered: ${shownText(text) ?? 'an error'}`;
+
+function chargeQuery({ chargeReference, chargeTransactionId }: OfCharge): QueryFields | undefined {
+  if (chargeReference !== undefined) return { order_id: chargeReference };
+  return chargeTransactionId === undefined ? undefined : { transaction_id: chargeTransactionId };
+}
+
+export function openReports(
+  query: (fields: QueryFields, bytesMax: number) => Promise<Answer | Silence>,
+  reportMax: number,
+): Reports {
+  async function ask(
+    fields: QueryFields,
+    bytesMax = lookupBytesMax,
+  ): Promise<Asked<Exclude<Report, { error: string }>> | Unknown> {
+    const nowMs = systemClock.nowMs();
+    const answer = await query(fields, bytesMax);
+    if ('reason' in answer) return unknown(answer.reason);
+    const report = reportOf(answer);
+    if (!report) return unknown(`NMI’s report with status ${answer.status} is not understood`);
+    if ('error' in report) return unknown(errorOf(report.error));
+    // "Not found" becomes final at a time that our clock has set. If NMI's clock is ahead, ours counts.
+    const { askedAtMs } = answer;
+    return { content: report, atMs: askedAtMs === undefined ? undefined : Math.min(askedAtMs, nowMs) };
+  }
+
+  async function transactions(fields: QueryFields, bytesMax?: number): Promise<AskedTransactions | Unknown> {
+    const asked = await ask(fields, bytesMax);
+    if ('outcome' in asked) return asked;
+    const { content, atMs } = asked;
+    if (!('transactions' in content)) return unknown('NMI’s report has no transactions');
+    return { content: content.transactions, atMs };
+  }
+
+  async function find(kind: 'charge' | 'refund', request: LookupRequest): Promise<LookupOutcome> {
+    const asked = await transactions({ order_id: request.reference });
+    if ('outcome' in asked) return asked;
+    return foundIn(asked.content, kind, request, asked.atMs) ?? notFound(asked.atMs);
+  }
+
+  /** Returns `unknown` if the charge has a refund that may be ours but does not have our order id. */
+  async function strayRefund(request: LookupRequest): Promise<Unknown | undefined> {
+    const fields = chargeQuery(request);
+    if (!fields) return undefined;
+    const asked = await transactions(fields);
+    if ('outcome' in asked) return asked;
+    const charge = chargeIn(asked.content, request);
+    // Reports that lack the charge cannot prove that its refund is missing.
+    if (!charge) return chargeMissing;
+    return hasStrayRefund(asked.content, charge, { ...request, nowMs: asked.atMs })
+      ? unknown('NMI has a refund of this charge without our order id')
+      : undefined;
+  }
+
+  return {
+    ask,
+    transactions,
+    find,
+    async lookUpRefund(request) {
+      const found = await find('refund', request);
+      return found.outcome === 'not_found' ? ((await strayRefund(request)) ?? found) : found;
+    },
+    async lookUpVoid(request) {
+      const fields = chargeQuery(request);
+      if (!fields) return unknown('the charge of the void is not known');
+      const asked = await transactions(fields);
+      if ('outcome' in asked) return asked;
+      const charge = chargeIn(asked.content, request);
+      return charge ? (voidIn(charge, asked.atMs) ?? notFound(asked.atMs)) : chargeMissing;
+    },
+    async period(fromMs, untilMs) {
+      for (let endMs = untilMs; ; ) {
+        const dates = { start_date: dateText(fromMs), end_date: dateText(endMs) };
+        const asked = await transactions({ ...dates, result_limit: String(reportMax) }, periodBytesMax);
+        if ('outcome' in asked) throw new Error(`NMI did not list its transactions: ${asked.reason}`);
+        // A report with as many transactions as it may have is perhaps cut off, so a shorter period is asked for.
+        if (asked.content.length < reportMax) return { asked, untilMs: endMs, isWhole: endMs === untilMs };
+        if (endMs - fromMs < 2 * secondMs) throw new Error('NMI has too many transactions within one second');
+        endMs = fromMs + Math.floor((endMs - fromMs) / 2);
+      }
+    },
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The fields of a report of another type than transactions. */
+export const fieldsOf = (asked: Asked<Exclude<Report, { error: string }>> | Unknown): Fields =>
+  'content' in asked && 'fields' in asked.content ? asked.content.fields : {};
