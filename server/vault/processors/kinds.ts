@@ -1,8 +1,9 @@
 import { acquirerKind } from './acquirer/kind.ts';
 import type { ProcessorKind } from './kind.ts';
+import { nmiKind } from './nmi/kind.ts';
 
 /** The kinds of processors that a live company can connect. */
-export const processorKinds: readonly ProcessorKind[] = [acquirerKind];
+export const processorKinds: readonly ProcessorKind[] = [acquirerKind, nmiKind];
 
 export function kindNamed(kind: string): ProcessorKind {
   const found = processorKinds.find((one) => one.kind === kind);

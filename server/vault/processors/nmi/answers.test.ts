@@ -10,7 +10,9 @@ import { chargeIn, foundIn, hasStrayRefund, readingOf, verificationOf, voidIn } 
 import { meaningOf, responseCodes } from './codes.ts';
 import { nmiKind } from './kind.ts';
 import { minorUnits } from './money.ts';
-import { reportOf } from './report.ts';
+import { loadReports } from './report.ts';
+
+const reportOf = await loadReports();
 
 const reference = '7b3f6c1e-order';
 const number = '4242424242424242';

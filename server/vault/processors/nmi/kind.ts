@@ -50,11 +50,11 @@ export const nmiKind: ProcessorKind = {
   origins,
   /**
    * NMI executes a request whenever it arrives, and has no way to reject a late one. So this is longer than a request
-   * can live: our timeout of 30 s, about 2 minutes in which the kernel still delivers what a closed connection had sent,
+   * can live: our timeout of 15 s, about 2 minutes in which the kernel still delivers what a closed connection had sent,
    * the time that a web server and a card network take, and the delay of reports.
    */
   requestLifeMs: 15 * minuteMs,
-  timeoutMs: 30 * secondMs,
+  timeoutMs: 15 * secondMs,
   sendsNotices: false,
   open({ security_key = '', currencies = '', api_url = origins[0] }, options) {
     const codes = currencies.split(',').flatMap((code) => (code.trim() === '' ? [] : [code.trim().toLowerCase()]));

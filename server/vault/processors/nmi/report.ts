@@ -1,4 +1,3 @@
-import { XMLParser } from 'fast-xml-parser';
 import type { Answer } from '../exchange.ts';
 
 /** Reads the XML of the Query API. A report that is not understood in every part is not used at all. */
@@ -38,13 +37,13 @@ export type Report =
   | { readonly error: string };
 
 /** Entities are not expanded and attributes are not read; every value stays text. */
-const parser = new XMLParser({
+const parsing = {
   ignoreAttributes: true,
   processEntities: false,
   parseTagValue: false,
   trimValues: true,
-  isArray: (name) => name === 'transaction' || name === 'action',
-});
+  isArray: (name: string) => name === 'transaction' || name === 'action',
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -106,19 +105,25 @@ function transactionOf(fields: unknown): Transaction | undefined {
   };
 }
 
-function parse(text: string): unknown {
-  // Neither a document type nor an entity of its own has a place in a report.
-  if (/<!(doctype|entity)/i.test(text)) return undefined;
-  try {
-    return parser.parse(text, true);
-  } catch {
-    return undefined;
-  }
+/** Returns undefined if the answer is not a report. */
+export type ReadReport = (answer: Pick<Answer, 'status' | 'text'>) => Report | undefined;
+
+/** The parser takes 40 ms to load, and most processes never need it. */
+export async function loadReports(): Promise<ReadReport> {
+  const { XMLParser } = await import('fast-xml-parser');
+  const parser = new XMLParser(parsing);
+  return ({ status, text }) => {
+    // Neither a document type nor an entity of its own has a place in a report.
+    if (status !== 200 || /<!(doctype|entity)/i.test(text)) return undefined;
+    try {
+      return reportIn(parser.parse(text, true));
+    } catch {
+      return undefined;
+    }
+  };
 }
 
-/** Returns undefined if the answer is not a report. */
-export function reportOf({ status, text }: Pick<Answer, 'status' | 'text'>): Report | undefined {
-  const document = status === 200 ? parse(text) : undefined;
+function reportIn(document: unknown): Report | undefined {
   if (!isFields(document)) return undefined;
   const roots = Object.keys(document).filter((name) => name !== '?xml');
   if (roots.length !== 1 || roots[0] !== 'nm_response') return undefined;

@@ -4,7 +4,7 @@ import type { Answer, Silence } from '../exchange.ts';
 import type { LookupOutcome, LookupRequest, Outcome } from '../processor.ts';
 import { chargeIn, foundIn, hasStrayRefund, type OfCharge, voidIn } from './answers.ts';
 import { isKeyProblem, shownText } from './codes.ts';
-import { type Report, reportOf, type Transaction } from './report.ts';
+import { loadReports, type Report, type Transaction } from './report.ts';
 import { dateText, type QueryFields } from './requests.ts';
 
 /** Asks NMI for reports, and finds operations in them. */
@@ -64,6 +64,8 @@ export function openReports(
   query: (fields: QueryFields, bytesMax: number) => Promise<Answer | Silence>,
   reportMax: number,
 ): Reports {
+  let loading: ReturnType<typeof loadReports> | undefined;
+
   async function ask(
     fields: QueryFields,
     bytesMax = lookupBytesMax,
@@ -71,7 +73,8 @@ export function openReports(
     const nowMs = systemClock.nowMs();
     const answer = await query(fields, bytesMax);
     if ('reason' in answer) return unknown(answer.reason);
-    const report = reportOf(answer);
+    const read = await (loading ??= loadReports());
+    const report = read(answer);
     if (!report) return unknown(`NMI’s report with status ${answer.status} is not understood`);
     if ('error' in report) return unknown(errorOf(report.error));
     // "Not found" becomes final at a time that our clock has set. If NMI's clock is ahead, ours counts.
