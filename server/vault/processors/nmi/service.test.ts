@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectTo } from '../../../../tests/support/connect.ts';
+import { openShop, order, refund, type Shop } from '../../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../../tests/support/service.ts';
+import { type Simulator, startSimulator } from '../../../../tests/support/simulator.ts';
+import type { FakeOperation } from './fake-books.ts';
+
+/** A live company whose orders are charged at the fake NMI. */
+
+const securityKey = 'FakeSecurityKey'.padEnd(32, '8');
+const timeoutMs = 500;
+/** Longer than twice the timeout: in the last part of it nothing is sent. */
+const requestLifeMs = 3_000;
+
+let fake: Simulator;
+let service: TestService;
+let key: string;
+let shop: Shop;
+
+before(async () => {
+  // A request that is late arrives before the connector stops to send.
+  fake = await startSimulator('nmi/fake-main.ts', securityKey, {
+    'request-life-ms': 2 * timeoutMs,
+    'settle-after-ms': 0,
+  });
+  service = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: fake.url } });
+  const { live } = await service.createMerchant();
+  const configuration = { security_key: securityKey, api_url: fake.url };
+  const timing = { timeoutMs, requestLifeMs, extraOrigins: [fake.url] };
+  await connectTo(service, live.id, { kind: 'nmi', configuration, ...timing });
+  key = await service.createKey({ ...live, processor: 'connected' });
+  shop = await openShop(service, undefined, { key });
+});
+after(async () => {
+  await Promise.all([fake.stop(), service.stop()]);
+});
+beforeEach(() => fake.control({ next: [], faults: {} }));
+
+/** Repeats a request with its key, as a client does while the outcome is unknown. */
+async function repeated(send: (idempotencyKey: string) => Promise<Reply>): Promise<Reply> {
+  const idempotencyKey = randomUUID();
+  for (let attempt = 0; ; attempt += 1) {
+    const reply = await send(idempotencyKey);
+    if (reply.status < 500 && reply.status !== 409) return reply;
+    assert.ok(attempt < 60, `no outcome: ${reply.text}`);
+    await sleep(200);
+  }
+}
+
+const place = (): Promise<Reply> => repeated((idempotencyKey) => order(service, shop, {}, { key, idempotencyKey }));
+const giveBack = (id: string, amount: number): Promise<Reply> =>
+  repeated((idempotencyKey) => refund(service, id, amount, { key, idempotencyKey }));
+
+async function executed(orderId: string): Promise<FakeOperation[]> {
+  const rows = await service.db.query<{ reference: string }>(
+    'SELECT reference FROM all_transactions WHERE order_id = $1',
+    [orderId],
+  );
+  const references = rows.map(({ reference }) => reference);
+  const { operations } = (await fake.call('GET', '/journal')) as { operations: FakeOperation[] };
+  return operations.filter(({ reference }) => references.includes(reference ?? ''));
+}
+
+describe('a company that is connected to NMI', () => {
+  it('charges an order and refunds it in part, twice by the same amount', async () => {
+    const { body } = await place();
+    assert.equal(body.status, 'succeeded');
+    for (let round = 0; round < 2; round += 1) assert.equal((await giveBack(body.id, 100)).status, 200);
+    assert.deepEqual(
+      (await executed(body.id)).map(({ kind, amount, status }) => [kind, amount, status]),
+      [
+        ['charge', body.total, 'approved'],
+        ['refund', 100, 'approved'],
+        ['refund', 100, 'approved'],
+      ],
+    );
+  });
+
+  for (const fault of ['reset_after', 'timeout_after', 'html_after', 'late']) {
+    it(`${fault}: charges once and refunds once`, async () => {
+      await fake.control({ next: [fault] });
+      const { body } = await place();
+      assert.equal(body.status, 'succeeded');
+      await fake.control({ next: [fault] });
+      assert.equal((await giveBack(body.id, 100)).status, 200);
+      assert.deepEqual(
+        (await executed(body.id)).map(({ kind }) => kind),
+        ['charge', 'refund'],
+      );
+    });
+  }
+
+  it('reset_before: an order whose charge never arrived fails after the life of the request, uncharged', async () => {
+    await fake.control({ next: ['reset_before'] });
+    const { body } = await place();
+    assert.deepEqual([body.status, body.failure_code], ['failed', 'issuer_unavailable']);
+    assert.deepEqual(await executed(body.id), []);
+  });
+
+  it('fails an order with the reason of the bank', async () => {
+    await fake.control({ next: ['decline:202'] });
+    const { body } = await place();
+    assert.deepEqual([body.status, body.failure_code], ['failed', 'insufficient_funds']);
+  });
+});
