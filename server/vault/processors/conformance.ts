@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { systemClock } from '../../platform/clock.ts';
-import { CardNumber } from '../card-number.ts';
+import { watched } from './conformance-calls.ts';
 import {
   type ChargeRequest,
   type FailureCode,
@@ -34,6 +34,10 @@ export interface ConformanceSubject {
 export interface ConformanceOptions {
   /** Whether the processor itself adds up refunds and voids, instead of leaving that to our ledger. */
   readonly keepsBooks?: boolean;
+  /** Whether its times are exact, and its list contains the operations that it refused; otherwise not checked here. */
+  readonly isExact?: boolean;
+  /** Whether a charge can be voided only until it settles. */
+  readonly voidsUntilSettled?: boolean;
   /** The same processor when it does not answer, if it runs outside this process. */
   readonly unreachable?: () => Promise<Processor>;
 }
@@ -64,28 +68,14 @@ function assertSameOutcome(again: Outcome | LookupOutcome, first: Outcome | Look
   assert.deepEqual('executed' in first ? dated(again) : untimed, dated(first), message);
 }
 
-/** Wraps the processor and checks that no outcome contains the card number. */
-function watched(processor: Processor, numbers: readonly CardNumber[]): Processor {
-  async function check<Result extends Outcome | LookupOutcome>(result: Promise<Result>): Promise<Result> {
-    const outcome = await result;
-    const shown = JSON.stringify(outcome) + inspect(outcome, { depth: 9 });
-    for (const number of numbers)
-      assert.ok(!shown.includes(CardNumber.open(number)), 'an outcome contains a card number');
-    return outcome;
-  }
-  return {
-    charge: (request) => check(processor.charge(request)),
-    refund: (request) => check(processor.refund(request)),
-    void: (request) => check(processor.void(request)),
-    lookup: (request) => check(processor.lookup(request)),
-    ...(processor.list && { list: processor.list.bind(processor) }),
-  };
+function itIf(applies: boolean, name: string, run: (t: TestContext) => Promise<void>): void {
+  if (applies) it(name, run);
 }
 
 export function processorConformance(
   name: string,
   open: (t: TestContext) => Promise<ConformanceSubject>,
-  { keepsBooks = false, unreachable }: ConformanceOptions = {},
+  { keepsBooks = false, isExact = true, voidsUntilSettled = true, unreachable }: ConformanceOptions = {},
 ): void {
   async function begin(t: TestContext) {
     const subject = await open(t);
@@ -158,10 +148,11 @@ export function processorConformance(
     });
 
     it('answers not_found for a reference that was never sent', async (t) => {
-      const { processor, companyId } = await begin(t);
+      const { subject, processor, companyId } = await begin(t);
       const askedAtMs = systemClock.nowMs();
       const found = await processor.lookup({ companyId, reference: randomUUID() });
       assert.ok(found.outcome === 'not_found', inspect(found));
+      if ((subject.processor.findsBy ?? 'reference') !== 'reference') return;
       assert.ok(found.atMs !== undefined && Math.abs(found.atMs - askedAtMs) < 30_000, 'and says when it looked');
     });
 
@@ -241,7 +232,7 @@ export function processorConformance(
 
     if (!keepsBooks) return;
 
-    it('reports the age of the first result by its own clock', async (t) => {
+    itIf(isExact, 'reports the age of the first result by its own clock', async (t) => {
       const { processor, newCharge } = await begin(t);
       const request = newCharge();
       const first = await processor.charge(request);
@@ -254,7 +245,7 @@ export function processorConformance(
       assert.equal(again.executed?.atMs, first.executed.atMs);
     });
 
-    it('lists the operations of a period in order, page by page', async (t) => {
+    itIf(isExact, 'lists the operations of a period in order, page by page', async (t) => {
       const { subject, processor, companyId, charged, refund, takeBack } = await begin(t);
       assert.ok(processor.list, 'a processor that keeps books lists them');
       await charged();
@@ -339,9 +330,12 @@ export function processorConformance(
     });
 
     it('rejects a refund or void of an unknown charge', async (t) => {
-      const { newCharge, refund, takeBack } = await begin(t);
-      assertDeclined(await refund(newCharge(), 1));
-      assertDeclined(await takeBack(newCharge()));
+      const { subject, newCharge, refund, takeBack } = await begin(t);
+      for (const outcome of [await refund(newCharge(), 1), await takeBack(newCharge())]) {
+        // Without the reference, the processor cannot be asked for a charge whose id is unknown.
+        if (subject.processor.findsBy === 'handle') assert.equal(outcome.outcome, 'not_sent', inspect(outcome));
+        else assertDeclined(outcome);
+      }
     });
 
     it('voids a charge once, and rejects a refund afterwards', async (t) => {
@@ -359,7 +353,7 @@ export function processorConformance(
       assertDeclined(await takeBack(charge));
     });
 
-    it('rejects the void of a settled charge', async (t) => {
+    itIf(voidsUntilSettled, 'rejects the void of a settled charge', async (t) => {
       const { subject, charged, takeBack } = await begin(t);
       await subject.settleAtOnce?.();
       assertDeclined(await takeBack(await charged()));

@@ -1,0 +1,460 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import type { Answer, Silence } from '../exchange.ts';
+import { type FailureCode, failureReasons, type Outcome } from '../processor.ts';
+import { amountAtStripe, amountOfStripe } from './amounts.ts';
+import { confirmOutcome, created, intentStanding, refundOutcome, verificationOf } from './answers.ts';
+import { declines, refundFailures } from './codes.ts';
+import { readers } from './events.ts';
+
+const reference = 'a3b1c2d4-0000-4000-8000-00000000c0de';
+const handle = 'pi_3Real';
+const nowMs = 1_800_000_000_000;
+const created1 = nowMs / 1_000 - 7;
+const money = { amount: 4900, currency: 'usd' };
+const sent = { reference, handle, money, last4: '4242' };
+const sentRefund = { kind: 'refund', reference, intent: handle, money } as const;
+
+/** What must never be seen in an outcome, and what Stripe's messages may quote. */
+const number = '4242424242424242';
+const secrets = [number, '4242 4242 4242 4242', 'sk_live_51Secret', 'rk_live_51Secret', 'whsec_Secret', 'CVC 737'];
+const quoting = `You sent ${number}, 4242 4242 4242 4242, sk_live_51Secret***4242, rk_live_51Secret and whsec_Secret`;
+
+function answer(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { status, text, headers: { 'idempotency-key': reference, ...headers }, askedAtMs: nowMs };
+}
+
+const charge = (overrides: object = {}) => ({
+  object: 'charge',
+  id: 'ch_3Real',
+  amount: 4900,
+  currency: 'usd',
+  created: created1,
+  status: 'succeeded',
+  captured: true,
+  payment_intent: handle,
+  metadata: { svc_reference: reference },
+  failure_code: null,
+  failure_message: null,
+  outcome: { network_status: 'approved_by_network', reason: null, seller_message: 'Payment complete.' },
+  payment_method_details: {
+    card: {
+      last4: '4242',
+      checks: { address_line1_check: 'pass', address_postal_code_check: 'pass', cvc_check: 'pass' },
+      authorization_code: '123456',
+      network_transaction_id: '579865842357',
+    },
+  },
+  balance_transaction: { id: 'txn_1', status: 'pending' },
+  ...overrides,
+});
+
+const intent = (overrides: object = {}) => ({
+  object: 'payment_intent',
+  id: handle,
+  amount: 4900,
+  amount_received: 4900,
+  currency: 'usd',
+  status: 'succeeded',
+  metadata: { svc_reference: reference },
+  latest_charge: charge(),
+  last_payment_error: null,
+  ...overrides,
+});
+
+const cardError = (code: string, decline_code?: string) => ({
+  type: 'card_error',
+  code,
+  ...(decline_code && { decline_code }),
+  message: quoting,
+});
+
+const failedIntent = (error: object) =>
+  intent({
+    status: 'requires_payment_method',
+    amount_received: 0,
+    latest_charge: 'ch_3Real',
+    last_payment_error: error,
+  });
+
+const declinedAnswer = (code: string, decline_code?: string): Answer => {
+  const error = cardError(code, decline_code);
+  return answer(402, { error: { ...error, payment_intent: failedIntent(error) } });
+};
+
+const errorAnswer = (status: number, fields: object, headers?: Record<string, string>): Answer =>
+  answer(status, { error: { type: 'invalid_request_error', message: quoting, ...fields } }, headers);
+
+const idle = { amount_received: 0, latest_charge: null };
+const silence = (mayHaveArrived: boolean): Silence => ({ mayHaveArrived, reason: 'no response within 10000 ms' });
+
+type Expected = Outcome['outcome'] | `declined ${FailureCode}` | `fault ${FailureCode}` | 'look';
+
+function shown(outcome: Outcome | undefined): string {
+  if (!outcome) return 'look';
+  if (outcome.outcome !== 'declined') return outcome.outcome;
+  return `${outcome.isProcessorFault ? 'fault' : 'declined'} ${outcome.failureCode}`;
+}
+
+function assertScrubbed(value: unknown): void {
+  const text = JSON.stringify(value) + inspect(value, { depth: 9 });
+  for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in ${text}`);
+}
+
+describe('an answer to a confirmation', () => {
+  const rows: [name: string, answer: Answer | Silence, expected: Expected][] = [
+    ['an approval', answer(200, intent()), 'approved'],
+    ['an approval without its charge', answer(200, intent({ latest_charge: 'ch_3Real' })), 'approved'],
+    ['processing', answer(200, intent({ status: 'processing', amount_received: 0 })), 'unknown'],
+    ['only authorized', answer(200, intent({ status: 'requires_capture', amount_received: 0 })), 'unknown'],
+    ['a part of the amount', answer(200, intent({ amount_received: 100 })), 'unknown'],
+    ['a status that we do not know', answer(200, intent({ status: 'maybe' })), 'unknown'],
+    ['still unconfirmed', answer(200, intent({ status: 'requires_confirmation', ...idle })), 'look'],
+    ['asks for action', answer(200, intent({ status: 'requires_action', ...idle })), 'look'],
+    ['another reference', answer(200, intent({ metadata: { svc_reference: 'other' } })), 'unknown'],
+    ['no metadata', answer(200, intent({ metadata: {} })), 'unknown'],
+    ['another intent', answer(200, intent({ id: 'pi_other' })), 'unknown'],
+    ['another amount', answer(200, intent({ amount: 4901, amount_received: 4901 })), 'conflict'],
+    ['another currency', answer(200, intent({ currency: 'eur' })), 'conflict'],
+    [
+      'a decline in a 200',
+      answer(200, failedIntent(cardError('card_declined', 'stolen_card'))),
+      'declined lost_stolen_card',
+    ],
+    ['insufficient funds', declinedAnswer('card_declined', 'insufficient_funds'), 'declined insufficient_funds'],
+    ['a generic decline', declinedAnswer('card_declined', 'generic_decline'), 'declined do_not_honor'],
+    ['an expired card', declinedAnswer('expired_card'), 'declined expired_card'],
+    ['a wrong CVC', declinedAnswer('incorrect_cvc', 'incorrect_cvc'), 'declined incorrect_cvv'],
+    ['fraud', declinedAnswer('card_declined', 'fraudulent'), 'declined fraud_suspected'],
+    ['a lost card', declinedAnswer('card_declined', 'lost_card'), 'declined lost_stolen_card'],
+    [
+      'an authentication',
+      declinedAnswer('authentication_required', 'authentication_required'),
+      'declined transaction_not_allowed',
+    ],
+    ['a processing error', declinedAnswer('processing_error'), 'fault processor_declined'],
+    ['the bank is away', declinedAnswer('card_declined', 'issuer_not_available'), 'declined issuer_unavailable'],
+    ['a new decline code', declinedAnswer('card_declined', 'moon_phase'), 'declined do_not_honor'],
+    ['new codes', declinedAnswer('new_code', 'moon_phase'), 'declined unknown'],
+    [
+      'a decline about another intent',
+      answer(
+        402,
+        { error: { ...cardError('card_declined'), payment_intent: intent({ id: 'pi_other' }) } },
+        { 'idempotency-key': 'x' },
+      ),
+      'look',
+    ],
+    [
+      'a decline without an intent',
+      answer(402, { error: cardError('card_declined') }, { 'idempotency-key': 'x' }),
+      'look',
+    ],
+    [
+      'already succeeded',
+      errorAnswer(400, {
+        code: 'payment_intent_unexpected_state',
+        payment_intent: intent({ latest_charge: 'ch_3Real' }),
+      }),
+      'approved',
+    ],
+    [
+      'already cancelled',
+      errorAnswer(400, {
+        code: 'payment_intent_unexpected_state',
+        payment_intent: intent({ status: 'canceled', ...idle }),
+      }),
+      'not_sent',
+    ],
+    ['an unexpected state', errorAnswer(400, { code: 'payment_intent_unexpected_state' }), 'look'],
+    ['other parameters under the key', errorAnswer(400, { type: 'idempotency_error' }), 'look'],
+    ['an unknown parameter', errorAnswer(400, { code: 'parameter_unknown' }), 'fault validation_error'],
+    [
+      'an error of another request',
+      errorAnswer(400, { code: 'parameter_unknown' }, { 'idempotency-key': 'other' }),
+      'look',
+    ],
+    ['an intent that does not exist', errorAnswer(404, { code: 'resource_missing' }), 'declined validation_error'],
+    ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
+    [
+      'a key without permission',
+      errorAnswer(403, { code: 'more_permissions_required' }),
+      'fault invalid_merchant_configuration',
+    ],
+    ['401 of a proxy', answer(401, '<html>'), 'unknown'],
+    ['the key is in use', errorAnswer(409, { code: 'idempotency_key_in_use' }), 'unknown'],
+    ['too many requests', errorAnswer(429, { code: 'rate_limit' }), 'unknown'],
+    ['an error of Stripe', errorAnswer(500, { type: 'api_error' }), 'unknown'],
+    ['an approval with status 500', answer(500, intent()), 'unknown'],
+    ['503 of a proxy', answer(503, '<html>upstream</html>'), 'unknown'],
+    ['HTML', answer(200, '<html>fine</html>'), 'unknown'],
+    ['nothing', answer(200, ''), 'unknown'],
+    ['cut JSON', answer(200, JSON.stringify(intent()).slice(0, -9)), 'unknown'],
+    ['null', answer(200, 'null'), 'unknown'],
+    ['another object', answer(200, charge()), 'unknown'],
+    ['a text as amount', answer(200, intent({ amount: '4900' })), 'unknown'],
+    ['a redirect', answer(302, ''), 'unknown'],
+    ['no answer', silence(true), 'unknown'],
+    ['no connection', silence(false), 'not_sent'],
+  ];
+  for (const [name, given, expected] of rows) {
+    it(`${name}: ${expected}`, () => {
+      const outcome = confirmOutcome(given, sent);
+      assert.equal(shown(outcome), expected, inspect(outcome));
+      assertScrubbed(outcome);
+    });
+  }
+
+  it('of every code in the table gives its failure code', () => {
+    for (const [code, { failureCode, isProcessorFault }] of declines) {
+      const outcome = confirmOutcome(declinedAnswer('unlisted', code), sent);
+      assert.equal(shown(outcome), `${isProcessorFault ? 'fault' : 'declined'} ${failureCode}`);
+      assert.ok(outcome?.outcome === 'declined' && outcome.failureReason === failureReasons[failureCode]);
+      assert.equal(outcome.response.transaction_id, handle);
+    }
+  });
+
+  it('carries what the API shows of it', () => {
+    assert.deepEqual(confirmOutcome(answer(200, intent()), sent), {
+      outcome: 'approved',
+      response: {
+        transaction_id: handle,
+        authorization_code: '123456',
+        avs_result: 'Y',
+        cvv_result: 'M',
+        response_code: 'approved_by_network',
+        response_text: 'Payment complete.',
+      },
+      settled: false,
+      networkTransactionId: '579865842357',
+      executed: { atMs: created1 * 1_000, ageMs: 7_000 },
+    });
+  });
+
+  it('has the letters of AVS and CVV', () => {
+    const letters: [
+      line: string | null,
+      postal: string | null,
+      cvc: string | null,
+      avs: string | null,
+      cvv: string | null,
+    ][] = [
+      ['pass', 'pass', 'pass', 'Y', 'M'],
+      ['fail', 'pass', 'fail', 'Z', 'N'],
+      ['pass', 'fail', 'unchecked', 'A', 'P'],
+      ['fail', 'fail', 'unavailable', 'N', 'U'],
+      ['pass', 'unchecked', null, 'B', null],
+      [null, 'pass', 'new', 'P', null],
+      ['unchecked', 'fail', null, 'N', null],
+      ['unavailable', 'unchecked', null, 'U', null],
+      [null, null, null, null, null],
+    ];
+    for (const [address_line1_check, address_postal_code_check, cvc_check, avs, cvv] of letters) {
+      const checks = { address_line1_check, address_postal_code_check, cvc_check };
+      const outcome = confirmOutcome(
+        answer(200, intent({ latest_charge: charge({ payment_method_details: { card: { checks } } }) })),
+        sent,
+      );
+      assert.ok(outcome?.outcome === 'approved', inspect(outcome));
+      assert.deepEqual([outcome.response.avs_result, outcome.response.cvv_result], [avs, cvv]);
+    }
+  });
+});
+
+describe('an answer to a lookup', () => {
+  const rows: [name: string, body: unknown, expected: string][] = [
+    ['succeeded', intent(), 'approved'],
+    ['never confirmed', intent({ status: 'requires_payment_method', ...idle }), 'unconfirmed'],
+    ['with a method', intent({ status: 'requires_confirmation', ...idle }), 'unconfirmed'],
+    ['waiting for the cardholder', intent({ status: 'requires_action', ...idle }), 'unconfirmed'],
+    ['cancelled', intent({ status: 'canceled', ...idle }), 'canceled'],
+    ['cancelled with a charge', intent({ status: 'canceled', amount_received: 0 }), 'unknown'],
+    [
+      'cancelled after a decline',
+      intent({ status: 'canceled', latest_charge: charge({ status: 'failed' }) }),
+      'declined',
+    ],
+    [
+      'failed, without the error',
+      intent({
+        status: 'requires_payment_method',
+        latest_charge: charge({ status: 'failed', failure_code: 'expired_card' }),
+      }),
+      'declined',
+    ],
+    ['failed, with neither', intent({ status: 'requires_payment_method', latest_charge: 'ch_3Real' }), 'unknown'],
+    [
+      'another card',
+      intent({ latest_charge: charge({ payment_method_details: { card: { last4: '0000' } } }) }),
+      'conflict',
+    ],
+    ['another amount, unconfirmed', intent({ amount: 1, status: 'requires_payment_method', ...idle }), 'conflict'],
+    ['no intent', { deleted: true }, 'unknown'],
+  ];
+  for (const [name, body, expected] of rows) {
+    it(`${name}: ${expected}`, () => assert.equal(intentStanding(answer(200, body), sent).outcome, expected));
+  }
+
+  it('is never "not found" because of a 404: the key may be of another account', () => {
+    assert.equal(intentStanding(errorAnswer(404, { code: 'resource_missing' }), sent).outcome, 'unknown');
+  });
+});
+
+describe('an answer to a refund', () => {
+  const refund = (overrides: object = {}) => ({
+    object: 'refund',
+    id: 're_1',
+    amount: 4900,
+    currency: 'usd',
+    created: created1,
+    status: 'succeeded',
+    payment_intent: handle,
+    metadata: { svc_reference: reference, svc_kind: 'refund' },
+    ...overrides,
+  });
+  const rows: [name: string, answer: Answer | Silence, expected: Expected][] = [
+    ['succeeded', answer(200, refund()), 'approved'],
+    ['pending', answer(200, refund({ status: 'pending' })), 'approved'],
+    ['asks for action', answer(200, refund({ status: 'requires_action' })), 'approved'],
+    [
+      'failed',
+      answer(200, refund({ status: 'failed', failure_reason: 'lost_or_stolen_card' })),
+      'declined lost_stolen_card',
+    ],
+    ['failed for a new reason', answer(200, refund({ status: 'failed', failure_reason: 'new' })), 'declined unknown'],
+    ['cancelled', answer(200, refund({ status: 'canceled' })), 'declined transaction_not_allowed'],
+    ['a new status', answer(200, refund({ status: 'new' })), 'unknown'],
+    ['without a status', answer(200, refund({ status: null })), 'unknown'],
+    ['another amount', answer(200, refund({ amount: 1 })), 'conflict'],
+    [
+      'a void under our reference',
+      answer(200, refund({ metadata: { svc_reference: reference, svc_kind: 'void' } })),
+      'conflict',
+    ],
+    ['another reference', answer(200, refund({ metadata: { svc_reference: 'other' } })), 'unknown'],
+    ['another charge', answer(200, refund({ payment_intent: 'pi_other' })), 'unknown'],
+    ['too much', errorAnswer(400, { param: 'amount' }), 'declined validation_error'],
+    ['already refunded', errorAnswer(400, { code: 'charge_already_refunded' }), 'declined transaction_not_allowed'],
+    ['disputed', errorAnswer(400, { code: 'charge_disputed' }), 'declined transaction_not_allowed'],
+    ['no balance', errorAnswer(400, { code: 'balance_insufficient' }), 'fault processor_declined'],
+    ['other parameters under the key', errorAnswer(400, { type: 'idempotency_error' }), 'look'],
+    ['an error of another request', errorAnswer(400, {}, { 'idempotency-key': 'x' }), 'look'],
+    ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
+    ['in use', errorAnswer(409, {}), 'unknown'],
+    ['an error of Stripe', errorAnswer(500, {}), 'unknown'],
+    ['HTML', answer(200, '<html>'), 'unknown'],
+    ['no answer', silence(true), 'unknown'],
+    ['no connection', silence(false), 'not_sent'],
+  ];
+  for (const [name, given, expected] of rows) {
+    it(`${name}: ${expected}`, () => {
+      const outcome = refundOutcome(given, sentRefund);
+      assert.equal(shown(outcome), expected, inspect(outcome));
+      assertScrubbed(outcome);
+    });
+  }
+});
+
+describe('an answer to a preparation', () => {
+  const rows: [name: string, answer: Answer | Silence, expected: string][] = [
+    ['created', answer(200, { object: 'payment_intent', id: handle }), 'created'],
+    ['another object', answer(200, { object: 'payment_method', id: 'pm_1' }), 'not_sent'],
+    ['a wrong number', answer(402, { error: cardError('incorrect_number') }), 'declined invalid_account'],
+    [
+      'card numbers are not accepted',
+      errorAnswer(402, {
+        type: 'card_error',
+        message: 'Sending credit card numbers directly to the Stripe API is generally unsafe.',
+      }),
+      'fault invalid_merchant_configuration',
+    ],
+    ['other parameters', errorAnswer(400, { type: 'idempotency_error' }), 'conflict'],
+    ['a wrong key', errorAnswer(401, {}), 'fault invalid_merchant_configuration'],
+    ['in use', errorAnswer(409, {}), 'not_sent'],
+    ['an error of Stripe', errorAnswer(500, {}), 'not_sent'],
+    ['HTML', answer(200, '<html>'), 'not_sent'],
+    ['no answer', silence(true), 'not_sent'],
+  ];
+  for (const [name, given, expected] of rows) {
+    it(`${name}: ${expected}`, () => {
+      const result = created(given, 'payment_intent');
+      assert.equal('outcome' in result ? shown(result) : 'created', expected);
+      assertScrubbed(result);
+    });
+  }
+});
+
+describe('an arbitrary answer', () => {
+  const bodies = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.constant(JSON.stringify(intent())).map((text) => text.slice(0, -1)),
+  );
+  const answers = fc.record({ status: fc.integer({ min: 100, max: 599 }), text: bodies });
+  it('never becomes approved or declined', () => {
+    fc.assert(
+      fc.property(answers, ({ status, text }) => {
+        const given = { status, text, headers: { 'idempotency-key': reference }, askedAtMs: nowMs };
+        for (const outcome of [
+          confirmOutcome(given, sent),
+          refundOutcome(given, sentRefund),
+          intentStanding(given, sent),
+        ]) {
+          assert.ok(!outcome || outcome.outcome === 'unknown', inspect(outcome));
+        }
+        assert.equal(verificationOf(given, reference).outcome, 'unknown');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('with one field of an approval changed is approved only if it still says the same', () => {
+    const paths = ['object', 'id', 'amount', 'currency', 'status', 'metadata', 'latest_charge'] as const;
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) => {
+        const given = answer(200, { ...intent(), [path]: value });
+        const outcome = confirmOutcome(given, sent)?.outcome;
+        if (outcome !== 'approved') return;
+        const isHarmless = path === 'latest_charge' && (value === null || typeof value === 'string');
+        assert.ok(isHarmless, `${path}: ${inspect(value)}`);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('amounts', () => {
+  it('come back as they were sent', () => {
+    for (const [amount, currency] of [
+      [4900, 'usd'],
+      [500, 'isk'],
+      [500, 'jpy'],
+      [50_000, 'mga'],
+      [5_120, 'kwd'],
+    ] as const) {
+      const atStripe = amountAtStripe(amount, currency);
+      assert.ok(atStripe !== undefined);
+      assert.equal(amountOfStripe(atStripe, currency), amount);
+    }
+    for (const amount of [0, -1, 0.5, Number.NaN, 2 ** 53]) assert.equal(amountAtStripe(amount, 'usd'), undefined);
+  });
+});
+
+describe('the guide', () => {
+  const page = readFileSync(new URL('../../../../docs/processors/stripe.md', import.meta.url), 'utf8');
+  it('lists every code with its failure code, and every event', () => {
+    for (const [code, { failureCode, isProcessorFault }] of declines) {
+      const row = `| \`${code}\` | \`${failureCode}\` |${isProcessorFault ? ' yes |' : ' |'}`;
+      assert.ok(page.includes(row), `docs/processors/stripe.md lacks: ${row}`);
+    }
+    for (const [code, failureCode] of refundFailures) {
+      assert.ok(page.includes(`| \`${code}\` | \`${failureCode}\` |`), `docs/processors/stripe.md lacks ${code}`);
+    }
+    for (const type of readers.keys())
+      assert.ok(page.includes(`\`${type}\``), `docs/processors/stripe.md lacks ${type}`);
+  });
+});

@@ -1,0 +1,362 @@
+import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import {
+  failureReasons,
+  type FailureCode,
+  type LookupOutcome,
+  type Money,
+  noResponse,
+  type Outcome,
+  type Preparation,
+  type ProcessorResponse,
+  type Verification,
+} from '../processor.ts';
+import { amountAtStripe } from './amounts.ts';
+import { meaningOf, refundFailures } from './codes.ts';
+import {
+  type Card,
+  type Charge,
+  type Checks,
+  idOf,
+  type Intent,
+  type PaymentError,
+  readError,
+  readIntent,
+  readNamed,
+  readRefund,
+  readSetupIntent,
+  type Refund,
+  type StripeError,
+} from './objects.ts';
+import { idempotencyHeader, kindName, referenceName } from './requests.ts';
+
+/** Stripe's answers as outcomes. An answer that proves nothing is `unknown`. */
+
+type Approved = Extract<Outcome, { outcome: 'approved' }>;
+type Declined = Extract<Outcome, { outcome: 'declined' }>;
+type Conflict = Extract<Outcome, { outcome: 'conflict' }>;
+type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
+
+export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
+export const notSent = (reason: string): Extract<Outcome, { outcome: 'not_sent' }> => ({ outcome: 'not_sent', reason });
+
+const unclear = (answer: Answer | Silence): string =>
+  'reason' in answer ? answer.reason : `the response with status ${answer.status} does not contain an outcome`;
+
+/** Stripe quotes what it was sent in some messages. Keys and card numbers are removed, whatever the message. */
+export function cleanText(message: string | null | undefined): string | null {
+  if (!message) return null;
+  const withoutKeys = message.replace(/\b(?:sk|rk|pk|whsec)_[\w*]+/g, '***');
+  return withoutKeys.replace(/(?:\d[ -]?){11,18}\d/g, '***').slice(0, 300);
+}
+
+export function declined(
+  failureCode: FailureCode,
+  response: Partial<ProcessorResponse>,
+  isProcessorFault = false,
+): Declined {
+  return {
+    outcome: 'declined',
+    response: { ...noResponse, ...response },
+    failureCode,
+    failureReason: failureReasons[failureCode],
+    ...(isProcessorFault && { isProcessorFault }),
+  };
+}
+
+type ErrorCodes = Pick<StripeError, 'code' | 'decline_code' | 'message'>;
+
+function declinedBy({ code, decline_code, message }: ErrorCodes, response: Partial<ProcessorResponse> = {}): Declined {
+  const { failureCode, isProcessorFault } = meaningOf(decline_code, code);
+  const response_code = decline_code ?? code ?? null;
+  return declined(failureCode, { ...response, response_code, response_text: cleanText(message) }, isProcessorFault);
+}
+
+/** Sent instead of Stripe's own message, which contains a part of the key. */
+const wrongKeyText = 'Stripe rejects the secret key, or the key lacks a permission.';
+
+export function refusedKey({ status }: Answer): Declined | undefined {
+  if (status !== 401 && status !== 403) return undefined;
+  return declined('invalid_merchant_configuration', { response_text: wrongKeyText }, true);
+}
+
+/** Stripe opens its API for card numbers only to accounts that have shown that they may handle them. */
+const isRawCardRefusal = ({ message }: StripeError): boolean =>
+  /sending credit card numbers directly/i.test(message ?? '');
+
+const passLetters: Readonly<Record<string, string>> = { pass: 'M', fail: 'N', unavailable: 'U', unchecked: 'P' };
+
+/** AVS letters as card networks use them, from two checks that are pass, fail, unavailable or unchecked. */
+function avsOf(checks: Checks | undefined): string | null {
+  const line = checks?.address_line1_check ?? null;
+  const postal = checks?.address_postal_code_check ?? null;
+  if (line === null && postal === null) return null;
+  if (line === 'pass') return postal === 'pass' ? 'Y' : postal === 'fail' ? 'A' : 'B';
+  if (postal === 'pass') return line === 'fail' ? 'Z' : 'P';
+  return line === 'fail' || postal === 'fail' ? 'N' : 'U';
+}
+
+const cvvOf = (checks: Checks | undefined): string | null => passLetters[checks?.cvc_check ?? ''] ?? null;
+
+function cardResponse(card: Card | undefined): Pick<ProcessorResponse, 'avs_result' | 'cvv_result'> {
+  return { avs_result: avsOf(card?.checks), cvv_result: cvvOf(card?.checks) };
+}
+
+function executionOf(seconds: number | undefined, askedAtMs: number | undefined): Pick<Approved, 'executed'> {
+  if (seconds === undefined || askedAtMs === undefined) return {};
+  const atMs = seconds * 1_000;
+  return { executed: { atMs, ageMs: Math.max(0, askedAtMs - atMs) } };
+}
+
+/** What we sent, or looked for. Undefined fields are not known, so they are not compared. */
+export interface SentCharge {
+  readonly reference: string;
+  readonly handle?: string | undefined;
+  readonly money?: Money | undefined;
+  readonly last4?: string | null | undefined;
+}
+
+/** An intent that has moved no money: it is not confirmed yet, or was cancelled before. */
+type Idle = { readonly outcome: 'unconfirmed' } | { readonly outcome: 'canceled' };
+
+function hasMoney({ amount, currency }: { amount: number; currency: string }, money: Money | undefined): boolean {
+  return !money || (currency === money.currency && amount === amountAtStripe(money.amount, money.currency));
+}
+
+function approvedIntent(
+  intent: Pick<Intent, 'id'>,
+  charge: Charge | undefined,
+  askedAtMs: number | undefined,
+): Approved {
+  const card = charge?.payment_method_details?.card;
+  const balance = charge?.balance_transaction;
+  return {
+    outcome: 'approved',
+    response: {
+      transaction_id: intent.id,
+      authorization_code: card?.authorization_code ?? null,
+      ...cardResponse(card),
+      response_code: charge?.outcome?.network_status ?? null,
+      response_text: cleanText(charge?.outcome?.seller_message),
+    },
+    ...(typeof balance === 'object' && balance && { settled: balance.status === 'available' }),
+    ...(card?.network_transaction_id && { networkTransactionId: card.network_transaction_id }),
+    ...executionOf(charge?.created, askedAtMs),
+  };
+}
+
+function declinedIntent(
+  intent: Pick<Intent, 'id'>,
+  error: PaymentError | null | undefined,
+  charge: Charge | undefined,
+  askedAtMs: number | undefined,
+): Declined {
+  const card = charge?.payment_method_details?.card ?? error?.payment_method?.card;
+  const response = { transaction_id: intent.id, ...cardResponse(card) };
+  const codes = error ?? { code: charge?.failure_code ?? null, message: charge?.failure_message ?? null };
+  return { ...declinedBy(codes, response), ...executionOf(charge?.created, askedAtMs) };
+}
+
+/** What an intent says, if it is the one of our reference. */
+function standingOf(
+  intent: Intent,
+  { reference, handle, money, last4 }: SentCharge,
+  askedAtMs: number | undefined,
+): Approved | Declined | Conflict | Unknown | Idle {
+  if (intent.metadata?.[referenceName] !== reference || (handle !== undefined && handle !== intent.id)) {
+    return unknown('the response is about another payment');
+  }
+  const charge = typeof intent.latest_charge === 'object' ? (intent.latest_charge ?? undefined) : undefined;
+  const isFailed = charge?.status === 'failed';
+  const result = (): Approved | Declined | Unknown | Idle => {
+    switch (intent.status) {
+      case 'succeeded':
+        return intent.amount_received === undefined || intent.amount_received === intent.amount
+          ? approvedIntent(intent, charge, askedAtMs)
+          : unknown('only a part of the amount was received');
+      case 'requires_confirmation':
+      case 'requires_action':
+        return { outcome: 'unconfirmed' };
+      case 'requires_payment_method':
+        if (intent.last_payment_error || isFailed) {
+          return declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
+        }
+        return intent.latest_charge === null ? { outcome: 'unconfirmed' } : unknown('the last attempt is not shown');
+      case 'canceled':
+        if (isFailed) return declinedIntent(intent, intent.last_payment_error, charge, askedAtMs);
+        return intent.latest_charge === null ? { outcome: 'canceled' } : unknown('a cancelled payment has a charge');
+      default:
+        return unknown(`the payment is ${intent.status}`);
+    }
+  };
+  const standing = result();
+  const otherCard = charge?.payment_method_details?.card?.last4;
+  const isOther = !hasMoney(intent, money) || (last4 && otherCard && last4 !== otherCard);
+  if (!isOther || standing.outcome === 'unknown') return standing;
+  return {
+    outcome: 'conflict',
+    approved: standing.outcome === 'approved',
+    ...executionOf(charge?.created, askedAtMs),
+  };
+}
+
+/** The payment's state, from an answer to GET. */
+export function intentStanding(answer: Answer | Silence, sent: SentCharge): ReturnType<typeof standingOf> {
+  if ('reason' in answer) return unknown(answer.reason);
+  const intent = answer.status === 200 ? readIntent(jsonOf(answer)) : undefined;
+  return intent ? standingOf(intent, sent, answer.askedAtMs) : unknown(unclear(answer));
+}
+
+/** What an event about a payment says; undefined if that decides nothing. */
+export function intentNotice(intent: Intent, reference: string): LookupOutcome | undefined {
+  const executed = executedOnly(standingOf(intent, { reference }, undefined));
+  return executed?.outcome === 'unknown' ? undefined : executed;
+}
+
+/** What an event about a charge says: as the payment, but with the details of the card. */
+export function chargeNotice(charge: Charge): LookupOutcome | undefined {
+  const intent = { id: idOf(charge.payment_intent) ?? charge.id };
+  if (charge.status === 'failed') return declinedIntent(intent, undefined, charge, undefined);
+  return charge.status === 'succeeded' && charge.captured !== false
+    ? approvedIntent(intent, charge, undefined)
+    : undefined;
+}
+
+/** Undefined for an intent that has moved no money. */
+export function executedOnly(standing: ReturnType<typeof standingOf>): Exclude<typeof standing, Idle> | undefined {
+  return standing.outcome === 'unconfirmed' || standing.outcome === 'canceled' ? undefined : standing;
+}
+
+/** Whether the answer is to the request with this key: Stripe repeats the key in a header. */
+const isAnswerTo = ({ headers }: Answer, key: string): boolean => headers[idempotencyHeader] === key;
+
+/** Errors that say how the key was used, and nothing about the operation. */
+const isAboutKey = ({ type, code }: StripeError): boolean =>
+  type === 'idempotency_error' || code === 'payment_intent_unexpected_state';
+
+/** Returns undefined if the answer proves nothing, but the state of the payment will. */
+export function confirmOutcome(answer: Answer | Silence, sent: SentCharge): Outcome | undefined {
+  if ('reason' in answer) return answer.mayHaveArrived ? unknown(answer.reason) : notSent(answer.reason);
+  const { status, askedAtMs } = answer;
+  const body = jsonOf(answer);
+  const refused = refusedKey(answer);
+  if (refused) return readError(body) ? refused : unknown(unclear(answer));
+  if (status === 200) {
+    return executedOnly(intentStanding(answer, sent));
+  }
+  const error = readError(body);
+  if (!error || ![400, 402, 404].includes(status)) return unknown(unclear(answer));
+  const intent = readIntent(error.payment_intent);
+  const standing = intent && standingOf(intent, sent, askedAtMs);
+  if (standing?.outcome === 'canceled') return notSent('the payment was cancelled before it was confirmed');
+  if (standing && standing.outcome !== 'unknown' && standing.outcome !== 'unconfirmed') return standing;
+  if (isAboutKey(error)) return undefined;
+  if (standing?.outcome === 'unconfirmed' || isAnswerTo(answer, sent.reference)) return declinedBy(error);
+  return undefined;
+}
+
+/** The id of the new object; a failure is certain to have moved no money. */
+export function created(
+  answer: Answer | Silence,
+  object: 'payment_method' | 'payment_intent' | 'file',
+): { readonly id: string; readonly isReplay: boolean } | Exclude<Preparation, { outcome: 'prepared' }> {
+  if ('reason' in answer) return notSent(answer.reason);
+  const body = jsonOf(answer);
+  const named = answer.status === 200 ? readNamed(body) : undefined;
+  if (named?.object === object) return { id: named.id, isReplay: answer.headers['idempotent-replayed'] === 'true' };
+  const error = readError(body);
+  if (!error) return notSent(unclear(answer));
+  const refused = refusedKey(answer);
+  if (refused) return refused;
+  if (error.type === 'idempotency_error') return { outcome: 'conflict' };
+  if (isRawCardRefusal(error)) {
+    const response_text = 'Stripe does not accept card numbers from this account. Ask Stripe for raw card data access.';
+    return declined('invalid_merchant_configuration', { response_text }, true);
+  }
+  return [400, 402, 404].includes(answer.status) ? declinedBy(error) : notSent(unclear(answer));
+}
+
+export interface SentRefund {
+  readonly kind?: 'refund' | 'void' | undefined;
+  readonly reference: string;
+  readonly intent: string;
+  readonly money?: Money | undefined;
+}
+
+const isRefundOf = (refund: Refund, { reference, intent }: SentRefund): boolean =>
+  refund.metadata?.[referenceName] === reference && idOf(refund.payment_intent) === intent;
+
+export function refundStanding(refund: Refund, askedAtMs: number | undefined): Approved | Declined | Unknown {
+  const { id: transaction_id, status, failure_reason } = refund;
+  const response = { ...noResponse, transaction_id, response_code: status ?? null };
+  const execution = executionOf(refund.created, askedAtMs);
+  if (status === 'succeeded' || status === 'pending' || status === 'requires_action') {
+    return { outcome: 'approved', response, settled: status === 'succeeded', ...execution };
+  }
+  if (status !== 'failed' && status !== 'canceled') return unknown(`the refund is ${status ?? 'without a status'}`);
+  const code = failure_reason ?? status;
+  const failureCode = refundFailures.get(code) ?? (status === 'canceled' ? 'transaction_not_allowed' : 'unknown');
+  return { ...declined(failureCode, { ...response, response_code: code }), ...execution };
+}
+
+/** The outcome of a refund, or a conflict if our reference has another content. */
+export function foundRefund(refund: Refund, sent: SentRefund, askedAtMs: number | undefined): LookupOutcome {
+  const standing = refundStanding(refund, askedAtMs);
+  const isOurs =
+    hasMoney(refund, sent.money) &&
+    (sent.kind === undefined || (refund.metadata?.[kindName] ?? 'refund') === sent.kind);
+  if (isOurs || standing.outcome === 'unknown') return standing;
+  return {
+    outcome: 'conflict',
+    approved: standing.outcome === 'approved',
+    ...executionOf(refund.created, askedAtMs),
+  };
+}
+
+/** Returns undefined if the answer proves nothing, but the list of refunds will. */
+export function refundOutcome(answer: Answer | Silence, sent: SentRefund): Outcome | undefined {
+  if ('reason' in answer) return answer.mayHaveArrived ? unknown(answer.reason) : notSent(answer.reason);
+  const { status, askedAtMs } = answer;
+  const body = jsonOf(answer);
+  const refund = status === 200 ? readRefund(body) : undefined;
+  if (refund && isRefundOf(refund, sent)) {
+    const found = foundRefund(refund, sent, askedAtMs);
+    return found.outcome === 'not_found' ? undefined : found;
+  }
+  const error = readError(body);
+  if (!error) return unknown(unclear(answer));
+  const refused = refusedKey(answer);
+  if (refused) return refused;
+  if (![400, 402, 404].includes(status)) return unknown(unclear(answer));
+  if (error.type === 'idempotency_error' || !isAnswerTo(answer, sent.reference)) return undefined;
+  // Stripe has no code for an amount that is larger than what remains of the charge.
+  return error.code ? declinedBy(error) : declined('validation_error', { response_text: cleanText(error.message) });
+}
+
+export function findRefund(refunds: readonly unknown[], sent: SentRefund): Refund | undefined {
+  return refunds.map(readRefund).find((refund) => refund !== undefined && isRefundOf(refund, sent));
+}
+
+export function verificationOf(answer: Answer | Silence, reference: string): Verification {
+  if ('reason' in answer) return unknown(answer.reason);
+  const body = jsonOf(answer);
+  const error = readError(body);
+  const intent = readSetupIntent(answer.status === 200 ? body : error?.setup_intent);
+  if (intent?.metadata?.[referenceName] !== reference) return unknown(unclear(answer));
+  const attempt = typeof intent.latest_attempt === 'object' ? intent.latest_attempt : undefined;
+  const method = typeof intent.payment_method === 'object' ? intent.payment_method : undefined;
+  const failed = intent.last_setup_error;
+  const checks = attempt?.payment_method_details?.card?.checks ?? (method ?? failed?.payment_method)?.card?.checks;
+  const result = { avsResult: avsOf(checks), cvvResult: cvvOf(checks), networkTransactionId: null };
+  if (answer.status === 200 && intent.status === 'succeeded') return { outcome: 'verified', ...result };
+  const isDecline = answer.status === 402 && error?.type === 'card_error';
+  if (!isDecline) return unknown(`the verification is ${intent.status}`);
+  const isWrongCvc = ['incorrect_cvc', 'invalid_cvc'].includes(error.code ?? '');
+  return { outcome: 'declined', ...result, ...(isWrongCvc && { cvvResult: 'N' }) };
+}
+
+/** The card was rejected before it could be verified. */
+export function refusedVerification(refused: Exclude<Preparation, { outcome: 'prepared' }>): Verification {
+  if (refused.outcome !== 'declined' || refused.isProcessorFault) return unknown('Stripe did not verify the card');
+  const cvvResult = refused.failureCode === 'incorrect_cvv' ? 'N' : null;
+  return { outcome: 'declined', avsResult: null, cvvResult, networkTransactionId: null };
+}

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../../platform/clock.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { type Answer, type ExchangeRequest, openExchange, type Silence } from '../exchange.ts';
+import { apiVersion } from './requests.ts';
+
+export interface StripeOptions {
+  readonly url: string;
+  readonly filesUrl: string;
+  readonly secretKey: Secret<string>;
+  /** Several are valid while one replaces another. */
+  readonly signingSecrets: Secret<readonly string[]>;
+  readonly timeoutMs: number;
+  readonly clock?: Clock;
+}
+
+/** Sends a request to Stripe, and again if Stripe did not execute it because it was busy. */
+type Send = (request: ExchangeRequest, validUntilMs?: number) => Promise<Answer | Silence>;
+
+export interface Client {
+  readonly send: Send;
+  readonly sendFile: Send;
+  readonly clock: Clock;
+  /** After this time a request that was sent can no longer be executed. */
+  readonly goneAfterMs: number;
+  /** The payment method of each intent that this process has just created and nothing has confirmed. */
+  readonly prepared: Map<string, string>;
+}
+
+const repeatDelaysMs = [50, 100, 200, 400, 800];
+/** The key is in use by another request, or there were too many requests: in both cases nothing was executed. */
+const busyStatuses = [409, 429];
+/** Stripe itself gives up a request after 80 s, which is less than this with the usual timeout of 10 s. */
+const timeoutsUntilGone = 12;
+
+export function openClient({ url, filesUrl, secretKey, timeoutMs, clock = systemClock }: StripeOptions): Client {
+  const headers = () => ({ authorization: `Bearer ${secretKey.reveal()}`, 'stripe-version': apiVersion });
+  const senderTo = (base: string): Send => {
+    const exchange = openExchange({ url: base, timeoutMs, headers });
+    return async (request, validUntilMs = Number.POSITIVE_INFINITY) => {
+      for (let repeated = 0; ; repeated += 1) {
+        const answer = await exchange(request);
+        const delayMs = repeatDelaysMs[repeated];
+        const isBusy = !('reason' in answer) && busyStatuses.includes(answer.status);
+        if (!isBusy || delayMs === undefined || clock.nowMs() + delayMs >= validUntilMs) return answer;
+        await sleep(delayMs);
+      }
+    };
+  };
+  const sendFile = senderTo(filesUrl);
+  return { send: senderTo(url), sendFile, clock, goneAfterMs: timeoutsUntilGone * timeoutMs, prepared: new Map() };
+}

@@ -1,0 +1,116 @@
+import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import type { DisputeOperations, DisputeOutcome, DisputeReason, DisputeState, EvidenceRequest } from '../notices.ts';
+import type { Client } from './client.ts';
+import { cleanText, created } from './answers.ts';
+import { type Dispute, readDispute, readError } from './objects.ts';
+import { closeDispute, getDispute, submitEvidence, type UploadedFile, uploadFile } from './requests.ts';
+
+/**
+ * In the order in which a dispute passes through them. A prevented dispute was settled with the cardholder before it
+ * took any money.
+ */
+const states: ReadonlyMap<string, DisputeState> = new Map<string, DisputeState>([
+  ['warning_needs_response', 'inquiry'],
+  ['warning_under_review', 'inquiry'],
+  ['warning_closed', 'inquiry_closed'],
+  ['prevented', 'inquiry_closed'],
+  ['needs_response', 'needs_response'],
+  ['under_review', 'under_review'],
+  ['won', 'won'],
+  ['lost', 'lost'],
+  ['appeal_needs_response', 'needs_response'],
+  ['appeal_under_review', 'under_review'],
+]);
+
+/** Stripe's times are whole seconds. Within one, the later status of a dispute counts. */
+export const progressMs = ({ status }: Dispute): number => [...states.keys()].indexOf(status);
+
+const reasons: ReadonlyMap<string, DisputeReason> = new Map<string, DisputeReason>([
+  ['fraudulent', 'fraudulent'],
+  ['debit_not_authorized', 'fraudulent'],
+  ['product_not_received', 'product_not_received'],
+  ['product_unacceptable', 'product_unacceptable'],
+  ['subscription_canceled', 'subscription_canceled'],
+  ['duplicate', 'duplicate'],
+  ['credit_not_processed', 'credit_not_processed'],
+  ['unrecognized', 'unrecognized'],
+]);
+
+export const disputeState = ({ status }: Dispute): DisputeState | undefined => states.get(status);
+export const disputeReason = ({ reason }: Dispute): DisputeReason => reasons.get(reason) ?? 'general';
+
+/** All files together; the card networks accept no more. */
+const fileBytesMax = 4_500_000;
+
+function outcomeOf(answer: Answer | Silence, disputeId: string): DisputeOutcome | undefined {
+  if ('reason' in answer) {
+    return { outcome: answer.mayHaveArrived ? 'unknown' : 'not_sent', reason: answer.reason };
+  }
+  const body = jsonOf(answer);
+  const dispute = answer.status === 200 ? readDispute(body) : undefined;
+  const state = dispute?.id === disputeId ? disputeState(dispute) : undefined;
+  if (state) return { outcome: 'done', state };
+  const error = readError(body);
+  if (error && [401, 403].includes(answer.status)) {
+    return { outcome: 'refused', reason: 'Stripe rejects the secret key, or the key lacks a permission.' };
+  }
+  if (error?.type === 'idempotency_error') return undefined;
+  if (error && [400, 402, 404].includes(answer.status)) {
+    return { outcome: 'refused', reason: cleanText(error.message) ?? 'Stripe rejects the request.' };
+  }
+  return { outcome: 'unknown', reason: `the response with status ${answer.status} does not contain an outcome` };
+}
+
+/** Returns why the evidence cannot be sent. */
+function problemOf({ files }: EvidenceRequest): string | undefined {
+  const kinds = files.map(({ kind }) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+  if (twice) return `Stripe accepts one file of each kind: there are several of "${twice}".`;
+  const bytes = files.reduce((sum, { content }) => sum + content.length, 0);
+  return bytes > fileBytesMax ? 'All files together must not be larger than 4.5 MB.' : undefined;
+}
+
+export function disputeOperations({ send, sendFile }: Client): DisputeOperations {
+  async function uploadAll({ reference, files }: EvidenceRequest): Promise<readonly UploadedFile[] | DisputeOutcome> {
+    const uploaded: UploadedFile[] = [];
+    for (const file of files) {
+      const answer = created(await sendFile(uploadFile(file, `${reference}:${file.kind}`)), 'file');
+      if ('outcome' in answer) {
+        if (answer.outcome === 'not_sent') return { outcome: 'not_sent', reason: answer.reason };
+        const text = answer.outcome === 'declined' ? answer.response.response_text : null;
+        return { outcome: 'refused', reason: text ?? `Stripe rejects the file "${file.name}".` };
+      }
+      uploaded.push({ kind: file.kind, id: answer.id });
+    }
+    return uploaded;
+  }
+
+  /** Other evidence was sent with this reference before: what stands is what the dispute says. */
+  async function current(disputeId: string): Promise<DisputeOutcome> {
+    const found = outcomeOf(await send(getDispute(disputeId)), disputeId);
+    return found ?? { outcome: 'unknown', reason: 'the dispute could not be read' };
+  }
+
+  return {
+    limits: {
+      textLengthMax: 150_000,
+      fileBytesMax,
+      filesMax: 8,
+      contentTypes: ['application/pdf', 'image/jpeg', 'image/png'],
+    },
+    async submit(request) {
+      const problem = problemOf(request);
+      if (problem) return { outcome: 'refused', reason: problem };
+      const files = await uploadAll(request);
+      if ('outcome' in files) return files;
+      const { disputeId } = request;
+      return outcomeOf(await send(submitEvidence(request, files)), disputeId) ?? current(disputeId);
+    },
+    async accept({ disputeId, reference }) {
+      const outcome =
+        outcomeOf(await send(closeDispute(disputeId, reference)), disputeId) ?? (await current(disputeId));
+      // At Stripe an accepted dispute is a lost one.
+      return outcome.outcome === 'done' && outcome.state === 'lost' ? { outcome: 'done', state: 'accepted' } : outcome;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { minuteMs, secondMs } from '../../../platform/durations.ts';
+import type { Notice, NoticeDelivery, NoticeSubject, Reception } from '../notices.ts';
+import { amountOfStripe } from './amounts.ts';
+import { chargeNotice, intentNotice, refundStanding } from './answers.ts';
+import { disputeReason, disputeState, progressMs } from './disputes.ts';
+import {
+  type Charge,
+  type Dispute,
+  idOf,
+  type Intent,
+  readCharge,
+  readDispute,
+  readEvent,
+  readIntent,
+  readRefund,
+  type Refund,
+} from './objects.ts';
+import { referenceName } from './requests.ts';
+
+/** Reads the events that Stripe sends to the notice URL. */
+
+const toleranceMs = 5 * minuteMs;
+
+/** `t=1700000000,v1=…,v1=…`: while a secret is rolled, Stripe signs with the old and the new one. */
+function signatureProblem({ headers, body, nowMs }: NoticeDelivery, secrets: readonly string[]): string | undefined {
+  if (secrets.length === 0) return 'the connection has no signing secret';
+  const parts = (headers['stripe-signature'] ?? '').split(',').map((part) => part.trim().split('='));
+  const timestamp = parts.find(([name]) => name === 't')?.[1] ?? '';
+  if (!/^\d{1,12}$/.test(timestamp)) return 'the Stripe-Signature header is missing or has no time';
+  const given = parts.flatMap(([name, value]) =>
+    name === 'v1' && value && /^[0-9a-f]{64}$/.test(value) ? [Buffer.from(value, 'hex')] : [],
+  );
+  const isRight = secrets.some((secret) => {
+    const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
+    return given.some((signature) => timingSafeEqual(signature, expected));
+  });
+  if (!isRight) return 'the signature does not match';
+  return Math.abs(nowMs - Number(timestamp) * secondMs) > toleranceMs ? 'the signature is too old' : undefined;
+}
+
+const other: NoticeSubject = { kind: 'other' };
+
+function aboutDispute(dispute: Dispute): NoticeSubject {
+  const state = disputeState(dispute);
+  const transactionId = idOf(dispute.payment_intent);
+  if (!state || !transactionId) return other;
+  const { id: disputeId, amount, currency, evidence_details, payment_method_details } = dispute;
+  const dueBy = evidence_details?.due_by;
+  const wantsEvidence = state === 'needs_response' || dispute.status === 'warning_needs_response';
+  return {
+    kind: 'dispute',
+    dispute: {
+      disputeId,
+      charge: { reference: null, transactionId },
+      state,
+      reason: disputeReason(dispute),
+      amount: amountOfStripe(amount, currency),
+      currency,
+      networkReasonCode: payment_method_details?.card?.network_reason_code ?? dispute.network_reason_code ?? null,
+      evidenceDueAtMs: wantsEvidence && dueBy ? dueBy * secondMs : null,
+    },
+  };
+}
+
+function aboutRefund(refund: Refund): NoticeSubject {
+  const reference = refund.metadata?.[referenceName];
+  const found = refundStanding(refund, undefined);
+  return reference === undefined || found.outcome === 'unknown' ? other : { kind: 'operation', reference, found };
+}
+
+function aboutIntent(intent: Intent): NoticeSubject {
+  const reference = intent.metadata?.[referenceName];
+  const found = reference === undefined ? undefined : intentNotice(intent, reference);
+  return reference === undefined || !found ? other : { kind: 'operation', reference, found };
+}
+
+function aboutCharge(charge: Charge): NoticeSubject {
+  const reference = charge.metadata?.[referenceName];
+  const found = reference === undefined ? undefined : chargeNotice(charge);
+  return reference === undefined || !found ? other : { kind: 'operation', reference, found };
+}
+
+type Reader = (object: unknown) => NoticeSubject;
+
+const reader =
+  <Item>(read: (object: unknown) => Item | undefined, about: (item: Item) => NoticeSubject): Reader =>
+  (object) => {
+    const item = read(object);
+    return item ? about(item) : other;
+  };
+
+const ofDispute = reader(readDispute, aboutDispute);
+const ofRefund = reader(readRefund, aboutRefund);
+const ofCharge = reader(readCharge, aboutCharge);
+const ofIntent = reader(readIntent, aboutIntent);
+
+/** The events with an effect; docs/processors/stripe.md lists them. All others are kept. */
+export const readers: ReadonlyMap<string, Reader> = new Map([
+  ['charge.dispute.created', ofDispute],
+  ['charge.dispute.updated', ofDispute],
+  ['charge.dispute.closed', ofDispute],
+  ['charge.dispute.funds_withdrawn', ofDispute],
+  ['charge.dispute.funds_reinstated', ofDispute],
+  ['refund.created', ofRefund],
+  ['refund.updated', ofRefund],
+  ['refund.failed', ofRefund],
+  ['charge.refund.updated', ofRefund],
+  ['payment_intent.succeeded', ofIntent],
+  ['payment_intent.payment_failed', ofIntent],
+  ['charge.succeeded', ofCharge],
+  ['charge.captured', ofCharge],
+  ['charge.failed', ofCharge],
+]);
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function receiveEvents(delivery: NoticeDelivery, secrets: readonly string[]): Reception {
+  const problem = signatureProblem(delivery, secrets);
+  if (problem) return { outcome: 'refused', reason: problem };
+  const event = readEvent(parsed(delivery.body));
+  if (!event) return { outcome: 'refused', reason: 'the body is not an event of Stripe' };
+  const { id, type, created, data } = event;
+  const about = readers.get(type)?.(data.object) ?? other;
+  const dispute = about.kind === 'dispute' ? readDispute(data.object) : undefined;
+  const atMs = created * secondMs + (dispute ? progressMs(dispute) : 0);
+  const notice: Notice = { id, type, atMs, about };
+  return { outcome: 'accepted', notices: [notice] };
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import { dayMs, secondMs } from '../../../platform/durations.ts';
+import type { Operation } from '../acquirer/protocol.ts';
+import { chargeReferenceName, kindName, referenceName } from './requests.ts';
+
+/** The objects of the simulated Stripe, as it stores and shows them. Of a card it keeps only what a receipt may show. */
+
+type Metadata = Readonly<Record<string, string>>;
+type Shown = Record<string, unknown>;
+
+export interface Method {
+  readonly id: string;
+  readonly last4: string;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly checks: Readonly<Record<string, string | null>>;
+}
+
+export interface Intent {
+  readonly id: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly metadata: Metadata;
+  readonly createdMs: number;
+  readonly status: 'requires_payment_method' | 'processing' | 'succeeded' | 'canceled';
+  readonly error: Shown | null;
+  readonly chargeId: string | null;
+}
+
+export interface Charge {
+  readonly id: string;
+  readonly intentId: string;
+  readonly methodId: string;
+  readonly createdMs: number;
+  readonly settlesAtMs: number;
+  readonly declineCode: string | null;
+  readonly authorizationCode: string | null;
+}
+
+export interface Refund {
+  readonly id: string;
+  readonly intentId: string;
+  readonly amount: number;
+  readonly metadata: Metadata;
+  readonly createdMs: number;
+  readonly settlesAtMs: number;
+  readonly fails: boolean;
+}
+
+export interface Dispute {
+  readonly id: string;
+  readonly intentId: string;
+  readonly status: string;
+  readonly createdMs: number;
+  readonly evidence: Shown;
+}
+
+interface SavedKey {
+  readonly id: string;
+  readonly path: string;
+  readonly digest: string;
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface EventRecord {
+  readonly id: string;
+  readonly body: string;
+  readonly delivered: boolean;
+}
+
+interface Rows {
+  readonly methods: Method;
+  readonly intents: Intent;
+  readonly charges: Charge;
+  readonly refunds: Refund;
+  readonly disputes: Dispute;
+  readonly keys: SavedKey;
+  readonly events: EventRecord;
+}
+export type TableName = keyof Rows;
+type Tables = { readonly [Name in TableName]: Map<string, Rows[Name]> };
+
+export const newId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
+const seconds = (ms: number): number => Math.floor(ms / secondMs);
+
+export interface Books extends Tables {
+  readonly clock: Clock;
+  put<Name extends TableName>(table: Name, row: Rows[Name]): Rows[Name];
+}
+
+export function openBooks(clock: Clock, onPut: (table: TableName, row: object) => void): Books {
+  const tables: Tables = {
+    methods: new Map(),
+    intents: new Map(),
+    charges: new Map(),
+    refunds: new Map(),
+    disputes: new Map(),
+    keys: new Map(),
+    events: new Map(),
+  };
+  return {
+    ...tables,
+    clock,
+    put(table, row) {
+      (tables[table] as Map<string, object>).set(row.id, row);
+      onPut(table, row);
+      return row;
+    },
+  };
+}
+
+const refundsOf = ({ refunds }: Books, intentId: string): Refund[] =>
+  [...refunds.values()].filter((refund) => refund.intentId === intentId);
+
+const refundStatus = ({ clock }: Books, { settlesAtMs, fails }: Refund): string =>
+  clock.nowMs() < settlesAtMs ? 'pending' : fails ? 'failed' : 'succeeded';
+
+const stands = (books: Books, refund: Refund): boolean => refundStatus(books, refund) !== 'failed';
+
+/** What remains of the charge of an intent. */
+export function remainingOf(books: Books, { id, amount }: Intent): number {
+  const refunded = refundsOf(books, id).filter((refund) => stands(books, refund));
+  return refunded.reduce((left, refund) => left - refund.amount, amount);
+}
+
+export const showMethod = ({ id, last4, exp_month, exp_year, checks }: Method): Shown => ({
+  id,
+  object: 'payment_method',
+  type: 'card',
+  card: { brand: 'visa', last4, exp_month, exp_year, checks },
+});
+
+export function showRefund(books: Books, refund: Refund): Shown {
+  const { id, intentId, amount, metadata, createdMs } = refund;
+  const status = refundStatus(books, refund);
+  return {
+    id,
+    object: 'refund',
+    amount,
+    currency: books.intents.get(intentId)?.currency,
+    created: seconds(createdMs),
+    metadata,
+    payment_intent: intentId,
+    status,
+    ...(status === 'failed' && { failure_reason: 'expired_or_canceled_card' }),
+  };
+}
+
+const approval = { network_status: 'approved_by_network', reason: null, seller_message: 'Payment complete.' };
+
+export const balanceId = ({ id }: Charge): string => id.replace('ch_', 'txn_');
+
+export function showBalanceTransaction({ clock }: Books, charge: Charge): Shown {
+  const { id, createdMs, settlesAtMs } = charge;
+  return {
+    id: balanceId(charge),
+    object: 'balance_transaction',
+    created: seconds(createdMs),
+    available_on: seconds(settlesAtMs),
+    status: clock.nowMs() < settlesAtMs ? 'pending' : 'available',
+    source: id,
+  };
+}
+
+export function showCharge(books: Books, charge: Charge): Shown {
+  const { id, intentId, methodId, createdMs, declineCode, authorizationCode } = charge;
+  const intent = books.intents.get(intentId);
+  const method = books.methods.get(methodId);
+  const approved = declineCode === null;
+  const decline = { network_status: 'declined_by_network', reason: declineCode, seller_message: 'The bank declined.' };
+  return {
+    id,
+    object: 'charge',
+    amount: intent?.amount,
+    currency: intent?.currency,
+    created: seconds(createdMs),
+    status: approved ? 'succeeded' : 'failed',
+    captured: approved,
+    paid: approved,
+    payment_intent: intentId,
+    metadata: intent?.metadata,
+    failure_code: approved ? null : 'card_declined',
+    failure_message: approved ? null : 'Your card was declined.',
+    outcome: approved ? approval : decline,
+    payment_method_details: {
+      card: {
+        brand: 'visa',
+        last4: method?.last4,
+        checks: method?.checks,
+        authorization_code: authorizationCode,
+        network_transaction_id: approved ? id.slice(-12) : null,
+      },
+    },
+    balance_transaction: approved ? showBalanceTransaction(books, charge) : null,
+    refunds: { object: 'list', data: refundsOf(books, intentId).map((refund) => showRefund(books, refund)) },
+  };
+}
+
+export function showIntent(books: Books, intent: Intent, isExpanded: boolean): Shown {
+  const { id, amount, currency, metadata, createdMs, status, error, chargeId } = intent;
+  const charge = chargeId === null ? undefined : books.charges.get(chargeId);
+  return {
+    id,
+    object: 'payment_intent',
+    amount,
+    amount_received: status === 'succeeded' ? amount : 0,
+    currency,
+    created: seconds(createdMs),
+    metadata,
+    status,
+    client_secret: `${id}_secret_x`,
+    last_payment_error: error,
+    latest_charge: isExpanded && charge ? showCharge(books, charge) : chargeId,
+  };
+}
+
+export function showDispute({ intents }: Books, { id, intentId, status, createdMs, evidence }: Dispute): Shown {
+  const intent = intents.get(intentId);
+  return {
+    id,
+    object: 'dispute',
+    amount: intent?.amount,
+    currency: intent?.currency,
+    created: seconds(createdMs),
+    charge: intent?.chargeId,
+    payment_intent: intentId,
+    status,
+    reason: 'fraudulent',
+    evidence,
+    evidence_details: { due_by: seconds(createdMs + 7 * dayMs), has_evidence: Object.keys(evidence).length > 0 },
+    payment_method_details: { type: 'card', card: { brand: 'visa', network_reason_code: '10.4' } },
+  };
+}
+
+function operation(kind: Operation['kind'], intent: Intent, rest: Partial<Operation>): Operation {
+  return {
+    kind,
+    reference: intent.metadata[referenceName] ?? intent.id,
+    charge_reference: null,
+    amount: intent.amount,
+    currency: intent.currency,
+    last4: null,
+    status: 'approved',
+    settled: false,
+    voided: false,
+    response_code: '',
+    response_text: '',
+    transaction_id: intent.id,
+    authorization_code: null,
+    taken_at_ms: intent.createdMs,
+    ...rest,
+  };
+}
+
+function* listed(books: Books): Iterable<Operation> {
+  for (const charge of books.charges.values()) {
+    const intent = books.intents.get(charge.intentId);
+    if (!intent) continue;
+    const approved = charge.declineCode === null;
+    const voids = refundsOf(books, intent.id).filter(({ metadata }) => metadata[kindName] === 'void');
+    const voided = voids.some((refund) => stands(books, refund));
+    yield operation('charge', intent, {
+      last4: books.methods.get(charge.methodId)?.last4 ?? null,
+      status: approved ? 'approved' : 'declined',
+      settled: approved && !voided && books.clock.nowMs() >= charge.settlesAtMs,
+      voided,
+      taken_at_ms: charge.createdMs,
+    });
+  }
+  for (const refund of books.refunds.values()) {
+    const intent = books.intents.get(refund.intentId);
+    if (!intent) continue;
+    yield operation(refund.metadata[kindName] === 'void' ? 'void' : 'refund', intent, {
+      reference: refund.metadata[referenceName] ?? refund.id,
+      charge_reference: refund.metadata[chargeReferenceName] ?? null,
+      amount: refund.amount,
+      status: stands(books, refund) ? 'approved' : 'rejected',
+      settled: refundStatus(books, refund) === 'succeeded',
+      transaction_id: refund.id,
+      taken_at_ms: refund.createdMs,
+    });
+  }
+}
+
+/** All operations, in the form of the acquirer's journal. */
+export const operationsOf = (books: Books): Operation[] =>
+  [...listed(books)].toSorted((one, next) => one.taken_at_ms - next.taken_at_ms);

@@ -1,0 +1,69 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../../platform/clock.ts';
+import { secondMs } from '../../../platform/durations.ts';
+import { type Books, type EventRecord, newId } from './fake-books.ts';
+
+/** Sends the events of the simulated Stripe, as often, as late and as wrongly as the faults say. */
+
+export const noticeFaults = ['notice_twice', 'notice_late', 'notice_forged', 'notice_lost'] as const;
+
+const attemptsMax = 40;
+const attemptDelayMs = 250;
+const lateMs = 1_000;
+
+export interface Notices {
+  /** Records an event and sends it. */
+  emit(type: string, object: object): void;
+  /** Where to send events; events without a receiver wait. */
+  receiver(url: string, secret: string): void;
+}
+
+export function openNotices(books: Books, clock: Clock, pick: () => string | undefined): Notices {
+  let target: { readonly url: string; readonly secret: string } | undefined;
+
+  const signature = (body: string, secret: string): string => {
+    const timestamp = Math.floor(clock.nowMs() / secondMs);
+    return `t=${timestamp},v1=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
+  };
+
+  async function post(body: string, signedWith?: string): Promise<boolean> {
+    if (!target) return false;
+    const headers = {
+      'content-type': 'application/json',
+      'stripe-signature': signature(body, signedWith ?? target.secret),
+    };
+    const response = await fetch(target.url, { method: 'POST', headers, body }).catch(() => undefined);
+    await response?.body?.cancel();
+    return response?.ok === true;
+  }
+
+  async function deliver(record: EventRecord): Promise<void> {
+    const fault = pick();
+    if (fault === 'notice_lost') return void books.put('events', { ...record, delivered: true });
+    if (fault === 'notice_late') await sleep(lateMs);
+    if (fault === 'notice_forged') await post(record.body.replaceAll('succeeded', 'failed'), 'whsec_of_another');
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      if (await post(record.body)) {
+        books.put('events', { ...record, delivered: true });
+        if (fault === 'notice_twice') await post(record.body);
+        return;
+      }
+      await sleep(attemptDelayMs);
+    }
+  }
+
+  return {
+    emit(type, object) {
+      const id = newId('evt');
+      const created = Math.floor(clock.nowMs() / secondMs);
+      const body = JSON.stringify({ id, object: 'event', type, created, livemode: false, data: { object } });
+      const record = books.put('events', { id, body, delivered: false });
+      if (target) void deliver(record);
+    },
+    receiver(url, secret) {
+      target = { url, secret };
+      for (const record of books.events.values()) if (!record.delivered) void deliver(record);
+    },
+  };
+}

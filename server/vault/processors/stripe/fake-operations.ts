@@ -1,0 +1,273 @@
+import type { Clock } from '../../../platform/clock.ts';
+import { dayMs } from '../../../platform/durations.ts';
+import {
+  type Books,
+  type Intent,
+  type Method,
+  newId,
+  type Refund,
+  remainingOf,
+  showCharge,
+  showDispute,
+  showIntent,
+  showMethod,
+  showRefund,
+} from './fake-books.ts';
+import type { Notices } from './fake-notices.ts';
+import { refusal } from './fake-rules.ts';
+
+/** What the simulated Stripe does for each request that changes something. */
+
+export interface Reply {
+  readonly status: number;
+  readonly body: object;
+}
+
+export interface Bank {
+  readonly books: Books;
+  readonly notices: Notices;
+  readonly clock: Clock;
+  /** Undefined means at once for refunds, and two days for the balance of charges. */
+  settleAfterMs: number | undefined;
+}
+
+export type Operate = (bank: Bank, id: string, form: URLSearchParams, fault: string | undefined) => Reply;
+
+const ok = (body: object): Reply => ({ status: 200, body });
+const missing = (what: string, id: string): Reply =>
+  refusal(404, `No such ${what}: '${id}'`, { code: 'resource_missing', param: 'id' });
+
+const declineOf = (fault: string | undefined): string | undefined =>
+  fault?.startsWith('decline:') ? fault.slice('decline:'.length) : undefined;
+
+/** Stripe has an error code of its own for these; for all others it is `card_declined`. */
+const ownCodes = ['expired_card', 'incorrect_cvc', 'incorrect_number', 'processing_error', 'authentication_required'];
+
+function cardError(declineCode: string, rest: object = {}) {
+  const code = ownCodes.includes(declineCode) ? declineCode : 'card_declined';
+  return { type: 'card_error', code, decline_code: declineCode, message: 'Your card was declined.', ...rest };
+}
+
+const metadataOf = (form: URLSearchParams): Record<string, string> =>
+  Object.fromEntries(
+    [...form].flatMap(([name, value]) => {
+      const key = /^metadata\[(.+)\]$/.exec(name)?.[1];
+      return key === undefined ? [] : [[key, value]];
+    }),
+  );
+
+const createMethod: Operate = ({ books }, _id, form) => {
+  const hasAddress = form.has('billing_details[address][line1]');
+  const hasPostalCode = form.has('billing_details[address][postal_code]');
+  const method: Method = {
+    id: newId('pm'),
+    last4: form.get('card[number]')?.slice(-4) ?? '',
+    exp_month: Number(form.get('card[exp_month]')),
+    exp_year: Number(form.get('card[exp_year]')),
+    checks: {
+      address_line1_check: hasAddress ? 'pass' : null,
+      address_postal_code_check: hasPostalCode ? 'pass' : null,
+      cvc_check: form.has('card[cvc]') ? 'pass' : 'unchecked',
+    },
+  };
+  return ok(showMethod(books.put('methods', method)));
+};
+
+const createIntent: Operate = ({ books, clock }, _id, form) => {
+  const intent: Intent = {
+    id: newId('pi'),
+    amount: Number(form.get('amount')),
+    currency: form.get('currency') ?? '',
+    metadata: metadataOf(form),
+    createdMs: clock.nowMs(),
+    status: 'requires_payment_method',
+    error: null,
+    chargeId: null,
+  };
+  return ok(showIntent(books, books.put('intents', intent), false));
+};
+
+function unexpectedState(books: Books, intent: Intent): Reply {
+  return refusal(400, `This PaymentIntent's status is ${intent.status}.`, {
+    code: 'payment_intent_unexpected_state',
+    payment_intent: showIntent(books, intent, false),
+  });
+}
+
+const confirm: Operate = (bank, id, form, fault) => {
+  const { books, notices, clock } = bank;
+  const intent = books.intents.get(id);
+  if (!intent) return missing('payment_intent', id);
+  if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
+  const method = books.methods.get(form.get('payment_method') ?? '');
+  if (!method) return missing('payment_method', form.get('payment_method') ?? '');
+  const isUsed = [...books.charges.values()].some(({ methodId }) => methodId === method.id);
+  if (isUsed) return refusal(400, 'This PaymentMethod was previously used and may not be used again.');
+  const createdMs = clock.nowMs();
+  const declineCode = declineOf(fault) ?? null;
+  // A bank that asks for authentication has not been asked to pay, so there is no charge.
+  const charge =
+    declineCode === 'authentication_required'
+      ? undefined
+      : books.put('charges', {
+          id: newId('ch'),
+          intentId: id,
+          methodId: method.id,
+          createdMs,
+          settlesAtMs: createdMs + (bank.settleAfterMs ?? 2 * dayMs),
+          declineCode,
+          authorizationCode: declineCode === null ? String(books.charges.size % 1_000_000).padStart(6, '0') : null,
+        });
+  if (declineCode !== null) {
+    const error = cardError(declineCode, { payment_method: showMethod(method) });
+    const failed = books.put('intents', { ...intent, error, chargeId: charge?.id ?? null });
+    notices.emit('payment_intent.payment_failed', showIntent(books, failed, false));
+    return { status: 402, body: { error: { ...error, payment_intent: showIntent(books, failed, false) } } };
+  }
+  const status = fault === 'processing' ? 'processing' : 'succeeded';
+  const paid = books.put('intents', { ...intent, status, chargeId: charge?.id ?? null });
+  if (status === 'processing') {
+    setTimeout(() => books.put('intents', { ...paid, status: 'succeeded' }), 300);
+  } else {
+    notices.emit('payment_intent.succeeded', showIntent(books, paid, false));
+    if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
+  }
+  return ok(showIntent(books, paid, true));
+};
+
+const cancel: Operate = ({ books }, id) => {
+  const intent = books.intents.get(id);
+  if (!intent) return missing('payment_intent', id);
+  if (intent.status !== 'requires_payment_method') return unexpectedState(books, intent);
+  return ok(showIntent(books, books.put('intents', { ...intent, status: 'canceled' }), true));
+};
+
+/** Sends the event of a refund when it settles. */
+export function watchRefund({ books, notices, clock }: Bank, refund: Refund): void {
+  const report = (): void => notices.emit(refund.fails ? 'refund.failed' : 'refund.updated', showRefund(books, refund));
+  const waitMs = refund.settlesAtMs - clock.nowMs();
+  if (waitMs > 0) setTimeout(report, waitMs).unref();
+  else if (refund.fails) report();
+}
+
+const createRefund: Operate = (bank, _id, form, fault) => {
+  const { books, notices, clock } = bank;
+  const intent = books.intents.get(form.get('payment_intent') ?? '');
+  if (!intent) return missing('payment_intent', form.get('payment_intent') ?? '');
+  if (intent.status !== 'succeeded') return refusal(400, 'This PaymentIntent does not have a successful charge.');
+  const isDisputed = [...books.disputes.values()].some(
+    ({ intentId, status }) => intentId === intent.id && !['won', 'warning_closed'].includes(status),
+  );
+  if (isDisputed) return refusal(400, 'The charge has been charged back.', { code: 'charge_disputed' });
+  const remaining = remainingOf(books, intent);
+  if (remaining === 0) return refusal(400, 'Charge has already been refunded.', { code: 'charge_already_refunded' });
+  const amount = Number(form.get('amount') ?? remaining);
+  if (amount > remaining || amount <= 0) {
+    return refusal(400, 'Refund amount is greater than unrefunded amount on charge', { param: 'amount' });
+  }
+  const declineCode = declineOf(fault);
+  if (declineCode) return refusal(400, 'The refund was refused.', { code: declineCode });
+  const createdMs = clock.nowMs();
+  const refund = books.put('refunds', {
+    id: newId('re'),
+    intentId: intent.id,
+    amount,
+    metadata: metadataOf(form),
+    createdMs,
+    settlesAtMs: createdMs + (bank.settleAfterMs ?? 0),
+    fails: fault === 'reject_refund',
+  });
+  const shown = showRefund(books, refund);
+  // Stripe accepts a refund before the bank can reject it.
+  const first = refund.fails ? { ...shown, status: 'pending', failure_reason: undefined } : shown;
+  notices.emit('refund.created', first);
+  watchRefund(bank, refund);
+  return ok(first);
+};
+
+const createSetup: Operate = ({ books }, _id, form, fault) => {
+  const method = books.methods.get(form.get('payment_method') ?? '');
+  if (!method) return missing('payment_method', form.get('payment_method') ?? '');
+  const declineCode = declineOf(fault);
+  const checks = { ...method.checks, ...(declineCode === 'incorrect_cvc' && { cvc_check: 'fail' }) };
+  const card = showMethod({ ...method, checks });
+  const error = declineCode ? cardError(declineCode, { payment_method: card }) : null;
+  const setup = {
+    id: newId('seti'),
+    object: 'setup_intent',
+    status: error ? 'requires_payment_method' : fault === 'requires_action' ? 'requires_action' : 'succeeded',
+    metadata: metadataOf(form),
+    payment_method: error ? null : card,
+    latest_attempt: error ? newId('setatt') : { payment_method_details: { card: { checks } } },
+    last_setup_error: error,
+  };
+  return error ? { status: 402, body: { error: { ...error, setup_intent: setup } } } : ok(setup);
+};
+
+const openStates = ['needs_response', 'warning_needs_response', 'appeal_needs_response'];
+
+const updateDispute: Operate = ({ books, notices }, id, form) => {
+  const dispute = books.disputes.get(id);
+  if (!dispute) return missing('dispute', id);
+  if (!openStates.includes(dispute.status)) return refusal(400, 'This dispute is already closed.');
+  const evidence = Object.fromEntries(
+    [...form].flatMap(([name, value]) => {
+      const field = /^evidence\[(.+)\]$/.exec(name)?.[1];
+      return field === undefined ? [] : [[field, value]];
+    }),
+  );
+  const status = dispute.status.replace('needs_response', 'under_review');
+  const submitted = form.get('submit') === 'true' ? { ...dispute, status, evidence } : { ...dispute, evidence };
+  const shown = showDispute(books, books.put('disputes', submitted));
+  notices.emit('charge.dispute.updated', shown);
+  return ok(shown);
+};
+
+const closeDispute: Operate = ({ books, notices }, id) => {
+  const dispute = books.disputes.get(id);
+  if (!dispute) return missing('dispute', id);
+  if (!openStates.includes(dispute.status)) return refusal(400, 'This dispute is already closed.');
+  const shown = showDispute(books, books.put('disputes', { ...dispute, status: 'lost' }));
+  notices.emit('charge.dispute.closed', shown);
+  return ok(shown);
+};
+
+const createFile: Operate = () => ok({ id: newId('file'), object: 'file', purpose: 'dispute_evidence' });
+
+export const operations: Readonly<Record<string, Operate>> = {
+  payment_methods: createMethod,
+  payment_intents: createIntent,
+  'payment_intents/confirm': confirm,
+  'payment_intents/cancel': cancel,
+  refunds: createRefund,
+  setup_intents: createSetup,
+  disputes: updateDispute,
+  'disputes/close': closeDispute,
+  files: createFile,
+};
+
+/** `POST /control/disputes`: moves the dispute of a charge, as its bank would. */
+export function moveDispute(
+  { books, notices, clock }: Bank,
+  body: Readonly<Record<string, unknown>>,
+): object | undefined {
+  const { transaction_id: intentId, action } = body;
+  const openStatus = { open: 'needs_response', inquiry: 'warning_needs_response' }[String(action)];
+  if (typeof intentId !== 'string' || !books.intents.has(intentId)) return undefined;
+  if (openStatus) {
+    const dispute = { id: newId('dp'), intentId, status: openStatus, createdMs: clock.nowMs(), evidence: {} };
+    const shown = showDispute(books, books.put('disputes', dispute));
+    notices.emit('charge.dispute.created', shown);
+    if (action === 'open') notices.emit('charge.dispute.funds_withdrawn', shown);
+    return shown;
+  }
+  const dispute = [...books.disputes.values()].findLast((found) => found.intentId === intentId);
+  const status = { win: 'won', lose: 'lost', close_inquiry: 'warning_closed', second: 'appeal_needs_response' }[
+    String(action)
+  ];
+  if (!dispute || !status) return undefined;
+  const shown = showDispute(books, books.put('disputes', { ...dispute, status }));
+  if (action === 'win') notices.emit('charge.dispute.funds_reinstated', shown);
+  notices.emit(action === 'second' ? 'charge.dispute.updated' : 'charge.dispute.closed', shown);
+  return shown;
+}

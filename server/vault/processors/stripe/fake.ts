@@ -1,0 +1,316 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Secret } from '../../../platform/secret.ts';
+import { type Control, type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
+import { type Journal, openJournal } from '../simulator/journal.ts';
+import { answer, answerTwice, loseAnswer, pathParts, queryOf, readBody, readJson } from '../simulator/wire.ts';
+import {
+  balanceId,
+  type Books,
+  openBooks,
+  operationsOf,
+  showBalanceTransaction,
+  showCharge,
+  showDispute,
+  showIntent,
+  showRefund,
+  type TableName,
+} from './fake-books.ts';
+import { noticeFaults, openNotices } from './fake-notices.ts';
+import { type Bank, moveDispute, operations, type Reply, watchRefund } from './fake-operations.ts';
+import { checkRequest, refusal } from './fake-rules.ts';
+import { idempotencyHeader, kindName } from './requests.ts';
+
+/**
+ * A simulated Stripe for tests and demos. It enforces Stripe's rules, reports only what is in its fsynced journal, and
+ * produces faults on command. It never writes a card number anywhere.
+ */
+
+export interface FakeOptions {
+  readonly journalFile: string;
+  readonly secret: Secret<string>;
+  readonly clock: Clock;
+  /** Late requests are executed within this time. */
+  readonly lateMs: number;
+}
+
+type Request = 'prepare' | 'charge' | 'refund' | 'void' | 'cancel' | 'verify' | 'other' | 'lookup' | 'notice';
+
+/** Faults of requests that move no money. */
+const prepareFaults = ['prepare_timeout', 'prepare_error', 'prepare_reset'];
+/** The key is in use; too many requests; an error that Stripe keeps and repeats, without executing the request. */
+const busyFaults = ['key_in_use', 'rate_limit', 'saved_error'];
+
+function requestsOf(fault: string): readonly Request[] | undefined {
+  const isAmong = (faults: readonly string[]): boolean => faults.includes(fault);
+  if (isAmong(lookupFaults)) return ['lookup'];
+  if (isAmong(noticeFaults)) return ['notice'];
+  if (isAmong(prepareFaults)) return ['prepare'];
+  if (fault === 'cancel_error') return ['cancel'];
+  if (fault === 'reject_refund') return ['refund'];
+  if (fault === 'processing') return ['charge'];
+  if (fault === 'requires_action') return ['verify'];
+  if (/^decline:[a-z_]{1,40}$/.test(fault)) return ['charge', 'refund', 'void', 'verify'];
+  return isAmong(operationFaults) || isAmong(busyFaults) ? ['charge', 'refund', 'void'] : undefined;
+}
+
+interface Stripe extends Bank {
+  readonly journal: Journal;
+  readonly faults: Faults<Request>;
+  readonly secret: string;
+  readonly lateMs: number;
+  /** Keys whose request is being executed. */
+  readonly inUse: Set<string>;
+  searchLagMs: number;
+  isAuthorized(request: IncomingMessage): boolean;
+}
+
+function requestKind(route: string, form: URLSearchParams): Request {
+  if (route === 'payment_methods' || route === 'payment_intents') return 'prepare';
+  if (route === 'payment_intents/confirm') return 'charge';
+  if (route === 'payment_intents/cancel') return 'cancel';
+  if (route === 'refunds') return form.get(`metadata[${kindName}]`) === 'void' ? 'void' : 'refund';
+  return route === 'setup_intents' ? 'verify' : 'other';
+}
+
+/** A file's bytes are not kept, only that there were some. */
+function readForm(type: string, body: Buffer): URLSearchParams {
+  if (!type.startsWith('multipart/')) return new URLSearchParams(body.toString('utf8'));
+  const names = [
+    ...body.toString('latin1').matchAll(/name="(\w+)"(?:; filename="[^"]*")?(?:\r\n[^\r]+)?\r\n\r\n([^\r]*)/g),
+  ];
+  const form = new URLSearchParams();
+  for (const [, name = '', value = ''] of names) form.append(name, name === 'file' ? 'content' : value);
+  return form;
+}
+
+const serverError: Reply = refusal(500, 'An unknown error occurred.', { type: 'api_error' });
+
+async function operate(stripe: Stripe, route: string, id: string, request: IncomingMessage, response: ServerResponse) {
+  const { books, faults, journal, inUse } = stripe;
+  const body = await readBody(request, 8 * 1024 * 1024);
+  if (!body) return answer(response, 400, refusal(400, 'The body is incomplete.').body);
+  const form = readForm(request.headers['content-type'] ?? '', body);
+  const header = request.headers[idempotencyHeader];
+  const key = typeof header === 'string' ? header : undefined;
+  const echo = key === undefined ? {} : { [idempotencyHeader]: key };
+  const reply = ({ status, body: shown }: Reply, headers = {}): void =>
+    answer(response, status, shown, { ...echo, ...headers });
+
+  const path = `${route}/${id}`;
+  const digest = createHmac('sha256', stripe.secret).update(body).digest('hex');
+  const saved = key === undefined ? undefined : books.keys.get(key);
+  if (key !== undefined && inUse.has(key)) {
+    return reply(refusal(409, 'The key is in use.', { type: 'idempotency_error', code: 'idempotency_key_in_use' }));
+  }
+  if (saved && (saved.path !== path || saved.digest !== digest)) {
+    const message = 'Keys for idempotent requests can only be used with the same parameters.';
+    return reply(refusal(400, message, { type: 'idempotency_error' }));
+  }
+  if (saved) {
+    await journal.durable();
+    return reply(saved, { 'idempotent-replayed': 'true' });
+  }
+  const wrong = checkRequest(route, form, key);
+  if (wrong) return reply(wrong);
+
+  const fault = faults.pick(requestKind(route, form));
+  const fail = (): void => reply(serverError);
+  if (fault === 'cancel_error' || fault === 'prepare_error') return fail();
+  if (fault === 'prepare_timeout') return undefined;
+  if (fault === 'prepare_reset') return void request.socket.resetAndDestroy();
+  if (fault === 'key_in_use') {
+    return reply(refusal(409, 'The key is in use.', { type: 'idempotency_error', code: 'idempotency_key_in_use' }));
+  }
+  if (fault === 'rate_limit') return reply(refusal(429, 'Too many requests.', { code: 'rate_limit' }));
+  if (loseAnswer(fault, 'before', response, fail)) return undefined;
+  const execute = (): Reply => {
+    const result =
+      fault === 'saved_error' ? serverError : (operations[route]?.(stripe, id, form, fault) ?? serverError);
+    const kept = fault === 'error_after' ? serverError : result;
+    if (key !== undefined) books.put('keys', { id: key, path, digest, ...kept });
+    return kept;
+  };
+  if (fault === 'late') {
+    request.socket.destroy();
+    const isUnused = (): boolean => key === undefined || !books.keys.has(key);
+    setTimeout(() => isUnused() && execute(), stripe.lateMs * (0.1 + 0.7 * faults.random()));
+    return undefined;
+  }
+  if (key !== undefined) inUse.add(key);
+  const result = execute();
+  await journal.durable();
+  if (key !== undefined) inUse.delete(key);
+  if (loseAnswer(fault, 'after', response, fail)) return undefined;
+  if (fault === 'duplicate' && result.status === 200) {
+    response.setHeader(idempotencyHeader, key ?? '');
+    return answerTwice(response, result.body);
+  }
+  return reply(result);
+}
+
+const list = (data: readonly object[], has_more = false): object => ({ object: 'list', data, has_more });
+
+function page<Row extends { id: string; createdMs: number }>(
+  rows: Iterable<Row>,
+  query: URLSearchParams,
+  show: (row: Row) => object,
+): object {
+  const limit = Number(query.get('limit') ?? 10);
+  const from = Number(query.get('created[gte]') ?? 0);
+  const until = Number(query.get('created[lt]') ?? Number.MAX_SAFE_INTEGER);
+  const inPeriod = [...rows].filter(({ createdMs }) => {
+    const created = Math.floor(createdMs / 1_000);
+    return created >= from && created < until;
+  });
+  const newestFirst = inPeriod.toReversed();
+  const after = query.get('starting_after');
+  const start = after === null ? 0 : newestFirst.findIndex(({ id }) => id === after) + 1;
+  const shown = newestFirst.slice(start, start + limit);
+  return list(shown.map(show), start + limit < newestFirst.length);
+}
+
+function look(stripe: Stripe, resource: string, id: string, query: URLSearchParams): Reply {
+  const { books, clock } = stripe;
+  const found = (body: object | undefined): Reply =>
+    body ? { status: 200, body } : refusal(404, `No such object: '${id}'`, { code: 'resource_missing' });
+  if (resource === 'account') {
+    const settings = { dashboard: { display_name: 'Test shop' } };
+    return found({ id: 'acct_1', object: 'account', charges_enabled: true, email: null, settings });
+  }
+  if (resource === 'balance') {
+    return found({ object: 'balance', livemode: stripe.secret.includes('_live_'), available: [], pending: [] });
+  }
+  if (resource === 'payment_intents' && id === 'search') {
+    const wanted = /^metadata\['(\w+)'\]:'(.*)'$/.exec(query.get('query') ?? '');
+    if (!wanted) return refusal(400, 'The query cannot be read.');
+    const isFound = ({ metadata, createdMs }: { metadata: Readonly<Record<string, string>>; createdMs: number }) =>
+      metadata[wanted[1] ?? ''] === wanted[2] && createdMs + stripe.searchLagMs <= clock.nowMs();
+    return found(list([...books.intents.values()].filter(isFound).map((intent) => showIntent(books, intent, false))));
+  }
+  if (resource === 'payment_intents') {
+    const intent = books.intents.get(id);
+    return found(
+      intent &&
+        showIntent(
+          books,
+          intent,
+          [...query.keys()].some((name) => name.startsWith('expand')),
+        ),
+    );
+  }
+  if (resource === 'charges') return found(page(books.charges.values(), query, (row) => showCharge(books, row)));
+  if (resource === 'refunds') {
+    const intentId = query.get('payment_intent');
+    const rows = [...books.refunds.values()].filter((row) => intentId === null || row.intentId === intentId);
+    return found(page(rows, query, (row) => showRefund(books, row)));
+  }
+  if (resource === 'balance_transactions') {
+    const paid = [...books.charges.values()].filter(({ declineCode }) => declineCode === null);
+    const rows = paid.map((charge) => ({ id: balanceId(charge), createdMs: charge.createdMs, charge }));
+    const show = ({ charge }: (typeof rows)[number]): object => ({
+      ...showBalanceTransaction(books, charge),
+      source: showCharge(books, charge),
+    });
+    return found(page(rows, query, show));
+  }
+  const dispute = resource === 'disputes' ? books.disputes.get(id) : undefined;
+  return found(dispute && showDispute(books, dispute));
+}
+
+async function lookUp(
+  stripe: Stripe,
+  resource: string,
+  id: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+) {
+  const fault = stripe.faults.pick('lookup');
+  if (fault === 'lookup_timeout') return;
+  if (fault === 'lookup_error') return answer(response, serverError.status, serverError.body);
+  const { status, body } = look(stripe, resource, id, queryOf(request.url));
+  // Only what survives a crash is reported.
+  await stripe.journal.durable();
+  answer(response, status, body);
+}
+
+async function control(stripe: Stripe, path: string, request: IncomingMessage, response: ServerResponse) {
+  const body = await readJson(request);
+  const wrong = (): void => answer(response, 400, { error: 'invalid' });
+  if (typeof body !== 'object' || body === null) return wrong();
+  if (path === 'disputes') {
+    const dispute = moveDispute(stripe, body as Record<string, unknown>);
+    await stripe.journal.durable();
+    return dispute ? answer(response, 200, dispute) : wrong();
+  }
+  const { search_lag_ms, webhook, forget_keys, ...others } = body as Record<string, unknown>;
+  const rest: Control = others;
+  if (!stripe.faults.isControl(rest)) return wrong();
+  stripe.faults.set(rest);
+  if (rest.settle_after_ms !== undefined) stripe.settleAfterMs = rest.settle_after_ms ?? undefined;
+  if (typeof search_lag_ms === 'number') stripe.searchLagMs = search_lag_ms;
+  if (forget_keys === true) stripe.books.keys.clear();
+  if (typeof webhook === 'object' && webhook !== null && 'url' in webhook && 'secret' in webhook) {
+    stripe.notices.receiver(String(webhook.url), String(webhook.secret));
+  }
+  answer(response, 200, { done: true });
+}
+
+async function handle(stripe: Stripe, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, journal } = stripe;
+  const [root = '', resource = '', id = '', action = ''] = pathParts(request.url);
+  if (`${request.method} ${root}` === 'GET healthz') {
+    return answer(response, 200, { status: 'ok', operations: books.charges.size, fsyncs: journal.fsyncs });
+  }
+  if (!stripe.isAuthorized(request)) {
+    const message = `Invalid API Key provided: ${(request.headers.authorization ?? '').slice(7, 15)}****`;
+    return answer(response, 401, refusal(401, message).body);
+  }
+  if (root === 'v1' && request.method === 'GET') return lookUp(stripe, resource, id, request, response);
+  if (root === 'v1' && request.method === 'POST') {
+    return operate(stripe, action === '' ? resource : `${resource}/${action}`, id, request, response);
+  }
+  if (`${request.method} ${root}` === 'POST control') return control(stripe, resource, request, response);
+  await journal.durable();
+  if (root === 'journal') return answer(response, 200, { operations: operationsOf(books) });
+  if (root === 'events') {
+    return answer(response, 200, { events: [...books.events.values()].map(({ body }) => JSON.parse(body)) });
+  }
+  return answer(response, 404, refusal(404, 'Unrecognized request URL.').body);
+}
+
+export async function openFake({ journalFile, secret, clock, lateMs }: FakeOptions): Promise<Server> {
+  let journal: Journal | undefined;
+  const books: Books = openBooks(clock, (table, row) => void journal?.append({ table, row }));
+  const restore = (line: unknown): void => {
+    const { table, row } = line as { table: TableName; row: never };
+    books.put(table, row);
+  };
+  journal = await openJournal(journalFile, restore);
+  const faults = openFaults(requestsOf);
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  const expected = digest(`Bearer ${secret.reveal()}`);
+  const stripe: Stripe = {
+    books,
+    clock,
+    journal,
+    faults,
+    notices: openNotices(books, clock, () => faults.pick('notice')),
+    secret: secret.reveal(),
+    lateMs,
+    inUse: new Set(),
+    searchLagMs: 0,
+    settleAfterMs: undefined,
+    isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
+  };
+  for (const refund of books.refunds.values()) if (refund.settlesAtMs > clock.nowMs()) watchRefund(stripe, refund);
+  const server = createServer((request, response) => {
+    // Only the journal can fail here, and a processor without a journal has to end.
+    void handle(stripe, request, response);
+  });
+  // Longer than clients keep a connection: a request on a connection that closes at the same moment is in doubt.
+  server.keepAliveTimeout = 75_000;
+  server.on('close', () => void stripe.journal.close());
+  return server;
+}

@@ -1,0 +1,166 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
+
+/** The parts of Stripe's objects that we read. What is missing or of another type makes the object unreadable. */
+
+const nullable = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]));
+const text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+/** Stripe gives the id of another object, or the object itself if it was asked to expand it. */
+const link = Type.Optional(Type.Union([Type.String(), Type.Object({ id: Type.String() }), Type.Null()]));
+const metadata = nullable(Type.Record(Type.String(), Type.String()));
+
+const checks = nullable(Type.Object({ address_line1_check: text, address_postal_code_check: text, cvc_check: text }));
+const card = nullable(Type.Object({ checks, last4: text, authorization_code: text, network_transaction_id: text }));
+const paymentMethod = nullable(Type.Object({ id: Type.String(), card }));
+const balanceTransaction = Type.Optional(
+  Type.Union([Type.String(), Type.Object({ status: Type.String() }), Type.Null()]),
+);
+
+const refundSchema = Type.Object({
+  object: Type.Literal('refund'),
+  id: Type.String(),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  created: Type.Integer(),
+  status: text,
+  failure_reason: text,
+  payment_intent: link,
+  metadata,
+});
+
+const chargeSchema = Type.Object({
+  object: Type.Literal('charge'),
+  id: Type.String(),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  created: Type.Integer(),
+  status: Type.String(),
+  captured: Type.Optional(Type.Boolean()),
+  payment_intent: link,
+  metadata,
+  failure_code: text,
+  failure_message: text,
+  outcome: nullable(Type.Object({ network_status: text, reason: text, seller_message: text })),
+  payment_method_details: nullable(Type.Object({ card })),
+  balance_transaction: balanceTransaction,
+  refunds: nullable(Type.Object({ data: Type.Array(refundSchema) })),
+});
+
+const balanceTransactionSchema = Type.Object({
+  object: Type.Literal('balance_transaction'),
+  id: Type.String(),
+  created: Type.Integer(),
+  available_on: Type.Integer(),
+  status: Type.String(),
+  source: Type.Optional(Type.Union([Type.String(), Type.Object({ payment_intent: link, metadata }), Type.Null()])),
+});
+
+const errorFields = {
+  type: Type.String(),
+  code: text,
+  decline_code: text,
+  message: text,
+  param: text,
+};
+const paymentErrorSchema = Type.Object({ ...errorFields, payment_method: paymentMethod });
+
+const intentSchema = Type.Object({
+  object: Type.Literal('payment_intent'),
+  id: Type.String(),
+  amount: Type.Integer(),
+  amount_received: Type.Optional(Type.Integer()),
+  currency: Type.String(),
+  status: Type.String(),
+  metadata,
+  latest_charge: Type.Union([Type.String(), chargeSchema, Type.Null()]),
+  last_payment_error: nullable(paymentErrorSchema),
+});
+
+const setupIntentSchema = Type.Object({
+  object: Type.Literal('setup_intent'),
+  id: Type.String(),
+  status: Type.String(),
+  metadata,
+  payment_method: Type.Optional(Type.Union([Type.String(), Type.Object({ id: Type.String(), card }), Type.Null()])),
+  latest_attempt: Type.Optional(
+    Type.Union([Type.String(), Type.Object({ payment_method_details: nullable(Type.Object({ card })) }), Type.Null()]),
+  ),
+  last_setup_error: nullable(paymentErrorSchema),
+});
+
+const disputeSchema = Type.Object({
+  object: Type.Literal('dispute'),
+  id: Type.String(),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  status: Type.String(),
+  reason: Type.String(),
+  payment_intent: link,
+  evidence_details: nullable(Type.Object({ due_by: nullable(Type.Integer()) })),
+  network_reason_code: text,
+  payment_method_details: nullable(Type.Object({ card: nullable(Type.Object({ network_reason_code: text })) })),
+});
+
+const errorSchema = Type.Object({
+  error: Type.Object({
+    ...errorFields,
+    payment_intent: Type.Optional(Type.Unknown()),
+    setup_intent: Type.Optional(Type.Unknown()),
+  }),
+});
+
+const eventSchema = Type.Object({
+  object: Type.Literal('event'),
+  id: Type.String(),
+  type: Type.String(),
+  created: Type.Integer(),
+  data: Type.Object({ object: Type.Unknown() }),
+});
+
+const listSchema = Type.Object({ data: Type.Array(Type.Unknown()), has_more: Type.Boolean() });
+const namedSchema = Type.Object({ object: Type.String(), id: Type.String() });
+const accountSchema = Type.Object({
+  object: Type.Literal('account'),
+  id: Type.String(),
+  charges_enabled: Type.Optional(Type.Boolean()),
+  email: text,
+  business_profile: nullable(Type.Object({ name: text })),
+  settings: nullable(Type.Object({ dashboard: nullable(Type.Object({ display_name: text })) })),
+});
+const balanceSchema = Type.Object({ object: Type.Literal('balance'), livemode: Type.Boolean() });
+
+export type Checks = Static<typeof checks>;
+export type Card = Static<typeof card>;
+export type Intent = Static<typeof intentSchema>;
+export type Charge = Static<typeof chargeSchema>;
+export type Refund = Static<typeof refundSchema>;
+export type BalanceTransaction = Static<typeof balanceTransactionSchema>;
+export type Dispute = Static<typeof disputeSchema>;
+export type PaymentError = Static<typeof paymentErrorSchema>;
+export type StripeError = Static<typeof errorSchema>['error'];
+
+function reader<Schema extends TSchema>(schema: Schema): (value: unknown) => Static<Schema> | undefined {
+  // Compiled when it is first needed, because most processes never talk to Stripe.
+  let validator: Validator<{}, Schema> | undefined;
+  return (value) => {
+    validator ??= Compile(schema);
+    return validator.Check(value) ? value : undefined;
+  };
+}
+
+export const readIntent = reader(intentSchema);
+export const readCharge = reader(chargeSchema);
+export const readRefund = reader(refundSchema);
+export const readBalanceTransaction = reader(balanceTransactionSchema);
+export const readSetupIntent = reader(setupIntentSchema);
+export const readDispute = reader(disputeSchema);
+export const readEvent = reader(eventSchema);
+export const readList = reader(listSchema);
+export const readNamed = reader(namedSchema);
+export const readAccount = reader(accountSchema);
+export const readBalance = reader(balanceSchema);
+const readErrorBody = reader(errorSchema);
+export const readError = (value: unknown): StripeError | undefined => readErrorBody(value)?.error;
+
+export const idOf = (value: string | { readonly id: string } | null | undefined): string | null =>
+  typeof value === 'string' ? value : (value?.id ?? null);
