@@ -1,10 +1,11 @@
 import { acquirerKind } from './acquirer/kind.ts';
+import { adyenKind } from './adyen/kind.ts';
 import type { ProcessorKind } from './kind.ts';
 import { nmiKind } from './nmi/kind.ts';
 import { stripeKind } from './stripe/kind.ts';
 
 /** The kinds of processors that a live company can connect. */
-export const processorKinds: readonly ProcessorKind[] = [stripeKind, nmiKind, acquirerKind];
+export const processorKinds: readonly ProcessorKind[] = [stripeKind, nmiKind, adyenKind, acquirerKind];
 
 export function kindNamed(kind: string): ProcessorKind {
   const found = processorKinds.find((one) => one.kind === kind);

@@ -165,10 +165,13 @@ export interface LookupRequest extends Partial<OfCharge> {
   readonly ageMs?: number;
 }
 
-/** Without a handle nothing was sent that could move money, whatever failed. */
+/**
+ * Without a handle nothing was sent that could move money, whatever failed. `unknown` means that the processor may have
+ * prepared the charge, for which it may hold funds of the cardholder.
+ */
 export type Preparation =
   | { readonly outcome: 'prepared'; readonly handle: string }
-  | Extract<Outcome, { outcome: 'declined' | 'not_sent' | 'conflict' }>;
+  | Exclude<Outcome, { outcome: 'approved' }>;
 
 export interface VerifyRequest extends Sending {
   readonly card: ProcessorCard;

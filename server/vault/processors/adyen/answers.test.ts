@@ -1,0 +1,384 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { Secret } from '../../../platform/secret.ts';
+import { CardNumber } from '../../card-number.ts';
+import type { Answer, Silence } from '../exchange.ts';
+import { failureCodes } from '../processor.ts';
+import {
+  authorizationOutcomeOf,
+  captureOutcomeOf,
+  connectionTestOf,
+  followUpOutcomeOf,
+  isInProgress,
+  modificationOf,
+  verificationOf,
+} from './answers.ts';
+import { avsLetterOf, cvvLetterOf, errors, refusals } from './codes.ts';
+import { handleOf, readHandle } from './handle.ts';
+import { fromAdyen, toAdyen } from './money.ts';
+import { authorizationOf, keyOf, verificationRequestOf } from './requests.ts';
+
+const number = '4111111111111111';
+const cvc = '737';
+const apiKey = 'AQEsecretsecretsecretsecretsecretsecret';
+const secrets = [number, apiKey];
+
+const reference = '5f2c1d5e-0000-8000-8000-000000000001';
+const merchantAccount = 'SvcECOM';
+const amount = { currency: 'EUR', value: 4900 };
+const psp = 'QFQTPCQ8HXSKGK82';
+
+function answered(status: number, body: unknown, headers: Record<string, string> = {}): Answer {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return { status, headers, text, askedAtMs: undefined };
+}
+
+const payment = (changes: object = {}) => ({
+  merchantReference: reference,
+  pspReference: psp,
+  resultCode: 'Authorised',
+  amount,
+  additionalData: { authCode: '012345', avsResult: '7 Both postal code and address match', cvcResult: '1 Matches' },
+  ...changes,
+});
+const refused = (refusalReasonCode: string, changes: object = {}) =>
+  payment({ resultCode: 'Refused', refusalReasonCode, refusalReason: `for ${number}`, ...changes });
+const error = (status: number, errorCode: string, errorType = 'validation') =>
+  answered(status, { status, errorCode, errorType, message: `about ${number} with ${apiKey}`, pspReference: psp });
+
+const lost: Silence = { mayHaveArrived: true, reason: 'no response within 20000 ms' };
+const unsent: Silence = { mayHaveArrived: false, reason: 'the connection failed: ECONNREFUSED' };
+
+type Row = readonly [name: string, reply: Answer | Silence, outcome: string, failureCode?: string];
+
+const authorizations: readonly Row[] = [
+  ['an authorization', answered(200, payment()), 'prepared'],
+  ['one without checks', answered(200, payment({ additionalData: undefined })), 'prepared'],
+  ['one with refusal code 0', answered(200, payment({ refusalReasonCode: '0' })), 'prepared'],
+  ['another reference', answered(200, payment({ merchantReference: 'another' })), 'unknown'],
+  ['no reference', answered(200, payment({ merchantReference: undefined })), 'unknown'],
+  ['no PSP reference', answered(200, payment({ pspReference: undefined })), 'unknown'],
+  ['no amount', answered(200, payment({ amount: undefined })), 'unknown'],
+  ['another amount', answered(200, payment({ amount: { ...amount, value: 4901 } })), 'conflict'],
+  ['another currency', answered(200, payment({ amount: { ...amount, currency: 'USD' } })), 'conflict'],
+  ['a partial authorization', answered(200, payment({ resultCode: 'PartiallyAuthorised' })), 'partial'],
+  ['Pending', answered(200, payment({ resultCode: 'Pending' })), 'unknown'],
+  ['Received', answered(200, payment({ resultCode: 'Received' })), 'unknown'],
+  ['a result that is new', answered(200, payment({ resultCode: 'Success' })), 'unknown'],
+  ['RedirectShopper', answered(200, payment({ resultCode: 'RedirectShopper' })), 'declined', 'transaction_not_allowed'],
+  ['IdentifyShopper', answered(200, payment({ resultCode: 'IdentifyShopper' })), 'declined', 'transaction_not_allowed'],
+  [
+    'ChallengeShopper',
+    answered(200, payment({ resultCode: 'ChallengeShopper' })),
+    'declined',
+    'transaction_not_allowed',
+  ],
+  [
+    'Cancelled',
+    answered(200, payment({ resultCode: 'Cancelled', refusalReasonCode: '15' })),
+    'declined',
+    'processor_declined',
+  ],
+  ['Error', answered(200, payment({ resultCode: 'Error', refusalReasonCode: '4' })), 'declined', 'processor_declined'],
+  ['a refusal without a code', answered(200, payment({ resultCode: 'Refused' })), 'declined', 'unknown'],
+  ['a refusal with a new code', answered(200, refused('99')), 'declined', 'unknown'],
+  ['a refusal named as a property', answered(200, refused('constructor')), 'declined', 'unknown'],
+  [
+    'a lost card',
+    answered(200, refused('5', { additionalData: { refusalReasonRaw: '41 : Lost card' } })),
+    'declined',
+    'lost_stolen_card',
+  ],
+  [
+    'a closed account',
+    answered(200, refused('10', { additionalData: { inferredRefusalReason: 'Closed Account' } })),
+    'declined',
+    'closed_card',
+  ],
+  ['a refusal of another charge', answered(200, refused('2', { merchantReference: 'another' })), 'unknown'],
+  ['an authorization with status 201', answered(201, payment()), 'unknown'],
+  ['401', answered(401, { status: 401, message: apiKey }), 'declined', 'invalid_merchant_configuration'],
+  ['401 in HTML', answered(401, '<html>'), 'declined', 'invalid_merchant_configuration'],
+  ['403', error(403, '901', 'security'), 'declined', 'invalid_merchant_configuration'],
+  ['409 in progress', error(409, '704'), 'unknown'],
+  ['422 in progress', error(422, '704'), 'unknown'],
+  ['404', error(404, '000'), 'unknown'],
+  ['422 with a new code', error(422, '999'), 'declined', 'validation_error'],
+  [
+    '422 without a type',
+    answered(422, { status: 422, errorCode: '101', title: number }),
+    'declined',
+    'invalid_account',
+  ],
+  ['400', error(400, '702'), 'declined', 'validation_error'],
+  ['422 about the configuration', error(422, '998', 'configuration'), 'declined', 'invalid_merchant_configuration'],
+  ['422 with an internal error', error(422, '101', 'internal'), 'unknown'],
+  ['422 for another key', { ...error(422, '101'), headers: { 'idempotency-key': 'another' } }, 'unknown'],
+  [
+    '422 with another status inside',
+    answered(422, { status: 500, errorCode: '101', errorType: 'x', message: '' }),
+    'unknown',
+  ],
+  ['422 in HTML', answered(422, '<html>'), 'unknown'],
+  ['429', error(429, '000', 'internal'), 'unknown'],
+  ['500', error(500, '000', 'internal'), 'unknown'],
+  ['503 in HTML', answered(503, '<html>Service unavailable</html>'), 'unknown'],
+  ['HTML', answered(200, '<html>'), 'unknown'],
+  ['nothing', answered(200, ''), 'unknown'],
+  ['null', answered(200, 'null'), 'unknown'],
+  ['a list', answered(200, '[]'), 'unknown'],
+  ['cut JSON', answered(200, JSON.stringify(payment()).slice(0, -9)), 'unknown'],
+  ['a redirect', answered(302, ''), 'unknown'],
+  ['a lost answer', lost, 'unknown'],
+  ['an unsent request', unsent, 'not_sent'],
+];
+
+const received = (changes: object = {}) => ({
+  merchantAccount,
+  paymentPspReference: psp,
+  pspReference: 'JDD6LKT8MBLZNN84',
+  reference,
+  status: 'received',
+  amount,
+  ...changes,
+});
+
+const captures: readonly Row[] = [
+  ['a capture', answered(201, received()), 'approved'],
+  ['a capture with status 200', answered(200, received()), 'unknown'],
+  ['another payment', answered(201, received({ paymentPspReference: 'another' })), 'conflict'],
+  ['another reference', answered(201, received({ reference: 'another' })), 'unknown'],
+  ['another account', answered(201, received({ merchantAccount: 'another' })), 'unknown'],
+  ['another amount', answered(201, received({ amount: { ...amount, value: 1 } })), 'conflict'],
+  ['no amount', answered(201, received({ amount: undefined })), 'unknown'],
+  ['another status', answered(201, received({ status: 'refused' })), 'unknown'],
+  ['an answer to an authorization', answered(201, payment()), 'unknown'],
+  ['401', answered(401, ''), 'declined', 'invalid_merchant_configuration'],
+  ['422', error(422, '167'), 'declined', 'validation_error'],
+  ['409 in progress', error(409, '704'), 'unknown'],
+  ['429', error(429, '000', 'internal'), 'unknown'],
+  ['500', error(500, '000', 'internal'), 'unknown'],
+  ['HTML', answered(502, '<html>'), 'unknown'],
+  ['nothing', answered(201, ''), 'unknown'],
+  ['a lost answer', lost, 'unknown'],
+  ['an unsent request', unsent, 'not_sent'],
+];
+
+const sentCapture = { merchantAccount, key: keyOf(reference, 'c'), reference, payment: psp, amount };
+const authorization = {
+  pspReference: psp,
+  amount,
+  authorization_code: '012345',
+  avs_result: 'Y',
+  cvv_result: 'M',
+  networkTransactionId: 'MCC 12|34',
+};
+const authorized = (reply: Answer | Silence) => authorizationOutcomeOf(reply, { reference, amount });
+const captured = (reply: Answer | Silence) => captureOutcomeOf(reply, sentCapture, authorization);
+
+function assertClean(value: unknown): void {
+  const shown = JSON.stringify(value) + inspect(value, { depth: 9 });
+  for (const secret of secrets) assert.ok(!shown.includes(secret), `a secret in ${shown}`);
+}
+
+function assertRow(found: { outcome: string; failureCode?: string }, [, , outcome, failureCode]: Row): void {
+  assert.equal(found.outcome, outcome, inspect(found));
+  if (failureCode !== undefined) assert.equal(found.failureCode, failureCode);
+  assertClean(found);
+}
+
+describe('an answer of Adyen', () => {
+  for (const row of authorizations) {
+    it(`to an authorization: ${row[0]} is ${row[2]} ${row[3] ?? ''}`, () => assertRow(authorized(row[1]), row));
+  }
+  for (const row of captures) {
+    it(`to a capture: ${row[0]} is ${row[2]} ${row[3] ?? ''}`, () => assertRow(captured(row[1]), row));
+  }
+
+  it('declines with every code of the table, and says whether Adyen or the bank failed', () => {
+    for (const [code, { failureCode, isProcessorFault = false, name }] of Object.entries(refusals)) {
+      const found = authorized(answered(200, refused(code)));
+      assert.ok(found.outcome === 'declined', code);
+      assert.deepEqual([found.failureCode, found.isProcessorFault ?? false], [failureCode, isProcessorFault]);
+      assert.deepEqual([found.response.response_code, found.response.response_text], [code, name]);
+      assertClean(found);
+    }
+    for (const [code, { failureCode, isProcessorFault = false }] of Object.entries(errors)) {
+      const found = authorized(error(422, code));
+      assert.ok(found.outcome === 'declined', code);
+      assert.deepEqual([found.failureCode, found.isProcessorFault ?? false], [failureCode, isProcessorFault]);
+      assertClean(found);
+    }
+    const used = new Set([...Object.values(refusals), ...Object.values(errors)].map(({ failureCode }) => failureCode));
+    const never = failureCodes.filter((code) => !used.has(code));
+    assert.deepEqual(never, ['unknown', 'closed_card', 'lost_stolen_card', 'duplicate_transaction']);
+  });
+
+  it('of another shape never approves and never declines', () => {
+    const status = fc.integer({ min: 200, max: 599 }).filter((code) => code !== 401 && code !== 403);
+    const words = [
+      'resultCode',
+      'status',
+      'merchantReference',
+      'pspReference',
+      'amount',
+      'errorCode',
+      'message',
+      'reference',
+    ];
+    const field = fc.oneof(fc.constantFrom(...words), fc.string());
+    const value = fc.oneof(fc.jsonValue(), fc.constantFrom('Authorised', 'received', psp, 'Refused', 422, amount));
+    const body = fc.oneof(fc.string(), fc.jsonValue(), fc.dictionary(field, value));
+    fc.assert(
+      fc.property(status, body, (code, content) => {
+        const isError = typeof content === 'object' && content !== null && 'errorCode' in content;
+        fc.pre(!isError || (code !== 400 && code !== 422));
+        const reply = answered(code, content);
+        for (const { outcome } of [authorized(reply), captured(reply), followUpOutcomeOf(reply, sentCapture)]) {
+          assert.ok(outcome === 'unknown', `${outcome} from ${reply.text}`);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('to a repeated request is believed only if it speaks of the first one', () => {
+    const repeated = (reply: Answer | Silence) => modificationOf(reply, { ...sentCapture, isRepeat: true }).outcome;
+    assert.equal(repeated(answered(201, received())), 'received');
+    for (const reply of [answered(401, ''), answered(403, ''), error(422, '901'), error(409, '704'), lost, unsent]) {
+      assert.equal(repeated(reply), 'unknown', inspect(reply));
+    }
+    assert.equal(repeated(error(422, '137')), 'declined');
+  });
+
+  it('asks to wait only with the header that says so', () => {
+    assert.equal(isInProgress({ ...error(409, '704'), headers: { 'transient-error': 'true' } }), true);
+    assert.equal(isInProgress(error(409, '704')), false);
+    assert.equal(isInProgress({ ...error(500, '704'), headers: { 'transient-error': 'true' } }), false);
+    assert.equal(isInProgress(lost), false);
+  });
+
+  it('to a verification or a test of the connection contains no secret', () => {
+    const replies = [...authorizations, ...captures].map(([, reply]) => reply);
+    for (const reply of replies) {
+      assertClean(verificationOf(reply, reference));
+      assertClean(connectionTestOf(reply, merchantAccount, true));
+    }
+    assert.equal(verificationOf(error(422, '101'), reference).outcome, 'declined', 'a wrong card number');
+    assert.equal(
+      verificationOf(answered(401, ''), reference).outcome,
+      'unknown',
+      'a wrong key says nothing of the card',
+    );
+    assert.equal(
+      verificationOf(answered(200, payment({ resultCode: 'RedirectShopper' })), reference).outcome,
+      'unknown',
+    );
+  });
+});
+
+describe('the words of Adyen', () => {
+  it('turn every result of AVS and CVC into a letter', () => {
+    const letters = Array.from({ length: 27 }, (_, code) => avsLetterOf(`${code} some text`));
+    assert.equal(letters.join(''), 'UANRSUZYUBNUBNPPNNUZYANZYAN');
+    assert.equal(Array.from({ length: 7 }, (_, code) => cvvLetterOf(String(code))).join(''), 'UMNPSUP');
+    for (const odd of [undefined, '', '27 new', '100', 'x', '-1']) assert.equal(avsLetterOf(odd), null);
+    assert.equal(cvvLetterOf('7'), null);
+  });
+
+  it('keep the amount in all currencies', () => {
+    const amounts = fc.integer({ min: 1, max: 10 ** 9 });
+    const currency = fc.constantFrom('eur', 'jpy', 'kwd', 'isk', 'clp', 'cve', 'idr');
+    fc.assert(
+      fc.property(amounts, currency, (value, code) => {
+        const sent = toAdyen({ amount: value, currency: code });
+        if (sent) assert.deepEqual(fromAdyen(sent), { amount: value, currency: code });
+        else assert.ok(['cve', 'idr'].includes(code) && value % 100 !== 0);
+      }),
+    );
+    for (const value of [0, -1, 0.5, Number.NaN, 2 ** 53])
+      assert.equal(toAdyen({ amount: value, currency: 'eur' }), undefined);
+  });
+
+  it('pass a handle back as it was', () => {
+    assert.deepEqual(readHandle(handleOf(authorization)), authorization);
+    for (const odd of ['', psp, `${psp}|x|EUR||||`, '%|1|EUR||||', '|1|EUR||||']) {
+      assert.ok(readHandle(odd) === undefined || odd.startsWith('%'), odd);
+    }
+  });
+
+  it('have a key of at most 64 characters for each step', () => {
+    const long = 'r'.repeat(64);
+    const keys = [
+      keyOf(reference),
+      keyOf(reference, 'c'),
+      keyOf(reference, 'x'),
+      keyOf(long),
+      keyOf(long, 'c'),
+      keyOf(long, 't'),
+    ];
+    assert.equal(new Set(keys).size, keys.length);
+    for (const key of keys) assert.ok(key.length <= 64);
+    assert.equal(keyOf(reference), reference);
+  });
+
+  it('say who started a charge, and carry a complete address only', () => {
+    const card = { number: new CardNumber(number), cardId: 'card-1', expMonth: 3, expYear: 2030 };
+    const request = { companyId: 'c', reference, validUntilMs: 1, card, amount: 4900, currency: 'eur' };
+    const use = (initiator: 'customer' | 'merchant', sequence: 'first' | 'subsequent' | 'unscheduled') => {
+      const credential = { initiator, sequence, networkTransactionId: 'N1' };
+      const sent = authorizationOf({ ...request, credential }, merchantAccount, amount);
+      return [sent.shopperInteraction, sent.recurringProcessingModel, sent.paymentMethod.networkPaymentReference];
+    };
+    assert.deepEqual(use('customer', 'first'), ['Ecommerce', 'CardOnFile', undefined]);
+    assert.deepEqual(use('customer', 'unscheduled'), ['ContAuth', 'CardOnFile', 'N1']);
+    assert.deepEqual(use('merchant', 'subsequent'), ['ContAuth', 'Subscription', 'N1']);
+    assert.deepEqual(use('merchant', 'unscheduled'), ['ContAuth', 'UnscheduledCardOnFile', 'N1']);
+    const billing = {
+      name: 'Ada',
+      email: null,
+      phone: '030 123',
+      line1: 'Hauptstraße 12a',
+      line2: null,
+      city: 'Berlin',
+      state: null,
+      postalCode: '10115',
+      country: 'de',
+    };
+    const body = authorizationOf({ ...request, billing }, merchantAccount, amount);
+    assert.deepEqual(body.billingAddress, {
+      street: 'Hauptstraße',
+      houseNumberOrName: '12a',
+      city: 'Berlin',
+      country: 'DE',
+      postalCode: '10115',
+    });
+    assert.deepEqual([body.paymentMethod.holderName, body.telephoneNumber], ['Ada', undefined]);
+    assert.deepEqual(body.additionalData, { manualCapture: 'true' });
+    const american = { ...billing, line1: '1600 Main St', country: 'US', state: 'CA', postalCode: '94105-1234' };
+    const sent = authorizationOf({ ...request, billing: american }, merchantAccount, amount).billingAddress;
+    assert.deepEqual([sent?.houseNumberOrName, sent?.street, sent?.postalCode], ['1600', 'Main St', '94105']);
+    for (const changes of [{ city: null }, { country: 'US', state: null }, { country: null }]) {
+      const partial = authorizationOf({ ...request, billing: { ...billing, ...changes } }, merchantAccount, amount);
+      assert.equal(partial.billingAddress, undefined);
+    }
+    const check = verificationRequestOf({ ...request, cvc: new Secret(cvc) }, merchantAccount, 'USD');
+    assert.deepEqual([check.amount.value, check.paymentMethod.cvc], [0, cvc]);
+  });
+});
+
+describe('docs/processors/adyen.md', () => {
+  it('lists every code with what it becomes', async () => {
+    const page = await readFile(new URL('../../../../docs/processors/adyen.md', import.meta.url), 'utf8');
+    for (const [code, { name, failureCode, isProcessorFault }] of [
+      ...Object.entries(refusals),
+      ...Object.entries(errors),
+    ]) {
+      const row = `| ${code} | ${name} | \`${failureCode}\` | ${isProcessorFault ? 'Adyen or the account' : 'the bank or the request'} |`;
+      assert.ok(page.includes(row), `the page lacks: ${row}`);
+    }
+  });
+});

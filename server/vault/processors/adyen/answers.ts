@@ -1,0 +1,308 @@
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import { type Answer, jsonOf, type Silence } from '../exchange.ts';
+import {
+  type ConnectionTest,
+  failureReasons,
+  noResponse,
+  type Outcome,
+  type Preparation,
+  type ProcessorResponse,
+  type Verification,
+} from '../processor.ts';
+import {
+  authenticationWanted,
+  avsLetterOf,
+  cvvLetterOf,
+  type Decline,
+  errors,
+  inProgressCode,
+  refusals,
+} from './codes.ts';
+import { type Authorization, handleOf } from './handle.ts';
+import { type AdyenAmount, isSameAmount } from './money.ts';
+
+/** Parses Adyen's answers. An answer that proves nothing is `unknown`. No text of Adyen's reaches an outcome. */
+
+const amountSchema = Type.Object({ currency: Type.String(), value: Type.Integer() });
+const text = Type.Optional(Type.String());
+
+const paymentSchema = Type.Object({
+  resultCode: Type.String(),
+  merchantReference: Type.String(),
+  pspReference: text,
+  amount: Type.Optional(amountSchema),
+  refusalReasonCode: text,
+  additionalData: Type.Optional(
+    Type.Object({
+      authCode: text,
+      avsResult: text,
+      cvcResult: text,
+      networkTxReference: text,
+      refusalReasonRaw: text,
+      inferredRefusalReason: text,
+    }),
+  ),
+});
+const paymentAnswer = Compile(paymentSchema);
+type Payment = Type.Static<typeof paymentSchema>;
+
+const modificationAnswer = Compile(
+  Type.Object({
+    merchantAccount: Type.String(),
+    pspReference: Type.String({ pattern: '^[A-Z0-9]{1,40}$' }),
+    reference: Type.String(),
+    status: Type.Literal('received'),
+    paymentPspReference: text,
+    paymentReference: text,
+    amount: Type.Optional(amountSchema),
+  }),
+);
+
+const errorSchema = Type.Object({
+  status: Type.Integer(),
+  errorCode: Type.String(),
+  errorType: text,
+});
+const errorAnswer = Compile(errorSchema);
+
+const paymentMethodsAnswer = Compile(Type.Object({ paymentMethods: Type.Array(Type.Object({})) }));
+
+type Unknown = Extract<Outcome, { outcome: 'unknown' }>;
+type Declined = Extract<Outcome, { outcome: 'declined' }>;
+
+export const unknown = (reason: string): Unknown => ({ outcome: 'unknown', reason });
+
+export function declined(
+  { failureCode, isProcessorFault = false }: Decline,
+  response: Partial<ProcessorResponse>,
+): Declined {
+  return {
+    outcome: 'declined',
+    response: { ...noResponse, ...response },
+    failureCode,
+    failureReason: failureReasons[failureCode],
+    ...(isProcessorFault && { isProcessorFault }),
+  };
+}
+
+const withoutOutcome = (status: number): Unknown => unknown(`the response with status ${status} contains no outcome`);
+
+/** Only short plain values are taken over from an answer. */
+const plain = (value: string | undefined, form: RegExp): string | null =>
+  value !== undefined && form.test(value) ? value : null;
+
+function errorOf(answer: Answer, key: string | undefined): Type.Static<typeof errorSchema> | undefined {
+  const { status, headers } = answer;
+  const echoed = headers['idempotency-key'];
+  if (echoed !== undefined && key !== undefined && echoed !== key) return undefined;
+  const body = jsonOf(answer);
+  return status >= 400 && status < 500 && errorAnswer.Check(body) && body.status === status ? body : undefined;
+}
+
+/** Another request with the same key is under way, and Adyen asks to repeat this one later. */
+export function isInProgress(answer: Answer | Silence): boolean {
+  if ('reason' in answer || answer.headers['transient-error'] !== 'true') return false;
+  return errorOf(answer, undefined)?.errorCode === inProgressCode;
+}
+
+const notAuthorized: Decline = {
+  name: 'Unauthorized',
+  failureCode: 'invalid_merchant_configuration',
+  isProcessorFault: true,
+};
+const notValid: Decline = { name: 'Invalid request', failureCode: 'validation_error' };
+
+/**
+ * Returns undefined if the answer does not say that the request was rejected. A wrong key or account says nothing about
+ * an earlier request with the same key, hence `isRepeat`.
+ */
+function rejectionOf(answer: Answer, key: string, isRepeat: boolean): Declined | undefined {
+  const { status } = answer;
+  if (status === 401 || status === 403) {
+    if (isRepeat) return undefined;
+    const words =
+      status === 401
+        ? 'Adyen does not accept the API key. It may be wrong or revoked.'
+        : 'The API key may not do this for the merchant account. Check the account and the roles of the key.';
+    return declined(notAuthorized, { response_text: words });
+  }
+  const error = errorOf(answer, key);
+  if (!error || error.errorCode === inProgressCode || error.errorType === 'internal') return undefined;
+  if (status !== 400 && status !== 422) return undefined;
+  const { errorCode, errorType } = error;
+  const isConfiguration = errorType === 'configuration' || errorType === 'security';
+  const found = (Object.hasOwn(errors, errorCode) && errors[errorCode]) || (isConfiguration ? notAuthorized : notValid);
+  if (isRepeat && found.isProcessorFault) return undefined;
+  const response_code = plain(errorCode, /^[\w.-]{1,12}$/);
+  const response_text = found === notValid ? 'Adyen rejected a field of the request.' : found.name;
+  return declined(found, { response_code, response_text });
+}
+
+const refusedResults = ['Refused', 'Error', 'Cancelled'];
+const authenticationResults = ['RedirectShopper', 'ChallengeShopper', 'IdentifyShopper', 'PresentToShopper'];
+
+function checksOf({ pspReference, additionalData }: Payment): ProcessorResponse {
+  return {
+    ...noResponse,
+    transaction_id: plain(pspReference, /^[A-Z0-9]{1,40}$/),
+    authorization_code: plain(additionalData?.authCode, /^[A-Za-z0-9]{1,10}$/),
+    avs_result: avsLetterOf(additionalData?.avsResult),
+    cvv_result: cvvLetterOf(additionalData?.cvcResult),
+  };
+}
+
+const networkIdOf = ({ additionalData }: Payment): string | null =>
+  plain(additionalData?.networkTxReference, /^[A-Za-z0-9 _-]{1,60}$/);
+
+/** Adyen tells a lost or stolen card and a closed account only in the additional data. */
+function refusalOf({ refusalReasonCode = '', additionalData }: Payment): Decline {
+  const found = (Object.hasOwn(refusals, refusalReasonCode) && refusals[refusalReasonCode]) || {
+    name: 'Refused',
+    failureCode: 'unknown' as const,
+  };
+  if (/^(41|43)\b/.test(additionalData?.refusalReasonRaw ?? '')) return { ...found, failureCode: 'lost_stolen_card' };
+  if (additionalData?.inferredRefusalReason === 'Closed Account') return { ...found, failureCode: 'closed_card' };
+  return found;
+}
+
+function refused(payment: Payment): Declined | undefined {
+  const { resultCode, refusalReasonCode } = payment;
+  const isAuthentication = authenticationResults.includes(resultCode);
+  if (!isAuthentication && !refusedResults.includes(resultCode)) return undefined;
+  const decline = isAuthentication ? authenticationWanted : refusalOf(payment);
+  return declined(decline, {
+    ...checksOf(payment),
+    response_code: plain(refusalReasonCode, /^[\w.-]{1,12}$/),
+    response_text: decline.name,
+  });
+}
+
+interface SentPayment {
+  readonly reference: string;
+  readonly amount: AdyenAmount;
+}
+
+/** What became of an authorization. A partial one is `partial`: it has to be cancelled. */
+export function authorizationOutcomeOf(
+  answer: Answer | Silence,
+  { reference, amount }: SentPayment,
+): Preparation | { readonly outcome: 'partial'; readonly pspReference: string } {
+  if ('reason' in answer) {
+    return answer.mayHaveArrived ? unknown(answer.reason) : { outcome: 'not_sent', reason: answer.reason };
+  }
+  const body = jsonOf(answer);
+  if (answer.status !== 200) return rejectionOf(answer, reference, false) ?? withoutOutcome(answer.status);
+  if (!paymentAnswer.Check(body) || body.merchantReference !== reference) return withoutOutcome(answer.status);
+  const response = checksOf(body);
+  const pspReference = response.transaction_id;
+  if (body.resultCode === 'PartiallyAuthorised' && pspReference !== null) return { outcome: 'partial', pspReference };
+  if (body.resultCode !== 'Authorised') return refused(body) ?? withoutOutcome(answer.status);
+  if (pspReference === null || !body.amount) return withoutOutcome(answer.status);
+  if (!isSameAmount(body.amount, amount)) return { outcome: 'conflict' };
+  const { authorization_code, avs_result, cvv_result } = response;
+  const networkTransactionId = networkIdOf(body);
+  const authorization = { pspReference, amount, authorization_code, avs_result, cvv_result, networkTransactionId };
+  return { outcome: 'prepared', handle: handleOf(authorization) };
+}
+
+/** A capture, refund, cancellation or reversal as it was sent. */
+export interface SentModification {
+  readonly merchantAccount: string;
+  readonly key: string;
+  readonly reference: string;
+  /** The `pspReference` of the payment; undefined for a cancellation by our reference. */
+  readonly payment: string | undefined;
+  readonly amount?: AdyenAmount;
+  /** An earlier request with this key may have been executed. */
+  readonly isRepeat?: boolean;
+}
+
+/** Returns the `pspReference` of a modification that Adyen accepted. */
+export function modificationOf(
+  answer: Answer | Silence,
+  { merchantAccount, key, reference, payment, amount, isRepeat = false }: SentModification,
+): { readonly outcome: 'received'; readonly pspReference: string } | Exclude<Outcome, { outcome: 'approved' }> {
+  if ('reason' in answer) {
+    const isCertain = !answer.mayHaveArrived && !isRepeat;
+    return isCertain ? { outcome: 'not_sent', reason: answer.reason } : unknown(answer.reason);
+  }
+  const { status } = answer;
+  if (status !== 201) return rejectionOf(answer, key, isRepeat) ?? withoutOutcome(status);
+  const body = jsonOf(answer);
+  if (!modificationAnswer.Check(body) || body.merchantAccount !== merchantAccount || body.reference !== reference) {
+    return withoutOutcome(status);
+  }
+  if (body.paymentPspReference !== payment)
+    return payment === undefined ? withoutOutcome(status) : { outcome: 'conflict' };
+  if (payment === undefined && body.paymentReference !== reference) return withoutOutcome(status);
+  if (amount && !body.amount) return withoutOutcome(status);
+  if (amount && body.amount && !isSameAmount(body.amount, amount)) return { outcome: 'conflict' };
+  return { outcome: 'received', pspReference: body.pspReference };
+}
+
+/** A refund or void is approved when Adyen accepts it. Whether it succeeded is in a notice. */
+export function followUpOutcomeOf(answer: Answer | Silence, sent: SentModification): Outcome {
+  const found = modificationOf(answer, sent);
+  if (found.outcome !== 'received') return found;
+  const response = { ...noResponse, transaction_id: found.pspReference, response_text: 'received' };
+  return { outcome: 'approved', response, settled: false };
+}
+
+/** A charge is approved when it was authorized and Adyen accepted the capture. */
+export function captureOutcomeOf(
+  answer: Answer | Silence,
+  sent: SentModification,
+  { pspReference, networkTransactionId, authorization_code, avs_result, cvv_result }: Authorization,
+): Outcome {
+  const found = modificationOf(answer, sent);
+  if (found.outcome !== 'received') return found;
+  const checks = { authorization_code, avs_result, cvv_result };
+  return {
+    outcome: 'approved',
+    response: { ...noResponse, transaction_id: pspReference, ...checks, response_text: 'Authorised' },
+    settled: false,
+    ...(networkTransactionId !== null && { networkTransactionId }),
+  };
+}
+
+export function verificationOf(answer: Answer | Silence, reference: string): Verification {
+  if ('reason' in answer) return unknown(answer.reason);
+  const body = jsonOf(answer);
+  const isOurs = answer.status === 200 && paymentAnswer.Check(body) && body.merchantReference === reference;
+  if (!isOurs) {
+    const rejected = rejectionOf(answer, reference, false);
+    // A wrong card number is an answer about the card; a wrong API key is not.
+    const isCard =
+      rejected !== undefined && !['invalid_merchant_configuration', 'validation_error'].includes(rejected.failureCode);
+    if (!isCard) return unknown(rejected?.response.response_text ?? withoutOutcome(answer.status).reason);
+    return { outcome: 'declined', avsResult: null, cvvResult: null, networkTransactionId: null };
+  }
+  const isVerified = body.resultCode === 'Authorised';
+  if (!isVerified && !refusedResults.includes(body.resultCode)) {
+    return unknown('the card can be checked only if the cardholder authenticates the check');
+  }
+  const { avs_result: avsResult, cvv_result: cvvResult } = checksOf(body);
+  const networkTransactionId = isVerified ? networkIdOf(body) : null;
+  return { outcome: isVerified ? 'verified' : 'declined', avsResult, cvvResult, networkTransactionId };
+}
+
+export function connectionTestOf(answer: Answer | Silence, account: string, livemode: boolean): ConnectionTest {
+  const fails = (problem: string): ConnectionTest => ({ outcome: 'fails', problem });
+  if ('reason' in answer) {
+    return fails(`Adyen cannot be reached: ${answer.reason}. Check the live URL prefix: Developers, API URLs.`);
+  }
+  const { status } = answer;
+  if (status === 200 && paymentMethodsAnswer.Check(jsonOf(answer))) return { outcome: 'works', account, livemode };
+  if (status === 401) {
+    return fails(
+      'Adyen does not accept the API key. Enter the current key of an API credential, from the same environment.',
+    );
+  }
+  if (status === 403 || errorOf(answer, undefined)?.errorCode === '901') {
+    return fails(
+      'The API key may not use this merchant account. Enter the account name as it is in the Customer Area.',
+    );
+  }
+  return fails(`Adyen answered with status ${status}. Try again later.`);
+}

@@ -1,0 +1,79 @@
+import { CardNumber } from '../../card-number.ts';
+import type { ChargeRequest, Outcome, Preparation, ProcessorCard } from '../processor.ts';
+import { authorizationOutcomeOf, captureOutcomeOf, declined } from './answers.ts';
+import { cancel, captureChange, type Client, type Reply, send } from './client.ts';
+import { type Authorization, readHandle } from './handle.ts';
+import { type AdyenAmount, isSameAmount, toAdyen } from './money.ts';
+import { authorizationOf, keyOf } from './requests.ts';
+
+/** A charge is an authorization, which moves no money, and a capture. */
+
+export const isLate = ({ clock }: Client, validUntilMs: number): boolean => clock.nowMs() >= validUntilMs;
+
+export const expired = ({ clock }: Client) => ({ outcome: 'expired', nowMs: clock.nowMs() }) as const;
+
+export const invalidAmount = declined(
+  { name: 'Invalid amount', failureCode: 'validation_error' },
+  { response_text: 'Adyen does not take this amount in this currency.' },
+);
+
+/** An answer that repeats the card number is not read, so that the number reaches no outcome. */
+export function withoutCard(reply: Reply, card: ProcessorCard): Reply {
+  const isLeak = !('reason' in reply) && reply.text.includes(CardNumber.open(card.number));
+  return isLeak ? { mayHaveArrived: true, reason: 'the response contains the card number' } : reply;
+}
+
+async function authorize(client: Client, request: ChargeRequest, amount: AdyenAmount): Promise<Preparation> {
+  const { reference, card } = request;
+  const body = authorizationOf(request, client.merchantAccount, amount);
+  const reply = await client.post(['payments'], body, keyOf(reference));
+  const found = authorizationOutcomeOf(withoutCard(reply, card), { reference, amount });
+  if (found.outcome !== 'partial') return found;
+  void cancel(client, reference, found.pspReference);
+  const partial = { name: 'Partially authorised', failureCode: 'insufficient_funds' } as const;
+  return declined(partial, { transaction_id: found.pspReference, response_text: partial.name });
+}
+
+/**
+ * After a lost answer the authorization may stand. It is asked for again under the same key, and cancelled if there is
+ * still no answer. The outcome stays `unknown`: only a notice confirms the cancellation.
+ */
+export async function prepare(client: Client, request: ChargeRequest): Promise<Preparation> {
+  const { reference, validUntilMs } = request;
+  const amount = toAdyen(request);
+  if (!amount) return invalidAmount;
+  if (isLate(client, validUntilMs)) return expired(client);
+  const first = await authorize(client, request, amount);
+  if (first.outcome !== 'unknown') return first;
+  const second = isLate(client, validUntilMs) ? first : await authorize(client, request, amount);
+  if (second.outcome !== 'unknown' && second.outcome !== 'not_sent') return second;
+  void cancel(client, reference);
+  return first;
+}
+
+export async function capture(
+  client: Client,
+  reference: string,
+  authorization: Authorization,
+  isRepeat: boolean,
+): Promise<Outcome> {
+  const { pspReference: payment, amount } = authorization;
+  const change = captureChange(client, { reference, payment, isRepeat }, amount);
+  return captureOutcomeOf(await send(client, change), change.sent, authorization);
+}
+
+/** With these outcomes the authorization will never be captured. */
+const withoutCapture: readonly Outcome['outcome'][] = ['declined', 'expired', 'not_sent'];
+
+export async function charge(client: Client, request: ChargeRequest): Promise<Outcome> {
+  const { reference, handle, validUntilMs } = request;
+  const prepared = handle === undefined ? await prepare(client, request) : ({ outcome: 'prepared', handle } as const);
+  if (prepared.outcome !== 'prepared') return prepared;
+  const authorization = readHandle(prepared.handle);
+  const amount = toAdyen(request);
+  if (!authorization || !amount || !isSameAmount(authorization.amount, amount)) return { outcome: 'conflict' };
+  const isExpired = isLate(client, validUntilMs);
+  const outcome = isExpired ? expired(client) : await capture(client, reference, authorization, false);
+  if (withoutCapture.includes(outcome.outcome)) void cancel(client, reference, authorization.pspReference);
+  return outcome;
+}

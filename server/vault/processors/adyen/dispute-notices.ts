@@ -1,0 +1,84 @@
+import type { DisputeReason, DisputeState, NoticedDispute } from '../notices.ts';
+import { fromAdyen } from './money.ts';
+import type { NoticeItem } from './notice-item.ts';
+
+/** Reads the notices about disputes. */
+
+const dataOf = ({ additionalData }: NoticeItem, name: string): string | undefined => {
+  const value = additionalData?.[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+};
+
+/** The state of a dispute by its `disputeStatus`, which Adyen leaves out in some countries. */
+const states: Readonly<Record<string, DisputeState>> = {
+  Undefended: 'needs_response',
+  Pending: 'under_review',
+  Responded: 'under_review',
+  Accepted: 'accepted',
+  Expired: 'lost',
+  Lost: 'lost',
+  Won: 'won',
+};
+
+const isInquiry = (item: NoticeItem): boolean => dataOf(item, 'rfiReasonCode') !== undefined;
+
+type StateReader = (item: NoticeItem, status: DisputeState | undefined) => DisputeState;
+
+const opened: StateReader = (item, status) =>
+  status ?? (dataOf(item, 'autoDefended') === 'true' ? 'under_review' : 'needs_response');
+
+const stateReaders: Readonly<Record<string, StateReader>> = {
+  REQUEST_FOR_INFORMATION: (item) => (dataOf(item, 'disputeStatus') === 'Expired' ? 'inquiry_closed' : 'inquiry'),
+  NOTIFICATION_OF_CHARGEBACK: opened,
+  CHARGEBACK: opened,
+  INFORMATION_SUPPLIED: (item) => (isInquiry(item) ? 'inquiry' : 'under_review'),
+  // The merchant has the money back, but the bank can still insist.
+  CHARGEBACK_REVERSED: (_item, status) => (status === 'under_review' ? status : 'won'),
+  SECOND_CHARGEBACK: () => 'lost',
+  PREARBITRATION_OPEN: () => 'under_review',
+  PREARBITRATION_WON: () => 'won',
+  PREARBITRATION_LOST: () => 'lost',
+  SCHEME_ARBITRATION: () => 'under_review',
+  SCHEME_ARBITRATION_WON: () => 'won',
+  SCHEME_ARBITRATION_LOST: () => 'lost',
+  ISSUER_RESPONSE_TIMEFRAME_EXPIRED: (item) => (isInquiry(item) ? 'inquiry_closed' : 'won'),
+  DISPUTE_DEFENSE_PERIOD_ENDED: (item, status) => {
+    if (isInquiry(item)) return 'inquiry_closed';
+    return status === 'accepted' ? 'accepted' : 'lost';
+  },
+};
+
+/** By the card networks' codes: Visa, Mastercard, American Express, Discover. */
+const reasons: readonly (readonly [form: RegExp, reason: DisputeReason])[] = [
+  [/^(10\.|4837|4840|4849|4863|4870|4871|F|UA)/, 'fraudulent'],
+  [/^(13\.1|4855|C08|RG)/, 'product_not_received'],
+  [/^(13\.[345]|4853|C31|C32|RM)/, 'product_unacceptable'],
+  [/^(13\.2|4841|C28|AP)/, 'subscription_canceled'],
+  [/^(12\.6|4834|P08|DP)/, 'duplicate'],
+  [/^(13\.[67]|4860|C0[24]|RN)/, 'credit_not_processed'],
+];
+
+function reasonOf(code: string | undefined): DisputeReason {
+  return reasons.find(([form]) => form.test(code ?? ''))?.[1] ?? 'general';
+}
+
+const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
+
+/** Returns undefined if the notice is not about a dispute. */
+export function disputeOf(item: NoticeItem): NoticedDispute | undefined {
+  const read = stateReaders[item.eventCode];
+  if (!read || String(item.success) !== 'true') return undefined;
+  const state = read(item, states[dataOf(item, 'disputeStatus') ?? '']);
+  const code = dataOf(item, 'chargebackReasonCode') ?? dataOf(item, 'rfiReasonCode');
+  const dueAtMs = Date.parse(dataOf(item, 'defensePeriodEndsAt') ?? '');
+  const isAnswerable = answerable.includes(state) && dataOf(item, 'defendable') !== 'false' && !Number.isNaN(dueAtMs);
+  return {
+    disputeId: item.pspReference,
+    charge: { reference: item.merchantReference || null, transactionId: item.originalReference || null },
+    state,
+    reason: reasonOf(code),
+    networkReasonCode: code !== undefined && /^[\w.-]{1,20}$/.test(code) ? code : null,
+    evidenceDueAtMs: isAnswerable ? dueAtMs : null,
+    ...fromAdyen(item.amount),
+  };
+}

@@ -1,0 +1,184 @@
+import { randomBytes } from 'node:crypto';
+import { refusals } from './codes.ts';
+import type { ChangeLine, Payment, PaymentLine } from './fake-books.ts';
+import { type Fields, isFields, type ShapeName, type Violation, violationOf } from './fake-rules.ts';
+import { type Fake, type RequestKind, write } from './fake-state.ts';
+import type { AdyenAmount } from './money.ts';
+
+/** Executes requests of the Checkout API at the fake. */
+
+export interface Request {
+  readonly kind: RequestKind;
+  readonly type: PaymentLine['type'] | ChangeLine['type'];
+  readonly shape: ShapeName;
+  readonly key: string;
+  readonly body: Fields;
+  /** The payment that the path names. */
+  readonly payment: string | undefined;
+}
+
+const changes = {
+  captures: { kind: 'capture', type: 'capture', shape: 'amount' },
+  refunds: { kind: 'refund', type: 'refund', shape: 'amount' },
+  reversals: { kind: 'void', type: 'reversal', shape: 'plain' },
+  cancels: { kind: 'cancel', type: 'cancel', shape: 'plain' },
+} as const;
+
+export function requestOf(path: readonly string[], body: Fields, key: string): Request | undefined {
+  const [first, payment, action] = path;
+  if (first === 'cancels' && path.length === 1) {
+    return { kind: 'cancel', type: 'cancel', shape: 'technicalCancel', body, key, payment: undefined };
+  }
+  if (first !== 'payments') return undefined;
+  if (path.length === 1) return { kind: 'authorization', type: 'payment', shape: 'payment', body, key, payment };
+  const wanted = Object.entries(changes).find(([name]) => name === action)?.[1];
+  return wanted && { ...wanted, body, key, payment };
+}
+
+/** Adyen's references have 16 letters and digits. They are not all digits here, so that none looks like a card. */
+export function newReference(): string {
+  const letters = 'BCDFGHJKLMNPQRSTVWXZ23456789';
+  const characters = [...randomBytes(15)].map((byte) => letters[byte % letters.length]);
+  return `F${characters.join('')}`;
+}
+
+export function problemOf({ books }: Fake, { shape, body, payment }: Request): Violation | undefined {
+  const violation = violationOf(shape, body);
+  if (violation || payment === undefined || books.payment(payment)) return violation;
+  const message = 'Original pspReference required for this operation';
+  return { status: 422, errorCode: '167', errorType: 'validation', message };
+}
+
+const isWrongCvc = (cvc: unknown): boolean => cvc === '000';
+
+function checksOf({ paymentMethod, billingAddress }: Fields): Record<string, string> {
+  const { cvc, networkPaymentReference } = isFields(paymentMethod) ? paymentMethod : {};
+  const postalCode = isFields(billingAddress) ? billingAddress.postalCode : undefined;
+  const matches =
+    postalCode === '00000' ? '2 Neither postal code nor address match' : '7 Both postal code and address match';
+  return {
+    avsResult: postalCode === undefined ? '5 No AVS data provided' : matches,
+    cvcResult: cvc === undefined ? '6 No CVC/CVV provided' : isWrongCvc(cvc) ? "2 Doesn't match" : '1 Matches',
+    networkTxReference:
+      typeof networkPaymentReference === 'string'
+        ? networkPaymentReference
+        : `MCC${randomBytes(6).toString('hex').toUpperCase()}`,
+  };
+}
+
+function pay(fake: Fake, { body, key }: Request, fault: string | undefined): PaymentLine {
+  const { options, notices } = fake;
+  const { number, cvc } = body.paymentMethod as { number: string; cvc?: string };
+  const asked = body.amount as AdyenAmount;
+  const reference = String(body.reference);
+  const psp = newReference();
+  const declineCode = fault?.startsWith('decline:') ? String(Number(fault.slice('decline:'.length))) : undefined;
+  const refusal = declineCode ?? (isWrongCvc(cvc) ? '24' : null);
+  const isPaused = fault === 'authentication';
+  const amount = fault === 'partial' ? { ...asked, value: Math.ceil(asked.value / 2) } : asked;
+  const isManual = isFields(body.additionalData) && body.additionalData.manualCapture === 'true';
+  const reason = refusal === null ? undefined : (refusals[refusal]?.name ?? 'Refused');
+  const unusual = { authentication: 'RedirectShopper', partial: 'PartiallyAuthorised', pending: 'Pending' };
+  const resultCode = refusal === null ? (unusual[fault as keyof typeof unusual] ?? 'Authorised') : 'Refused';
+  const answer = {
+    merchantReference: reference,
+    resultCode,
+    ...(!isPaused && { pspReference: psp }),
+    ...(refusal === null ? { amount } : { refusalReason: reason, refusalReasonCode: refusal }),
+    additionalData: { ...checksOf(body), ...(refusal === null && { authCode: String(100_000 + fake.books.size) }) },
+  };
+  const isAuthorized = refusal === null && !isPaused;
+  if (!isPaused) {
+    notices.add({
+      eventCode: 'AUTHORISATION',
+      pspReference: psp,
+      merchantReference: reference,
+      amount,
+      isSuccess: isAuthorized,
+      ...(reason !== undefined && { reason }),
+    });
+  }
+  return {
+    type: 'payment',
+    psp,
+    reference,
+    amount,
+    last4: number.slice(-4),
+    isAuthorized,
+    refusal,
+    isCaptured: isAuthorized && !isManual && amount.value > 0,
+    atMs: options.clock.nowMs(),
+    key,
+    answer: { status: 200, body: answer },
+  };
+}
+
+const refusingFaults = ['capture_refused', 'refund_refused'];
+const eventCodes = { capture: 'CAPTURE', refund: 'REFUND', reversal: 'CANCEL_OR_REFUND', cancel: 'CANCELLATION' };
+
+function change(fake: Fake, request: Request, fault: string | undefined): ChangeLine {
+  const { books, options, notices } = fake;
+  const { body, key, shape, type } = request;
+  if (type === 'payment') throw new Error('a payment is not a change');
+  const isTechnical = shape === 'technicalCancel';
+  const payment: Payment | undefined = isTechnical
+    ? books.paymentWith(String(body.paymentReference))
+    : books.payment(request.payment ?? '');
+  const amount = (body.amount as AdyenAmount | undefined) ?? null;
+  const reference = typeof body.reference === 'string' ? body.reference : (payment?.reference ?? '');
+  const psp = newReference();
+  const isDone = books.succeeds(type, payment, amount) && !refusingFaults.includes(fault ?? '');
+  notices.add({
+    eventCode: isTechnical ? 'TECHNICAL_CANCEL' : eventCodes[type],
+    pspReference: psp,
+    originalReference: payment?.psp ?? null,
+    merchantReference: reference,
+    amount: amount ?? payment?.amount ?? { currency: 'EUR', value: 0 },
+    isSuccess: isDone,
+    ...(!isDone && { reason: 'Transaction not found or in the wrong state' }),
+  });
+  const answer = {
+    merchantAccount: options.merchantAccount,
+    pspReference: psp,
+    reference,
+    status: 'received',
+    ...(isTechnical ? { paymentReference: body.paymentReference } : { paymentPspReference: payment?.psp }),
+    ...(amount && { amount }),
+  };
+  return {
+    type,
+    psp,
+    reference,
+    payment: payment?.psp ?? null,
+    amount: type === 'reversal' ? (payment?.amount ?? null) : amount,
+    isDone,
+    atMs: options.clock.nowMs(),
+    key,
+    answer: { status: 201, body: answer },
+  };
+}
+
+export function execute(fake: Fake, request: Request, fault: string | undefined): PaymentLine | ChangeLine {
+  return request.type === 'payment' ? pay(fake, request, fault) : change(fake, request, fault);
+}
+
+const failures: Readonly<Record<string, string>> = { capture_failed: 'CAPTURE_FAILED', reject_refund: 'REFUND_FAILED' };
+
+/** The card network rejects a capture or refund some time after it succeeded. */
+export function failLater(fake: Fake, line: PaymentLine | ChangeLine, fault: string | undefined): void {
+  const eventCode = failures[fault ?? ''];
+  if (eventCode === undefined || line.type === 'payment' || !line.isDone || !line.amount) return;
+  const { psp, payment, reference, amount } = line;
+  setTimeout(() => {
+    write(fake, { type: 'failure', of: psp });
+    fake.notices.add({
+      eventCode,
+      pspReference: psp,
+      originalReference: payment,
+      merchantReference: reference,
+      amount,
+      isSuccess: true,
+      reason: 'Capture rejected by card scheme because of a technical issue',
+    });
+  }, fake.settleAfterMs);
+}

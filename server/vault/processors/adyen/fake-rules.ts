@@ -1,0 +1,120 @@
+import { currencies } from '../../../platform/currencies.ts';
+import type { AdyenAmount } from './money.ts';
+
+/** The rules of Adyen's Checkout API that the fake enforces. */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export interface Violation {
+  readonly status: number;
+  readonly errorCode: string;
+  readonly errorType: 'validation' | 'security';
+  readonly message: string;
+}
+
+const invalid = (errorCode: string, message: string): Violation => ({
+  status: 422,
+  errorCode,
+  errorType: 'validation',
+  message,
+});
+
+type Rule = (value: unknown) => boolean;
+interface Shape {
+  readonly required: Readonly<Record<string, Rule>>;
+  readonly optional?: Readonly<Record<string, Rule>>;
+}
+
+const textUpTo =
+  (lengthMax: number, lengthMin = 1): Rule =>
+  (value) =>
+    typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax;
+const oneOf =
+  (...values: string[]): Rule =>
+  (value) =>
+    typeof value === 'string' && values.includes(value);
+const matching =
+  (form: RegExp): Rule =>
+  (value) =>
+    typeof value === 'string' && form.test(value);
+const shaped =
+  (shape: Shape): Rule =>
+  (value) =>
+    isFields(value) && problemOf(value, shape) === undefined;
+
+/** Returns the name of a field that is missing, unknown or wrong. */
+function problemOf(fields: Fields, { required, optional = {} }: Shape): string | undefined {
+  const rules = { ...required, ...optional };
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(rules, name));
+  const missing = Object.keys(required).find((name) => fields[name] === undefined);
+  return unknown ?? missing ?? Object.keys(fields).find((name) => rules[name]?.(fields[name]) === false);
+}
+
+const amount = shaped({
+  required: {
+    currency: (value) => typeof value === 'string' && /^[A-Z]{3}$/.test(value) && currencies.has(value.toLowerCase()),
+    value: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  },
+});
+const merchantAccount = textUpTo(80);
+const reference = textUpTo(80);
+
+const card = shaped({
+  required: {
+    type: oneOf('scheme'),
+    number: matching(/^\d{12,19}$/),
+    expiryMonth: matching(/^(0[1-9]|1[0-2])$/),
+    expiryYear: matching(/^20\d\d$/),
+  },
+  optional: { holderName: textUpTo(100), cvc: matching(/^\d{3,4}$/), networkPaymentReference: textUpTo(64) },
+});
+
+const address = shaped({
+  required: {
+    city: textUpTo(3000),
+    country: matching(/^[A-Z]{2}$/),
+    houseNumberOrName: textUpTo(3000),
+    postalCode: textUpTo(10),
+    street: textUpTo(3000),
+  },
+  optional: { stateOrProvince: matching(/^[A-Z]{2,3}$/) },
+});
+
+const shapes = {
+  payment: {
+    required: { merchantAccount, reference, amount, paymentMethod: card, returnUrl: matching(/^https?:\/\//) },
+    optional: {
+      shopperReference: textUpTo(256, 3),
+      shopperInteraction: oneOf('Ecommerce', 'ContAuth', 'Moto', 'POS'),
+      recurringProcessingModel: oneOf('CardOnFile', 'Subscription', 'UnscheduledCardOnFile'),
+      authenticationData: shaped({ required: {}, optional: { attemptAuthentication: oneOf('always', 'never') } }),
+      additionalData: shaped({ required: {}, optional: { manualCapture: oneOf('true', 'false') } }),
+      billingAddress: address,
+      shopperEmail: matching(/^\S+@\S+$/),
+      telephoneNumber: matching(/^\+[\d ()-]{4,20}$/),
+    },
+  },
+  amount: { required: { merchantAccount, amount }, optional: { reference } },
+  plain: { required: { merchantAccount }, optional: { reference } },
+  technicalCancel: { required: { merchantAccount, paymentReference: reference }, optional: { reference } },
+} satisfies Record<string, Shape>;
+
+export type ShapeName = keyof typeof shapes;
+
+/** Returns what is wrong with a request; undefined if nothing is. */
+export function violationOf(shape: ShapeName, body: Fields): Violation | undefined {
+  const method = isFields(body.paymentMethod) ? body.paymentMethod : {};
+  if (shape === 'payment' && !matching(/^\d{12,19}$/)(method.number)) return invalid('101', 'Invalid card number');
+  if (shape !== 'plain' && shape !== 'technicalCancel' && !amount(body.amount)) return invalid('137', 'Invalid amount');
+  const problem = problemOf(body, shapes[shape]);
+  if (problem !== undefined) return invalid('702', `Structure of the request is invalid: ${problem}`);
+  const isRecurring = body.recurringProcessingModel !== undefined;
+  if (isRecurring && body.shopperReference === undefined) return invalid('132', 'Required field is missing');
+  if (shape === 'amount' && (body.amount as AdyenAmount).value === 0) return invalid('137', 'Invalid amount specified');
+  return undefined;
+}
+
+export const isKey = (key: unknown): key is string => textUpTo(64)(key);

@@ -1,0 +1,266 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openFaults, operationFaults } from '../simulator/faults.ts';
+import { type Journal, openJournal } from '../simulator/journal.ts';
+import { answer, loseAnswer, pathParts, readBody } from '../simulator/wire.ts';
+import { type BooksLine, openBooks, type StoredAnswer } from './fake-books.ts';
+import { type DisputeLine, openDisputes } from './fake-disputes.ts';
+import { execute, failLater, newReference, problemOf, type Request, requestOf } from './fake-execution.ts';
+import { type NoticesLine, type NoticeTarget, openNotices } from './fake-notices.ts';
+import { type Fields, isFields, isKey } from './fake-rules.ts';
+import { type Fake, type FakeOptions, type RequestKind, requests, write } from './fake-state.ts';
+import { fromAdyen } from './money.ts';
+
+/**
+ * A fake of Adyen for tests and chaos runs. It keeps what it answered in a journal on the disk, executes each key once,
+ * sends signed notices, and produces faults on command. It never writes a card number anywhere.
+ */
+
+const answerFaults = ['saved_error', 'transient_error', 'rate_limit', 'slow', 'html', 'empty', 'cut'];
+const authorizationFaults = ['authentication', 'partial', 'pending'];
+const captureFaults = ['capture_refused', 'capture_failed'];
+const refundFaults = ['reject_refund', 'refund_refused'];
+const noticeFaults = ['notice_twice', 'notice_late', 'notice_forged', 'notice_lost'];
+
+/** `capture:timeout_after` is `timeout_after` for captures only. */
+function requestsOf(fault: string): readonly (RequestKind | 'notice')[] | undefined {
+  const [kind, own] = fault.split(/:(.*)/s);
+  const only = requests.find((name) => name === kind);
+  if (only) return own !== undefined && requestsOf(own) ? [only] : undefined;
+  if ([...operationFaults, ...answerFaults].includes(fault)) return requests;
+  if (authorizationFaults.includes(fault) || /^decline:\d{1,2}$/.test(fault)) return ['authorization'];
+  if (captureFaults.includes(fault)) return ['capture'];
+  if (refundFaults.includes(fault)) return ['refund'];
+  return noticeFaults.includes(fault) ? ['notice'] : undefined;
+}
+
+const errorBody = (status: number, errorCode: string, errorType: string, message: string): StoredAnswer => ({
+  status,
+  body: { status, errorCode, errorType, message },
+});
+const inProgress = errorBody(409, '704', 'validation', 'request already processed or in progress');
+const internal = errorBody(500, '000', 'internal', 'Internal error');
+
+function reply(response: ServerResponse, { status, body }: StoredAnswer, key: string, isTransient = false): void {
+  answer(response, status, body, { 'idempotency-key': key, ...(isTransient && { 'transient-error': 'true' }) });
+}
+
+/** Sends the answer, the same answer again, and bytes that are not an answer. */
+function replyTwice(response: ServerResponse, stored: StoredAnswer, key: string): void {
+  const { socket } = response;
+  const text = JSON.stringify(stored.body);
+  const head = `HTTP/1.1 ${stored.status} OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n`;
+  response.on('finish', () => socket?.write(`${head}${text}\0not HTTP`));
+  reply(response, stored, key);
+}
+
+function unreadable(response: ServerResponse, fault: string, { status, body }: StoredAnswer): void {
+  const texts: Record<string, string> = { html: '<html><body>Bad gateway</body></html>', empty: '' };
+  response.writeHead(status, { 'content-type': fault === 'html' ? 'text/html' : 'application/json' });
+  response.end(texts[fault] ?? JSON.stringify(body).slice(0, -20));
+}
+
+/** How long a slow request is in progress. */
+const slowMs = 150;
+
+/** Returns the answer of this key, new or existing; undefined while another request with it is in progress. */
+async function take(fake: Fake, request: Request, fault: string | undefined): Promise<StoredAnswer | undefined> {
+  const { key } = request;
+  if (fake.inProgress.has(key)) return undefined;
+  const stored = fake.books.answerUnder(key);
+  if (stored) return stored;
+  const violation = problemOf(fake, request);
+  if (violation) return errorBody(violation.status, violation.errorCode, violation.errorType, violation.message);
+  fake.inProgress.add(key);
+  const line = execute(fake, request, fault);
+  const kept = fault === 'saved_error' ? { ...line, answer: internal } : line;
+  write(fake, kept);
+  failLater(fake, line, fault);
+  await fake.journal.durable();
+  if (fault === 'slow') await sleep(slowMs);
+  fake.inProgress.delete(key);
+  return kept.answer;
+}
+
+async function operate(fake: Fake, request: Request, response: ServerResponse): Promise<void> {
+  const { faults, journal, options } = fake;
+  const picked = faults.pick(request.kind);
+  const fault = picked?.startsWith(`${request.kind}:`) ? picked.slice(request.kind.length + 1) : picked;
+  const lost = (when: 'before' | 'after'): boolean =>
+    loseAnswer(fault, when, response, () => reply(response, internal, request.key));
+  if (lost('before')) return;
+  if (fault === 'rate_limit')
+    return reply(response, errorBody(429, '000', 'internal', 'Too many requests'), request.key);
+  if (fault === 'transient_error') return reply(response, internal, request.key, true);
+  if (fault === 'late') {
+    response.req.socket.destroy();
+    setTimeout(() => void take(fake, request, undefined), options.requestLifeMs * (0.1 + 0.7 * faults.random()));
+    return;
+  }
+  const stored = await take(fake, request, fault);
+  await journal.durable();
+  if (lost('after')) return;
+  if (!stored) return reply(response, inProgress, request.key, true);
+  if (fault === 'html' || fault === 'empty' || fault === 'cut') return unreadable(response, fault, stored);
+  if (fault === 'duplicate') return replyTwice(response, stored, request.key);
+  reply(response, stored, request.key);
+}
+
+const bodyBytesMax = 16 * 1024 * 1024;
+
+async function readFields(request: IncomingMessage): Promise<Fields | undefined> {
+  const text = await readBody(request, bodyBytesMax);
+  try {
+    const body: unknown = JSON.parse(text?.toString('utf8') ?? '');
+    return isFields(body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isEqual = (one: string, other: string): boolean =>
+  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+
+async function checkout(fake: Fake, path: readonly string[], response: ServerResponse): Promise<void> {
+  const { req } = response;
+  const key = req.headers['idempotency-key'];
+  const send = (status: number, code: string, type: string, message: string): void =>
+    answer(response, status, errorBody(status, code, type, message).body);
+  const body = await readFields(req);
+  if (fake.isRevoked || !isEqual(String(req.headers['x-api-key']), fake.options.apiKey.reveal())) {
+    return send(401, '000', 'security', 'HTTP Status Response - Unauthorized');
+  }
+  if (!body) return send(400, '702', 'validation', 'Invalid or malformed request');
+  const account = body.merchantAccount ?? body.merchantAccountCode;
+  if (account !== fake.options.merchantAccount) return send(403, '901', 'security', 'Invalid Merchant Account');
+  if (path[0] === 'paymentMethods') return answer(response, 200, { paymentMethods: [{ type: 'scheme' }] });
+  if (path[0] === 'disputes') {
+    const found = fake.disputes.answer(path[1] ?? '', body);
+    await fake.journal.durable();
+    return answer(response, found.status, found.body);
+  }
+  if (!isKey(key)) return send(422, '702', 'validation', 'The idempotency key has 1 to 64 characters');
+  const request = requestOf(path, body, key);
+  return request ? operate(fake, request, response) : send(404, '000', 'validation', 'Not found');
+}
+
+async function control(fake: Fake, path: readonly string[], response: ServerResponse): Promise<void> {
+  const fields = (await readFields(response.req)) ?? {};
+  const { books, disputes, faults, journal, notices } = fake;
+  if (path[0] === 'disputes') {
+    const payment = books.paymentWith(String(fields.reference)) ?? books.payment(String(fields.payment));
+    const dispute = disputes.play(fields.action, payment, fields);
+    await journal.durable();
+    return dispute ? answer(response, 200, { dispute: dispute.psp }) : answer(response, 400, { error: 'invalid' });
+  }
+  const { notice_url, notice_username, notice_password, notice_after_ms, revoked, ...others } = fields;
+  const body: unknown = others;
+  if (!faults.isControl(body)) return answer(response, 400, { error: 'invalid' });
+  faults.set(body);
+  if (body.settle_after_ms !== undefined) fake.settleAfterMs = body.settle_after_ms ?? 0;
+  if (typeof revoked === 'boolean') fake.isRevoked = revoked;
+  if (notice_url !== undefined) {
+    const signIn = { username: notice_username, password: notice_password };
+    const target = { url: notice_url, ...(notice_username !== undefined && signIn) } as NoticeTarget;
+    notices.sendTo(notice_url === null ? undefined : target, Number(notice_after_ms ?? 0));
+  }
+  answer(response, 200, { done: true });
+}
+
+/** Lists what was executed as the other simulators do, in our units. */
+function operationsOf({ books }: Fake): object[] {
+  return [...books.payments()].flatMap((payment) => {
+    const { psp, reference, last4, refusal, isAuthorized, atMs } = payment;
+    const captured = books.capturedAmount(payment);
+    const status = !isAuthorized ? 'declined' : captured > 0 ? 'approved' : 'authorized';
+    const charge = {
+      kind: 'charge',
+      reference,
+      charge_reference: null,
+      ...fromAdyen(payment.amount),
+      last4,
+      status,
+      voided: books.isVoided(payment),
+      captures: payment.changes.filter(({ type }) => type === 'capture').length,
+      response_code: refusal,
+      transaction_id: psp,
+      taken_at_ms: atMs,
+    };
+    const followUps = payment.changes
+      .filter(({ type }) => type === 'refund' || type === 'reversal')
+      .map((change) => ({
+        kind: change.type === 'refund' ? 'refund' : 'void',
+        reference: change.reference.replace(/^(refund|void)-/, ''),
+        charge_reference: reference,
+        ...fromAdyen(change.amount ?? payment.amount),
+        last4: null,
+        status: !change.isDone ? 'declined' : books.hasFailed(change.psp) ? 'rejected' : 'approved',
+        voided: false,
+        response_code: null,
+        transaction_id: change.psp,
+        taken_at_ms: change.atMs,
+      }));
+    return [charge, ...followUps];
+  });
+}
+
+async function handle(fake: Fake, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { books, journal, notices, options } = fake;
+  const [first = '', second = '', ...rest] = pathParts(request.url);
+  if (first === 'checkout') return checkout(fake, rest, response);
+  if (first === 'ca') return checkout(fake, ['disputes', ...rest.slice(2)], response);
+  const route = `${request.method} ${first}`;
+  if (route === 'GET healthz') return answer(response, 200, { status: 'ok', operations: books.size });
+  const isAuthorized = isEqual(String(request.headers.authorization), `Bearer ${options.apiKey.reveal()}`);
+  if (!isAuthorized) return answer(response, 401, { error: 'unauthorized' });
+  if (route === 'POST control') return control(fake, [second], response);
+  await journal.durable();
+  if (route === 'GET journal') return answer(response, 200, { operations: operationsOf(fake) });
+  if (route === 'GET notices') {
+    return answer(response, 200, { notices: notices.all(), undelivered: notices.undelivered });
+  }
+  return answer(response, 404, { error: 'no_such_path' });
+}
+
+export async function openFake(options: FakeOptions): Promise<Server> {
+  const { clock, merchantAccount, hmacKey } = options;
+  const books = openBooks();
+  const faults = openFaults(requestsOf);
+  let journal: Journal | undefined;
+  const append = (line: object): void => void journal?.append(line);
+  const notices = openNotices({
+    merchantAccount,
+    hmacKey: hmacKey.reveal(),
+    clock,
+    append,
+    pickFault: () => faults.pick('notice'),
+    random: () => faults.random(),
+  });
+  const disputes = openDisputes({ clock, newReference, append, notify: (event) => notices.add(event) });
+  journal = await openJournal(options.journalFile, (value) => {
+    const line = value as BooksLine | NoticesLine | DisputeLine;
+    if (line.type === 'notice' || line.type === 'delivered') notices.restore(line);
+    else if (line.type === 'dispute') disputes.restore(line);
+    else books.apply(line);
+  });
+  const fake: Fake = {
+    books,
+    faults,
+    journal,
+    notices,
+    disputes,
+    options,
+    inProgress: new Set(),
+    settleAfterMs: 0,
+    isRevoked: false,
+  };
+  const server = createServer((request, response) => {
+    // Only the journal can fail here, and a fake without a journal has to end.
+    void handle(fake, request, response);
+  });
+  // Longer than clients keep a connection: a request on a connection that closes at the same moment is in doubt.
+  server.keepAliveTimeout = 75_000;
+  server.on('close', () => void journal?.close());
+  return server;
+}

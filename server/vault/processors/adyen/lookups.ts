@@ -1,0 +1,50 @@
+import { dayMs, minuteMs } from '../../../platform/durations.ts';
+import type { LookupOutcome, LookupRequest, Outcome } from '../processor.ts';
+import { followUpOutcomeOf, unknown } from './answers.ts';
+import { capture } from './charging.ts';
+import { cancel, type Change, type Client, refundChange, send, voidChange } from './client.ts';
+import { readHandle } from './handle.ts';
+import { isSameAmount, toAdyen } from './money.ts';
+
+/**
+ * Adyen cannot be asked for a payment. A lost answer is repeated under its key, which returns the first answer, or a
+ * notice decides.
+ */
+
+/** Adyen keeps keys for at least seven days. A repetition after that could be executed again. */
+const keyLifeMs = 6 * dayMs;
+/** Until then, an authorization may still be under way. */
+const patienceMs = minuteMs;
+
+function changeOf(client: Client, { reference, kind, sent, chargeTransactionId }: LookupRequest): Change | undefined {
+  if (!chargeTransactionId) return undefined;
+  const wanted = { reference, payment: chargeTransactionId, isRepeat: true };
+  const amount = sent && toAdyen(sent);
+  if (kind === 'refund' && amount) return refundChange(client, wanted, amount);
+  return kind === 'void' ? voidChange(client, wanted) : undefined;
+}
+
+async function found(client: Client, request: LookupRequest): Promise<Outcome> {
+  const { reference, kind, handle, sent, chargeReference, ageMs } = request;
+  if (ageMs !== undefined && ageMs > keyLifeMs) return unknown('Adyen may have forgotten the key; a notice decides');
+  const authorization = handle === undefined ? undefined : readHandle(handle);
+  if (authorization) {
+    const amount = sent && toAdyen(sent);
+    if (sent && !(amount && isSameAmount(amount, authorization.amount))) return { outcome: 'conflict' };
+    return capture(client, reference, authorization, true);
+  }
+  // Without an age the operation was perhaps never sent, and a repetition would execute it.
+  if (ageMs === undefined) return unknown('it is not known when the operation was sent; a notice decides');
+  const change = changeOf(client, request);
+  if (change) return followUpOutcomeOf(await send(client, change), change.sent);
+  const isCharge = kind === 'charge' || (kind === undefined && chargeReference === undefined);
+  if (!isCharge) return unknown('the operation is not known well enough to repeat it; a notice decides');
+  if (ageMs < patienceMs) return unknown('the authorization may still be under way');
+  await cancel(client, reference);
+  return unknown('the authorization is being cancelled; a notice decides');
+}
+
+export async function lookup(client: Client, request: LookupRequest): Promise<LookupOutcome> {
+  const outcome = await found(client, request);
+  return outcome.outcome === 'not_sent' || outcome.outcome === 'expired' ? unknown('Adyen was not reached') : outcome;
+}

@@ -1,0 +1,460 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import HmacValidator from '@adyen/api-library/lib/src/utils/hmacValidator.js';
+import { waitUntil } from '../../../../tests/support/embedded-postgres.ts';
+import { Secret } from '../../../platform/secret.ts';
+import { allowedUrl, checkConfiguration, ConfigurationProblem } from '../kind.ts';
+import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../notices.ts';
+import type { Processor } from '../processor.ts';
+import { adyenKind } from './kind.ts';
+import { type NoticeItem, signatureOf } from './notice-item.ts';
+import {
+  apiKey,
+  card,
+  cardNumber,
+  companyId,
+  configuration,
+  type FakeAdyen,
+  hmacKey,
+  inAMinute,
+  merchantAccount,
+  newCharge,
+  open,
+  startAdyen,
+  transactionOf,
+} from './testing.ts';
+
+const validator = new HmacValidator.default();
+
+let adyen: FakeAdyen;
+let processor: Processor;
+
+before(async () => {
+  adyen = await startAdyen();
+  processor = adyen.processor;
+});
+after(() => adyen.stop());
+beforeEach(() => adyen.reset());
+afterEach(() => adyen.checkTraces());
+
+const item = (changes: Partial<NoticeItem> = {}): NoticeItem => ({
+  pspReference: 'JDD6LKT8MBLZNN84',
+  originalReference: 'XB7XNCQ8HXSKGK82',
+  merchantAccountCode: merchantAccount,
+  merchantReference: 'a-reference',
+  amount: { currency: 'EUR', value: 4900 },
+  eventCode: 'CAPTURE',
+  success: 'true',
+  eventDate: '2026-11-16T10:00:00+01:00',
+  reason: '',
+  ...changes,
+});
+
+const signed = (changes: Partial<NoticeItem> = {}, key = hmacKey): NoticeItem => {
+  const unsigned = item(changes);
+  return { ...unsigned, additionalData: { ...unsigned.additionalData, hmacSignature: signatureOf(unsigned, key) } };
+};
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+const rightHeaders = { authorization: basic('svc:a password') };
+
+function receive(items: readonly object[], headers: Record<string, string> = rightHeaders): Reception {
+  const content = { live: 'false', notificationItems: items.map((one) => ({ NotificationRequestItem: one })) };
+  const reception = processor.receive?.({ headers, body: Buffer.from(JSON.stringify(content)), nowMs: 1 });
+  assert.ok(reception);
+  return reception;
+}
+
+function accepted(...items: readonly object[]): readonly Notice[] {
+  const reception = receive(items);
+  assert.ok(reception.outcome === 'accepted', inspect(reception));
+  assert.equal(reception.reply, '[accepted]');
+  return reception.notices;
+}
+
+const subjectOf = (changes: Partial<NoticeItem>): NoticeSubject | undefined => accepted(signed(changes))[0]?.about;
+
+describe('a notice of Adyen', () => {
+  it('has the signature that the library of Adyen calculates', () => {
+    for (const changes of [
+      {},
+      { originalReference: '' },
+      { merchantReference: 'with:a:colon', success: 'false' as const },
+      { amount: { currency: 'JPY', value: 0 }, eventCode: 'REPORT_AVAILABLE' },
+      { merchantReference: 'Ünïcode' },
+    ]) {
+      // The vendor's type has enums, which a text is not.
+      const made: any = signed(changes);
+      assert.ok(validator.validateHMAC(made, hmacKey));
+      assert.equal(made.additionalData.hmacSignature, validator.calculateHmac(made, hmacKey));
+    }
+    const published = item({
+      pspReference: '7914073381342284',
+      originalReference: '',
+      merchantAccountCode: 'TestMerchant',
+      merchantReference: 'TestPayment-1407325143704',
+      amount: { value: 1130, currency: 'EUR' },
+      eventCode: 'AUTHORISATION',
+    });
+    assert.equal(signatureOf(published, hmacKey), 'coqCmt/IZ4E3CzPvMY8zTjQVL5hYJUiBRg8UU+iCWo0=');
+  });
+
+  it('is refused if it is forged, unsigned, for another account or without the password', () => {
+    const right = signed();
+    const reasons = [
+      receive([{ ...right, success: 'false' }]),
+      receive([{ ...right, amount: { currency: 'EUR', value: 4901 } }]),
+      receive([{ ...right, merchantReference: 'another' }]),
+      receive([item()]),
+      receive([signed({}, 'ff'.repeat(32))]),
+      receive([right, item()]),
+      receive([{ ...right, additionalData: { hmacSignature: '' } }]),
+      receive([signed({ merchantAccountCode: 'AnotherECOM' })]),
+      receive([signed({ pspReference: 'A:B' })]),
+      receive([right], {}),
+      receive([right], { authorization: basic('svc:another password') }),
+      receive([]),
+      processor.receive?.({ headers: rightHeaders, body: Buffer.from('<html>'), nowMs: 1 }),
+      processor.receive?.({ headers: rightHeaders, body: Buffer.from('null'), nowMs: 1 }),
+    ].map((reception) => reception?.outcome === 'refused' && reception.reason);
+    assert.ok(reasons.every(Boolean), inspect(reasons));
+  });
+
+  it('has the same id in every delivery, whatever the unsigned fields say', () => {
+    const [first, second] = accepted(signed(), signed({ eventDate: '2030-01-01T00:00:00Z', reason: 'another' }));
+    assert.equal(first?.id, second?.id);
+    assert.equal(first?.atMs, Date.parse('2026-11-16T09:00:00Z'));
+    assert.notEqual(first?.id, accepted(signed({ success: 'false' }))[0]?.id);
+    const [recaptured] = accepted(signed({ reason: 'Transaction Recaptured' }));
+    assert.notEqual(recaptured?.id, first?.id, 'a capture after a failed one is another event');
+  });
+
+  const operation = (outcome: string, more: object = {}) => ({ kind: 'operation', outcome, ...more });
+  const rows: readonly (readonly [string, 'true' | 'false', object, Partial<NoticeItem>?])[] = [
+    ['AUTHORISATION', 'true', { kind: 'other' }],
+    [
+      'AUTHORISATION',
+      'false',
+      operation('declined', { failureCode: 'insufficient_funds' }),
+      { reason: 'Not enough balance' },
+    ],
+    ['AUTHORISATION', 'false', operation('declined', { failureCode: 'unknown' }), { reason: 'Something new' }],
+    ['CAPTURE', 'true', operation('approved')],
+    ['CAPTURE', 'false', { kind: 'not_captured' }],
+    ['CAPTURE_FAILED', 'true', { kind: 'not_captured' }],
+    ['CANCELLATION', 'true', operation('not_found', { isFinal: true })],
+    ['CANCELLATION', 'false', { kind: 'other' }],
+    ['TECHNICAL_CANCEL', 'true', operation('not_found', { isFinal: true })],
+    ['TECHNICAL_CANCEL', 'false', { kind: 'other' }],
+    ['EXPIRE', 'true', operation('not_found', { isFinal: true })],
+    ['CANCEL_OR_REFUND', 'true', operation('approved', { settled: true }), { merchantReference: 'void-a-reference' }],
+    ['CANCEL_OR_REFUND', 'false', operation('declined'), { merchantReference: 'void-a-reference' }],
+    ['REFUND', 'true', operation('approved', { settled: true }), { merchantReference: 'refund-a-reference' }],
+    ['REFUND', 'false', operation('declined'), { merchantReference: 'refund-a-reference' }],
+    ['REFUND', 'false', { kind: 'other' }],
+    ['REFUND_FAILED', 'true', operation('declined'), { merchantReference: 'refund-a-reference' }],
+    ['REFUNDED_REVERSED', 'true', operation('declined'), { merchantReference: 'refund-a-reference' }],
+    ['REPORT_AVAILABLE', 'true', { kind: 'other' }],
+    ['SOMETHING_NEW', 'true', { kind: 'other' }],
+  ];
+  for (const [eventCode, success, expected, changes] of rows) {
+    it(`${eventCode} with success ${success} means ${JSON.stringify(expected)}`, () => {
+      const subject = subjectOf({ eventCode, success, ...changes });
+      const found = subject?.kind === 'operation' ? subject.found : undefined;
+      assert.deepEqual({ ...subject, ...found, ...expected }, { ...subject, ...found });
+      if (subject?.kind === 'operation') assert.equal(subject.reference, 'a-reference');
+      if (subject?.kind === 'not_captured') {
+        assert.deepEqual(subject.charge, { reference: 'a-reference', transactionId: 'XB7XNCQ8HXSKGK82' });
+      }
+    });
+  }
+
+  const dispute = (changes: Partial<NoticeItem>): NoticedDispute | undefined => {
+    const subject = subjectOf({ merchantReference: 'a-reference', ...changes });
+    return subject?.kind === 'dispute' ? subject.dispute : undefined;
+  };
+  const disputeRows: readonly (readonly [string, Record<string, string>, string | undefined])[] = [
+    ['REQUEST_FOR_INFORMATION', { rfiReasonCode: '33' }, 'inquiry'],
+    ['REQUEST_FOR_INFORMATION', { disputeStatus: 'Expired' }, 'inquiry_closed'],
+    ['NOTIFICATION_OF_CHARGEBACK', { disputeStatus: 'Undefended' }, 'needs_response'],
+    ['NOTIFICATION_OF_CHARGEBACK', { autoDefended: 'true' }, 'under_review'],
+    ['CHARGEBACK', {}, 'needs_response'],
+    ['CHARGEBACK', { disputeStatus: 'Lost' }, 'lost'],
+    ['INFORMATION_SUPPLIED', { disputeStatus: 'Pending' }, 'under_review'],
+    ['CHARGEBACK_REVERSED', { disputeStatus: 'Pending' }, 'under_review'],
+    ['CHARGEBACK_REVERSED', {}, 'won'],
+    ['SECOND_CHARGEBACK', { disputeStatus: 'Lost' }, 'lost'],
+    ['PREARBITRATION_WON', {}, 'won'],
+    ['PREARBITRATION_LOST', {}, 'lost'],
+    ['ISSUER_RESPONSE_TIMEFRAME_EXPIRED', {}, 'won'],
+    ['DISPUTE_DEFENSE_PERIOD_ENDED', { disputeStatus: 'Accepted' }, 'accepted'],
+    ['DISPUTE_DEFENSE_PERIOD_ENDED', { disputeStatus: 'Expired' }, 'lost'],
+    ['DISPUTE_DEFENSE_PERIOD_ENDED', { rfiReasonCode: '33' }, 'inquiry_closed'],
+    ['NOTIFICATION_OF_FRAUD', {}, undefined],
+  ];
+  for (const [eventCode, additionalData, state] of disputeRows) {
+    it(`${eventCode} ${JSON.stringify(additionalData)} leaves the dispute ${state ?? 'untouched'}`, () => {
+      const chargebackReasonCode = '13.1';
+      const defensePeriodEndsAt = '2026-12-01T10:00:00+01:00';
+      const found = dispute({
+        eventCode,
+        additionalData: { chargebackReasonCode, defensePeriodEndsAt, ...additionalData },
+      });
+      assert.equal(found?.state, state);
+      if (!found) return;
+      assert.deepEqual([found.amount, found.currency, found.reason], [4900, 'eur', 'product_not_received']);
+      assert.equal(found.disputeId, 'JDD6LKT8MBLZNN84');
+      assert.equal(found.charge.transactionId, 'XB7XNCQ8HXSKGK82');
+      const isOpen = state === 'inquiry' || state === 'needs_response';
+      assert.equal(found.evidenceDueAtMs, isOpen ? Date.parse(defensePeriodEndsAt) : null);
+    });
+  }
+});
+
+describe('the notices of the fake', () => {
+  it('arrive although they are lost, late, twice, forged or out of order', async () => {
+    const faults = { notice_lost: 0.2, notice_late: 0.2, notice_twice: 0.2, notice_forged: 0.2 };
+    await adyen.control({ faults, seed: 3 });
+    const charges = await Promise.all(Array.from({ length: 10 }, () => adyen.charged()));
+    for (const { reference, chargeTransactionId } of charges) {
+      const subject = await adyen.noticed(reference, 'CAPTURE');
+      assert.ok(subject.kind === 'operation' && transactionOf(subject.found) === chargeTransactionId, inspect(subject));
+    }
+    await waitUntil(async () => (await adyen.call('GET', '/notices')).undelivered === 0);
+    assert.ok(adyen.refused.includes('the signature is missing or wrong'), 'the forged ones');
+    const references = new Set(charges.map(({ reference }) => reference));
+    const outcomes = adyen.received.filter(
+      ({ about }) => about.kind === 'operation' && references.has(about.reference),
+    );
+    assert.ok(outcomes.every(({ about }) => about.kind === 'operation' && about.found.outcome === 'approved'));
+  });
+
+  it('resolve a capture whose error Adyen keeps under its key', async () => {
+    const request = await adyen.prepared();
+    await adyen.control({ next: ['capture:saved_error'] });
+    assert.equal((await processor.charge(request)).outcome, 'unknown');
+    assert.equal((await processor.lookup({ ...request, ageMs: 1_000 })).outcome, 'unknown');
+    const subject = await adyen.noticed(request.reference, 'CAPTURE');
+    assert.ok(subject.kind === 'operation' && subject.found.outcome === 'approved', inspect(subject));
+  });
+
+  it('report a capture and a refund that fail later', async () => {
+    await adyen.control({ next: ['capture_failed'], settle_after_ms: 20 });
+    const failing = await adyen.charged();
+    assert.equal((await adyen.noticed(failing.reference, 'CAPTURE_FAILED')).kind, 'not_captured');
+    const charge = await adyen.charged();
+    await adyen.control({ next: ['reject_refund'] });
+    const refund = { ...charge, reference: randomUUID(), chargeReference: charge.reference };
+    assert.equal((await processor.refund(refund)).outcome, 'approved');
+    const subject = await adyen.noticed(refund.reference, 'REFUND_FAILED');
+    assert.ok(subject.kind === 'operation' && subject.found.outcome === 'declined', inspect(subject));
+    assert.equal((await adyen.executed(refund.reference))[0]?.status, 'rejected');
+  });
+
+  it('confirm a void and reject a refund after it', async () => {
+    const charge = await adyen.charged();
+    const taken = { ...charge, reference: randomUUID(), chargeReference: charge.reference };
+    assert.equal((await processor.void(taken)).outcome, 'approved');
+    const done = await adyen.noticed(taken.reference, 'CANCEL_OR_REFUND');
+    assert.ok(done.kind === 'operation' && done.found.outcome === 'approved' && done.found.settled === true);
+    const refund = { ...taken, reference: randomUUID() };
+    assert.equal((await processor.refund(refund)).outcome, 'approved', 'Adyen accepts it');
+    const refused = await adyen.noticed(refund.reference, 'REFUND');
+    assert.ok(refused.kind === 'operation' && refused.found.outcome === 'declined', 'and a notice rejects it');
+  });
+});
+
+describe('a dispute at Adyen', () => {
+  const states = (disputeId: string): string[] =>
+    adyen.received.flatMap(({ about }) =>
+      about.kind === 'dispute' && about.dispute.disputeId === disputeId ? [about.dispute.state] : [],
+    );
+  async function disputed(action = 'open'): Promise<string> {
+    const { reference } = await adyen.charged();
+    const { dispute } = await adyen.call('POST', '/control/disputes', { action, reference });
+    await waitUntil(async () => states(dispute).length > 0);
+    return dispute;
+  }
+  const evidence = (disputeId: string, explanation: string) => ({
+    companyId,
+    reference: randomUUID(),
+    disputeId,
+    texts: { explanation, product_description: 'A (small) box\nwith ünïcode and 日本' },
+    files: [
+      {
+        kind: 'shipping_documentation',
+        name: 'ship.pdf',
+        contentType: 'application/pdf',
+        content: Buffer.from('%PDF-1.4 x'),
+      },
+    ] as const,
+  });
+
+  for (const [text, end] of [
+    ['winning_evidence', 'won'],
+    ['losing_evidence', 'lost'],
+  ] as const) {
+    it(`is answered with documents, and ${text} leaves it ${end}`, async () => {
+      const disputeId = await disputed();
+      const request = evidence(disputeId, text);
+      assert.deepEqual(await processor.disputes?.submit(request), { outcome: 'done', state: 'under_review' });
+      await waitUntil(async () => states(disputeId).includes(end));
+      assert.equal((await processor.disputes?.submit({ ...request, reference: randomUUID() }))?.outcome, 'refused');
+    });
+  }
+
+  it('is accepted, and not answered afterwards', async () => {
+    const disputeId = await disputed();
+    const request = { companyId, reference: randomUUID(), disputeId };
+    assert.deepEqual(await processor.disputes?.accept(request), { outcome: 'done', state: 'accepted' });
+    await waitUntil(async () => states(disputeId).includes('accepted'));
+    assert.equal((await processor.disputes?.submit(evidence(disputeId, 'x')))?.outcome, 'refused');
+  });
+
+  it('may be an inquiry, a win, a second chargeback or unknown to us', async () => {
+    assert.deepEqual(states(await disputed('inquiry')), ['inquiry']);
+    const { reference } = await adyen.charged();
+    const play = async (action: string): Promise<string> =>
+      (await adyen.call('POST', '/control/disputes', { action, reference })).dispute;
+    const disputeId = await play('open');
+    await play('win');
+    await waitUntil(async () => states(disputeId).includes('won'));
+    await play('second_chargeback');
+    await waitUntil(async () => states(disputeId).includes('lost'));
+    const unknown = await processor.disputes?.accept({ companyId, reference: randomUUID(), disputeId: 'NONE' });
+    assert.equal(unknown?.outcome, 'refused');
+  });
+});
+
+describe('a card at Adyen', () => {
+  const verify = (cvc: string, postalCode = '10115') =>
+    processor.verify?.({
+      companyId,
+      reference: randomUUID(),
+      validUntilMs: inAMinute(),
+      card,
+      cvc: new Secret(cvc),
+      billing: {
+        name: 'Ada Lovelace',
+        email: 'ada@example.com',
+        phone: null,
+        line1: '12 Main Street',
+        line2: null,
+        city: 'Berlin',
+        state: null,
+        postalCode,
+        country: 'DE',
+      },
+    });
+
+  it('is verified with its CVC and address, and the CVC is nowhere in the journal', async () => {
+    const found = await verify('9173');
+    assert.ok(found?.outcome === 'verified' && found.networkTransactionId, inspect(found));
+    assert.deepEqual([found.avsResult, found.cvvResult], ['Y', 'M']);
+    assert.ok(!(await adyen.traces()).includes('9173'));
+    const wrong = await verify('000', '00000');
+    assert.deepEqual(wrong, { outcome: 'declined', avsResult: 'N', cvvResult: 'N', networkTransactionId: null });
+    await adyen.control({ next: ['authorization:error_after'] });
+    assert.equal((await verify('9173'))?.outcome, 'unknown');
+  });
+
+  it('is charged with the network transaction id of its first use', async () => {
+    const credential = { initiator: 'merchant', sequence: 'subsequent', networkTransactionId: 'MCC123456' } as const;
+    const outcome = await processor.charge(await adyen.prepared({ credential }));
+    assert.ok(outcome.outcome === 'approved' && outcome.networkTransactionId === 'MCC123456', inspect(outcome));
+  });
+
+  it('is charged in the units of Adyen, and not if there is no such unit', async () => {
+    for (const [amount, currency] of [
+      [500, 'jpy'],
+      [500, 'isk'],
+      [500, 'kwd'],
+      [500, 'idr'],
+      [500, 'clp'],
+    ] as const) {
+      const { reference } = await adyen.charged({ amount, currency });
+      const [operation] = await adyen.executed(reference);
+      assert.deepEqual([operation?.amount, operation?.currency], [amount, currency]);
+    }
+    const { notices } = await adyen.call('GET', '/notices');
+    const values = new Map(notices.map((one: NoticeItem) => [one.amount.currency, one.amount.value]));
+    assert.deepEqual([values.get('ISK'), values.get('IDR'), values.get('JPY')], [50_000, 5, 500]);
+    const odd = await processor.prepare?.(newCharge({ amount: 550, currency: 'idr' }));
+    assert.ok(odd?.outcome === 'declined' && odd.failureCode === 'validation_error', inspect(odd));
+  });
+});
+
+describe('a connection to Adyen', () => {
+  it('works, and says which account and environment it is', async () => {
+    assert.deepEqual(await processor.test?.(), { outcome: 'works', account: merchantAccount, livemode: true });
+  });
+
+  it('fails in words if the key is wrong or revoked or the account is another', async () => {
+    const problems: string[] = [];
+    const wrongKey = open(adyen.url, { api_key: `AQF${'y'.repeat(60)}` });
+    const wrongAccount = open(adyen.url, { merchant_account: 'AnotherECOM' });
+    await adyen.control({ next: [] });
+    for (const by of [wrongKey, wrongAccount]) {
+      const found = await by.test?.();
+      assert.ok(found?.outcome === 'fails', inspect(found));
+      problems.push(found.problem);
+      const preparation = await by.prepare?.(newCharge());
+      assert.ok(preparation?.outcome === 'declined' && preparation.isProcessorFault, inspect(preparation));
+      assert.equal(preparation.failureCode, 'invalid_merchant_configuration');
+    }
+    assert.match(problems[0] ?? '', /API key/);
+    assert.match(problems[1] ?? '', /merchant account/);
+    const ready = await adyen.prepared();
+    await adyen.control({ next: ['capture:error_after'] });
+    assert.equal((await processor.charge(ready)).outcome, 'unknown');
+    await adyen.control({ revoked: true });
+    assert.equal(
+      (await processor.lookup(ready)).outcome,
+      'unknown',
+      'a revoked key says nothing about the first request',
+    );
+    assert.ok(![apiKey, cardNumber].some((secret) => JSON.stringify(problems).includes(secret)));
+  });
+
+  it('refuses fields of the wrong form in words, without their values', () => {
+    const rows: readonly (readonly [Record<string, string>, string, RegExp])[] = [
+      [{ api_key: 'test_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345' }, 'api_key', /client key/],
+      [{ api_key: hmacKey }, 'api_key', /HMAC key/],
+      [{ hmac_key: 'abc' }, 'hmac_key', /64/],
+      [{ live_url_prefix: 'https://x-checkout-live.adyenpayments.com' }, 'live_url_prefix', /prefix/],
+      [{ merchant_account: 'a b' }, 'merchant_account', /letters/],
+      [{ api_url: 'https://evil.example/v72' }, 'api_url', /must be on/],
+      [{ webhook_username: '' }, 'webhook_username', /belong together/],
+      [{ verification_currency: 'euro' }, 'verification_currency', /three/],
+      [{ secret: 'x' }, 'secret', /not a field/],
+    ];
+    for (const [changes, field, message] of rows) {
+      assert.throws(
+        () =>
+          adyenKind.open(checkConfiguration(adyenKind, { ...configuration, ...changes }), {
+            timeoutMs: 1,
+            extraOrigins: [],
+          }),
+        (error) => {
+          assert.ok(error instanceof ConfigurationProblem, inspect(error));
+          assert.equal(error.field, field);
+          assert.match(error.message, message);
+          for (const value of Object.values(changes)) assert.ok(value.length < 4 || !error.message.includes(value));
+          return true;
+        },
+      );
+    }
+  });
+
+  it('uses the host of the live account, or the test environment, and no other host', () => {
+    const options = { timeoutMs: 1, extraOrigins: [] };
+    for (const changes of [{}, { live_url_prefix: '1797a841fbb37ca7-AcmeInc' }]) {
+      assert.ok(adyenKind.open(checkConfiguration(adyenKind, { ...configuration, ...changes }), options));
+    }
+    const { origins } = adyenKind;
+    assert.throws(() => allowedUrl('api_url', 'https://a.b-checkout-live.adyenpayments.com/x', origins, options));
+    assert.throws(() => allowedUrl('api_url', 'https://checkout-test.adyen.com.evil.example/', origins, options));
+  });
+});

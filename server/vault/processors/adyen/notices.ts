@@ -1,0 +1,141 @@
+import { timingSafeEqual } from 'node:crypto';
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Secret } from '../../../platform/secret.ts';
+import type { Notice, NoticeDelivery, NoticedCharge, NoticeSubject, Reception } from '../notices.ts';
+import { type LookupOutcome, noResponse } from '../processor.ts';
+import { declined } from './answers.ts';
+import { type Decline, refusals } from './codes.ts';
+import { disputeOf } from './dispute-notices.ts';
+import { itemSchema, type NoticeItem, signatureOf } from './notice-item.ts';
+import { referenceOfModification } from './requests.ts';
+
+/** Reads the standard webhook of Adyen. */
+
+const noticeBody = Compile(
+  Type.Object({
+    notificationItems: Type.Array(Type.Object({ NotificationRequestItem: itemSchema }), { minItems: 1, maxItems: 100 }),
+  }),
+);
+
+export interface NoticeSettings {
+  readonly merchantAccount: string;
+  /** 64 hexadecimal digits. */
+  readonly hmacKey: Secret<string>;
+  /** If Adyen signs in with a name and a password as well. */
+  readonly basic?: { readonly username: string; readonly password: Secret<string> };
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}
+
+function isSigned(item: NoticeItem, hmacKey: Secret<string>): boolean {
+  const signature = item.additionalData?.hmacSignature;
+  return typeof signature === 'string' && isEqual(signature, signatureOf(item, hmacKey.reveal()));
+}
+
+function isSignedIn(headers: NoticeDelivery['headers'], basic: NoticeSettings['basic']): boolean {
+  if (!basic) return true;
+  const expected = Buffer.from(`${basic.username}:${basic.password.reveal()}`).toString('base64');
+  return isEqual(headers.authorization ?? '', `Basic ${expected}`);
+}
+
+const chargeOf = ({ merchantReference, originalReference }: NoticeItem): NoticedCharge => ({
+  reference: merchantReference || null,
+  transactionId: originalReference || null,
+});
+
+const other: NoticeSubject = { kind: 'other' };
+
+function operation(reference: string | null | undefined, found: LookupOutcome): NoticeSubject {
+  return reference ? { kind: 'operation', reference, found } : other;
+}
+
+const approved = (transaction_id: string | null | undefined, settled: boolean): LookupOutcome => ({
+  outcome: 'approved',
+  response: { ...noResponse, transaction_id: transaction_id || null },
+  settled,
+});
+
+/** The authorization was cancelled or has expired, so it can never be captured. */
+const neverHappened: LookupOutcome = { outcome: 'not_found', isFinal: true };
+
+const refusedLater: Decline = { name: 'Rejected by the card network', failureCode: 'processor_declined' };
+
+/** A notice names the reason of a refusal in words. It is not signed and changes only the failure code. */
+function refusal({ reason, pspReference }: NoticeItem): LookupOutcome {
+  const named = Object.entries(refusals).find(([, { name }]) => name.toLowerCase() === reason?.trim().toLowerCase());
+  const [response_code, decline] = named ?? [null, { name: 'Refused', failureCode: 'unknown' } as const];
+  return declined(decline, { transaction_id: pspReference, response_code, response_text: decline.name });
+}
+
+function followUp({ merchantReference, pspReference }: NoticeItem, isDone: boolean): NoticeSubject {
+  const found = isDone
+    ? approved(pspReference, true)
+    : declined(refusedLater, { transaction_id: pspReference, response_text: refusedLater.name });
+  return operation(referenceOfModification(merchantReference ?? ''), found);
+}
+
+type Reader = (item: NoticeItem, isSuccess: boolean) => NoticeSubject;
+
+const notCaptured: Reader = (item) => ({ kind: 'not_captured', charge: chargeOf(item) });
+const cancelled: Reader = ({ merchantReference }, isSuccess) =>
+  // A cancellation fails if there is nothing to cancel, and also if the payment was captured. That decides nothing.
+  isSuccess ? operation(merchantReference, neverHappened) : other;
+const failedLater: Reader = (item) => followUp(item, false);
+
+const readers: Readonly<Record<string, Reader>> = {
+  AUTHORISATION: (item, isSuccess) => (isSuccess ? other : operation(item.merchantReference, refusal(item))),
+  CAPTURE: (item, isSuccess) =>
+    isSuccess
+      ? operation(item.merchantReference, approved(item.originalReference, false))
+      : notCaptured(item, isSuccess),
+  CAPTURE_FAILED: notCaptured,
+  CANCELLATION: cancelled,
+  TECHNICAL_CANCEL: cancelled,
+  EXPIRE: cancelled,
+  CANCEL_OR_REFUND: followUp,
+  REFUND: followUp,
+  REFUND_FAILED: failedLater,
+  REFUNDED_REVERSED: failedLater,
+};
+
+/** Adyen may capture again what a card network had rejected, with the same code and reference. */
+const isRecapture = ({ reason }: NoticeItem): boolean => /recaptured/i.test(reason ?? '');
+
+function noticeOf(item: NoticeItem, nowMs: number): Notice {
+  const { eventCode, pspReference, eventDate } = item;
+  const isSuccess = String(item.success) === 'true';
+  const atMs = Date.parse(eventDate ?? '');
+  const dispute = disputeOf(item);
+  const about = dispute ? ({ kind: 'dispute', dispute } as const) : (readers[eventCode]?.(item, isSuccess) ?? other);
+  return {
+    id: `${eventCode}:${pspReference}:${isSuccess}${isRecapture(item) ? ':recaptured' : ''}`,
+    type: eventCode,
+    atMs: Number.isNaN(atMs) ? nowMs : atMs,
+    about,
+  };
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export function receptionOf({ headers, body, nowMs }: NoticeDelivery, settings: NoticeSettings): Reception {
+  const refused = (reason: string): Reception => ({ outcome: 'refused', reason });
+  if (!isSignedIn(headers, settings.basic)) return refused('the user name or the password of the webhook is wrong');
+  const content = parsed(body);
+  if (!noticeBody.Check(content)) return refused('the body is not a webhook of Adyen');
+  const items = content.notificationItems.map(({ NotificationRequestItem: item }) => item);
+  if (!items.every((item) => isSigned(item, settings.hmacKey))) return refused('the signature is missing or wrong');
+  if (!items.every(({ merchantAccountCode }) => merchantAccountCode === settings.merchantAccount)) {
+    return refused('the notice is about another merchant account');
+  }
+  return { outcome: 'accepted', notices: items.map((item) => noticeOf(item, nowMs)), reply: '[accepted]' };
+}

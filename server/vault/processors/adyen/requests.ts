@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto';
+import type { BillingAddress } from '@adyen/api-library/lib/src/typings/checkout/billingAddress.js';
+import type { CardDetails } from '@adyen/api-library/lib/src/typings/checkout/cardDetails.js';
+import type { PaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentCancelRequest.js';
+import type { PaymentCaptureRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentCaptureRequest.js';
+import type { PaymentMethodsRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentMethodsRequest.js';
+import type { PaymentRefundRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRefundRequest.js';
+import type { PaymentRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentRequest.js';
+import type { PaymentReversalRequest } from '@adyen/api-library/lib/src/typings/checkout/paymentReversalRequest.js';
+import type { StandalonePaymentCancelRequest } from '@adyen/api-library/lib/src/typings/checkout/standalonePaymentCancelRequest.js';
+import type { Secret } from '../../../platform/secret.ts';
+import { CardNumber } from '../../card-number.ts';
+import type { Billing, ChargeRequest, CredentialUse, ProcessorCard, VerifyRequest } from '../processor.ts';
+import type { AdyenAmount } from './money.ts';
+
+/** Our requests in the words of Adyen's Checkout API, version 72. */
+
+/** A request as it is sent: an enum of the vendor's package is its text. */
+type Wire<Body> = Body extends string
+  ? `${Body}`
+  : Body extends Date
+    ? string
+    : Body extends readonly (infer Item)[]
+      ? readonly Wire<Item>[]
+      : Body extends object
+        ? { readonly [Field in keyof Body]: Wire<Body[Field]> }
+        : Body;
+
+export const checkoutVersion = 'v72';
+
+/** Adyen requires a URL, but uses it only for authentication, which is never attempted. */
+const returnUrl = 'https://example.com/';
+
+const keyLengthMax = 64;
+
+/**
+ * The key under which Adyen executes a request once. The steps of one operation have keys of their own: `c` captures,
+ * `x` cancels, `t` cancels by our reference.
+ */
+export function keyOf(reference: string, step?: string): string {
+  const key = step === undefined ? reference : `${reference}:${step}`;
+  return key.length <= keyLengthMax ? key : hash('sha256', key, 'hex');
+}
+
+/**
+ * The reference that a refund or void has at Adyen. The prefix tells its notices from those of a refund that a person
+ * made at Adyen, which have the reference of the payment.
+ */
+export const modificationReferenceOf = (kind: 'refund' | 'void', reference: string): string => `${kind}-${reference}`;
+
+/** Returns our reference of a refund or void; undefined if the modification is not one of ours. */
+export function referenceOfModification(merchantReference: string): string | undefined {
+  return /^(?:refund|void)-([A-Za-z0-9-]{1,64})$/.exec(merchantReference)?.[1];
+}
+
+interface PaymentContent {
+  readonly merchantAccount: string;
+  readonly reference: string;
+  readonly amount: AdyenAmount;
+  readonly card: ProcessorCard;
+  readonly cvc?: Secret<string>;
+  readonly credential?: CredentialUse;
+  readonly billing?: Billing;
+}
+
+type Interaction = Pick<Wire<PaymentRequest>, 'shopperInteraction' | 'recurringProcessingModel'>;
+
+/** Without the cardholder, the bank must learn that an earlier payment or verification gave the permission. */
+function interactionOf(credential: CredentialUse | undefined): Interaction {
+  if (!credential) return { shopperInteraction: 'Ecommerce' };
+  const { initiator, sequence } = credential;
+  if (initiator === 'customer') {
+    return {
+      shopperInteraction: sequence === 'first' ? 'Ecommerce' : 'ContAuth',
+      recurringProcessingModel: 'CardOnFile',
+    };
+  }
+  const recurringProcessingModel = sequence === 'subsequent' ? 'Subscription' : 'UnscheduledCardOnFile';
+  return { shopperInteraction: 'ContAuth', recurringProcessingModel };
+}
+
+function cardOf({ card, cvc, credential, billing }: PaymentContent) {
+  const first = credential?.sequence === 'first' ? null : credential?.networkTransactionId;
+  return {
+    type: 'scheme',
+    number: CardNumber.open(card.number),
+    expiryMonth: String(card.expMonth).padStart(2, '0'),
+    expiryYear: String(card.expYear),
+    ...(billing?.name && { holderName: billing.name }),
+    ...(cvc && { cvc: cvc.reveal() }),
+    ...(first && { networkPaymentReference: first }),
+  } satisfies Wire<CardDetails>;
+}
+
+const withState = ['US', 'CA'];
+
+/** Adyen wants the house number in a field of its own. */
+function streetOf(line: string): Pick<Wire<BillingAddress>, 'street' | 'houseNumberOrName'> {
+  const [, before, after] = /^(\d+\S*)\s+(\S.*)$/.exec(line) ?? [];
+  if (before && after) return { houseNumberOrName: before, street: after };
+  const [, street, number] = /^(\S.*?)\s+(\d+\S*)$/.exec(line) ?? [];
+  return street && number ? { street, houseNumberOrName: number } : { street: line, houseNumberOrName: 'N/A' };
+}
+
+/** Adyen refuses an incomplete address, so only a complete one is sent. */
+function addressOf(billing: Billing | undefined): { billingAddress?: Wire<BillingAddress> } {
+  const { line1, city, postalCode, state } = billing ?? {};
+  const country = billing?.country?.toUpperCase();
+  if (!line1 || !city || !postalCode || !country) return {};
+  const stateCode = state && /^[A-Za-z]{2,3}$/.test(state) ? state.toUpperCase() : undefined;
+  if (withState.includes(country) && stateCode === undefined) return {};
+  const billingAddress = {
+    ...streetOf(line1.trim()),
+    city,
+    country,
+    postalCode: postalCode.slice(0, country === 'US' ? 5 : 10),
+    ...(stateCode !== undefined && { stateOrProvince: stateCode }),
+  } satisfies Wire<BillingAddress>;
+  return { billingAddress };
+}
+
+/** An authorization that is captured only on request: it moves no money. */
+function paymentOf(content: PaymentContent) {
+  const { merchantAccount, reference, amount, card, credential, billing } = content;
+  return {
+    merchantAccount,
+    reference,
+    amount,
+    paymentMethod: cardOf(content),
+    returnUrl,
+    shopperReference: card.cardId,
+    ...interactionOf(credential),
+    authenticationData: { attemptAuthentication: 'never' },
+    additionalData: { manualCapture: 'true' },
+    ...addressOf(billing),
+    ...(billing?.email && { shopperEmail: billing.email }),
+    ...(billing?.phone?.startsWith('+') && { telephoneNumber: billing.phone }),
+  } satisfies Wire<Omit<PaymentRequest, 'paymentMethod'>> & { paymentMethod: Wire<CardDetails> };
+}
+
+export const authorizationOf = (request: ChargeRequest, merchantAccount: string, amount: AdyenAmount) =>
+  paymentOf({ ...request, merchantAccount, amount });
+
+/** Adyen checks a card with an amount of zero. The result allows later charges without the cardholder. */
+export function verificationRequestOf(
+  { reference, card, cvc, billing }: VerifyRequest,
+  merchantAccount: string,
+  currency: string,
+) {
+  const credential = { initiator: 'customer', sequence: 'first', networkTransactionId: null } as const;
+  const amount = { currency, value: 0 };
+  return paymentOf({ merchantAccount, reference, amount, card, cvc, credential, ...(billing && { billing }) });
+}
+
+export const captureOf = (merchantAccount: string, reference: string, amount: AdyenAmount) =>
+  ({ merchantAccount, reference, amount }) satisfies Wire<PaymentCaptureRequest>;
+
+export const refundOf = (merchantAccount: string, reference: string, amount: AdyenAmount) =>
+  ({ merchantAccount, reference, amount }) satisfies Wire<PaymentRefundRequest>;
+
+export const reversalOf = (merchantAccount: string, reference: string) =>
+  ({ merchantAccount, reference }) satisfies Wire<PaymentReversalRequest>;
+
+export const cancelOf = (merchantAccount: string, reference: string) =>
+  ({ merchantAccount, reference }) satisfies Wire<PaymentCancelRequest>;
+
+/** Cancels an authorization whose `pspReference` is not known. */
+export const technicalCancelOf = (merchantAccount: string, paymentReference: string) =>
+  ({ merchantAccount, paymentReference, reference: paymentReference }) satisfies Wire<StandalonePaymentCancelRequest>;
+
+export const paymentMethodsOf = (merchantAccount: string) =>
+  ({ merchantAccount }) satisfies Wire<PaymentMethodsRequest>;
