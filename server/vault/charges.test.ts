@@ -128,3 +128,16 @@ it('a connection does not see the handles of another', async () => {
   await chargeOnce(service.vaultDb, one.connected, request, false);
   assert.deepEqual(await lookUpAs(request, other), { outcome: 'not_found', isFinal: true });
 });
+
+it('a charge that is given up is cancelled at a processor that only sends notices', async () => {
+  const [request, there] = [newCharge(), scene({ findsBy: 'notice' })];
+  assert.deepEqual(await lookUpAs(request, there), { outcome: 'not_found', isFinal: true });
+  assert.deepEqual(there.calls, ['lookup undefined'], 'which cancels what was prepared');
+});
+
+it('a restored service sends a charge whose handle it has without looking it up, which could cancel it', async () => {
+  const [request, there] = [newCharge(), scene()];
+  await chargeOnce(service.vaultDb, there.connected, request, false);
+  assert.equal((await chargeOnce(service.vaultDb, there.connected, request, true)).outcome, 'approved');
+  assert.deepEqual(there.calls, ['prepare', 'charge pi_1', 'charge pi_1']);
+});

@@ -1,8 +1,8 @@
 import type { Queryable } from '../platform/database.ts';
-import { hourMs } from '../platform/durations.ts';
+import { dayMs, hourMs } from '../platform/durations.ts';
 import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
-import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome } from './processors/processor.ts';
+import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Processor } from './processors/processor.ts';
 
 /** Sends a charge so that its outcome can be found even if the answer is lost, and finds it. */
 
@@ -18,12 +18,16 @@ export async function chargeOnce(
 ): Promise<Outcome | { readonly outcome: 'unavailable'; readonly reason: string }> {
   const { processor } = connected;
   if (!lookFirst || (processor.onceBy ?? 'reference') === 'reference') return prepareAndCharge(db, connected, request);
+  // A stored handle leads to the same object, however often the charge is sent.
+  if ((await storedHandle(db, connected, request)) !== undefined) return prepareAndCharge(db, connected, request);
   const { companyId, reference, card, amount, currency } = request;
   const sent = { amount, currency, last4: card.number.last4 };
-  const handle = await storedHandle(db, connected, request);
-  const found = await processor.lookup({ companyId, reference, card, sent, kind: 'charge', ...(handle && { handle }) });
-  if (found.outcome === 'unknown')
+  const found = await processor.lookup({ companyId, reference, card, sent, kind: 'charge' });
+  // A processor that only sends notices cannot be asked. Its key protects the charges of the last days.
+  if (found.outcome === 'unknown' && processor.findsBy !== 'notice') {
     return { outcome: 'unavailable', reason: 'the processor could not be asked before it is sent a charge' };
+  }
+  if (found.outcome === 'unknown') return prepareAndCharge(db, connected, request);
   return found.outcome === 'not_found' ? prepareAndCharge(db, connected, request) : found;
 }
 
@@ -49,7 +53,10 @@ async function prepareAndCharge(db: Queryable, connected: Connected, request: Ch
   const prepared = await processor.prepare(request);
   if (prepared.outcome !== 'prepared') return prepared;
   const kept = await keepHandle(db, key, prepared.handle);
-  if (kept === null) return givenUp;
+  if (kept === null) {
+    await cancelPrepared(processor, request);
+    return givenUp;
+  }
   return processor.charge({ ...request, handle: kept });
 }
 
@@ -95,5 +102,20 @@ async function giveUp(
 ): Promise<LookupOutcome> {
   const { companyId, reference } = request;
   const kept = await keepHandle(db, { companyId, reference, connectionId: connectionId ?? companyId }, null);
-  return kept === null ? { outcome: 'not_found', isFinal: true } : processor.lookup({ ...request, handle: kept });
+  if (kept !== null) return processor.lookup({ ...request, handle: kept });
+  await cancelPrepared(processor, request);
+  return { outcome: 'not_found', isFinal: true };
+}
+
+/**
+ * What was prepared moves no money, but an authorization reduces the cardholder's limit until it is cancelled. A lookup
+ * without a handle cancels it at a processor that only sends notices.
+ */
+async function cancelPrepared(
+  processor: Processor,
+  { companyId, reference }: Pick<LookupRequest, 'companyId' | 'reference'>,
+): Promise<void> {
+  if (processor.findsBy !== 'notice') return;
+  // The charge is over, whether or not this works.
+  await processor.lookup({ companyId, reference, kind: 'charge', ageMs: dayMs }).catch(() => undefined);
 }

@@ -121,7 +121,7 @@ export interface CardVerification {
   readonly cvv_result: string | null;
 }
 
-export interface ConnectionKey {
+interface ConnectionKey {
   readonly companyId: string;
   readonly connectionId: string;
 }

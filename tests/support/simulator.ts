@@ -39,7 +39,8 @@ export async function startSimulator(
   const file = fileURLToPath(new URL(`../../server/vault/processors/${program}`, import.meta.url));
   const folder = await mkdtemp(join(tmpdir(), 'svc-simulator-'));
   const journalFile = join(folder, 'journal.ndjson');
-  const given = Object.entries({ journal: journalFile, secret, ...options }).flatMap(([name, value]) =>
+  const all: Readonly<Record<string, string | number | undefined>> = { journal: journalFile, secret, ...options };
+  const given = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, String(value)],
   );
   let printed = '';

@@ -42,7 +42,7 @@ export async function applyNotice(charging: Charging, notice: NoticeToApply): Pr
 
 async function applyOutcome(
   charging: Charging,
-  { companyId, connectionId }: NoticeToApply,
+  { companyId, connectionId }: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
   { reference, found }: Extract<NoticeSubject, { kind: 'operation' }>,
 ): Promise<Applied> {
   if (!isUuid(reference)) return done('this is no reference of ours');
@@ -130,7 +130,7 @@ async function applyNotCaptured(
   noticed: NoticedCharge,
 ): Promise<Applied> {
   const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
-  if (!charge) return unknownCharge;
+  if (!charge) return applyNotCapturedInDoubt(charging, { companyId, connectionId }, ours(noticed));
   const voided = await charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, charge.order_id);
     const status = state && nextOrderStatus(state.order.status, 'void_approved');
@@ -146,6 +146,17 @@ async function applyNotCaptured(
     return moveOrder(transaction, { from: state.order, to, events: [event] });
   });
   return done(voided ? 'the order is voided' : 'the status of the order does not allow it');
+}
+
+/** A charge in doubt that was not captured did not happen. */
+async function applyNotCapturedInDoubt(
+  charging: Charging,
+  place: Pick<NoticeToApply, 'companyId' | 'connectionId'>,
+  { reference }: NoticedCharge,
+): Promise<Applied> {
+  const found = { outcome: 'not_found', isFinal: true } as const;
+  const open = reference === null ? undefined : await findOpenByReference(charging.db, place.companyId, reference);
+  return open ? applyOutcome(charging, place, { kind: 'operation', reference: open.reference, found }) : unknownCharge;
 }
 
 /** What a state of a dispute means for its order, in order. A report may be the first that arrives. */

@@ -47,7 +47,7 @@ interface Change {
 }
 
 /** Returns undefined if there is no such order; throws if the order is in the wrong status. */
-export async function dispute(
+async function dispute(
   { clock }: Pick<Charging, 'clock'>,
   db: Database,
   { companyId, orderId, trigger, requestId, atMs, isReported = false, endsAs = 'accepted' }: Change,

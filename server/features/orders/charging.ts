@@ -29,7 +29,7 @@ export interface MoneyDependencies {
 }
 
 /** The processors that live companies are connected to. */
-export interface Connections {
+interface Connections {
   /** The connections that a charge may use, in the order in which they are tried. */
   candidates(charge: ChargeToPlace): Promise<readonly string[]>;
   /** Every connection that the company ever had and whose credentials are still stored. */
@@ -38,7 +38,7 @@ export interface Connections {
   note(connectionId: string, outcome: string): void;
 }
 
-export interface ChargeToPlace {
+interface ChargeToPlace {
   readonly companyId: string;
   readonly reference: string;
   readonly currency: string;

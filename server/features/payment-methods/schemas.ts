@@ -34,11 +34,11 @@ export type BillingDetails = Static<typeof billingDetails>;
 
 /** Billing details as processors receive them. */
 export function toBilling(details: BillingDetails): Billing {
-  const { name = null, email = null, phone = null, address } = details;
+  const { name = null, email = null, address } = details;
   return {
     name,
     email,
-    phone,
+    phone: details.phone ?? null,
     line1: address?.line1 ?? null,
     line2: address?.line2 ?? null,
     city: address?.city ?? null,

@@ -1,7 +1,7 @@
 /** Watches how connections answer, in this process. */
 
 /** What is known about a connection over the last five minutes. */
-export interface ConnectionHealth {
+interface ConnectionHealth {
   readonly calls: number;
   /** Calls that were not sent, or whose outcome is unknown. */
   readonly failures: number;

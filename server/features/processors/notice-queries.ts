@@ -92,20 +92,14 @@ export interface PolledConnection {
 }
 
 /** Claims the connections that are due to be asked for notices. */
-export async function claimPolls(
-  db: Queryable,
-  kinds: readonly string[],
-  everyMs: number,
-  count: number,
-): Promise<PolledConnection[]> {
+export async function claimPolls(db: Queryable, everyMs: number, count: number): Promise<PolledConnection[]> {
   return db.query<PolledConnection>(
     `UPDATE processor_connections SET polled_at = now() WHERE (company_id, id) IN (
        SELECT company_id, id FROM processor_connections
-       WHERE kind = ANY($1::text[]) AND removed_at IS NULL
-         AND (polled_at IS NULL OR polled_at < now() - $2 * interval '1 ms')
-       ORDER BY polled_at NULLS FIRST LIMIT $3 FOR UPDATE SKIP LOCKED
+       WHERE removed_at IS NULL AND (polled_at IS NULL OR polled_at < now() - $1 * interval '1 ms')
+       ORDER BY polled_at NULLS FIRST LIMIT $2 FOR UPDATE SKIP LOCKED
      ) RETURNING company_id, id, poll_cursor`,
-    [kinds, everyMs, count],
+    [everyMs, count],
   );
 }
 

@@ -202,6 +202,18 @@ describe('a notice about an operation', () => {
   });
 });
 
+it('a charge in doubt that was not captured fails', async () => {
+  await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+  assertRefused(await order(service, shop, {}, { key }), 502, 'gateway_error');
+  const [open] = await service.db.query<{ order_id: string; reference: string }>(
+    'SELECT order_id, reference FROM open_transactions WHERE company_id = $1',
+    [company],
+  );
+  assert.ok(open);
+  await receive(noticeOf({ kind: 'not_captured', charge: { reference: open.reference, transactionId: null } }));
+  assert.equal((await read(open.order_id)).status, 'failed');
+});
+
 describe('a notice about a dispute', () => {
   const events = async (id: string): Promise<string[]> =>
     (await eventTypes(service, id)).filter((type) => type.startsWith('order.chargeback'));

@@ -3,7 +3,6 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
-import { processorKinds } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Orders } from '../orders/service.ts';
 import {
@@ -99,10 +98,9 @@ export async function forgetOldNotices(db: Queryable, count: number): Promise<nu
 const pollEveryMs = 10 * minuteMs;
 const pollCount = 20;
 
-/** Asks the processors that send no notices. */
+/** Asks processors for what they do not send as a notice, settlements for example. */
 export async function pollProcessors(dependencies: NoticeDependencies): Promise<number> {
-  const silent = processorKinds.filter(({ sendsNotices }) => !sendsNotices).map(({ kind }) => kind);
-  const due = await claimPolls(dependencies.db, silent, pollEveryMs, pollCount);
+  const due = await claimPolls(dependencies.db, pollEveryMs, pollCount);
   await Promise.all(due.map((connection) => poll(dependencies, connection)));
   return due.length;
 }

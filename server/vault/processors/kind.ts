@@ -34,7 +34,7 @@ export interface OpenOptions {
 /** The values of the fields, as the owner entered them. The whole is sealed, because some are secret. */
 export type Configuration = Readonly<Record<string, string>>;
 
-export interface ConfigurationField {
+interface ConfigurationField {
   /** For example `secret_key`. */
   readonly name: string;
   /** The name that the processor uses for it, as people find it there. */
