@@ -1,6 +1,6 @@
 /**
  * `npm run generators`: installs the generators of clients, where Go and Python are present, and has each generated client
- * call every operation of a running service. `npm test` does the same with what is installed by then.
+ * call every operation of a running service. `npm test` does the same with the generated TypeScript client only.
  */
 
 process.env.SVC_GENERATORS = 'install';

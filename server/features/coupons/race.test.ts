@@ -95,7 +95,7 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 describe('200 orders for 10 redemptions, over two processes', () => {
   it('exactly 10 succeed with the discount, and the others are rejected because it is used up', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 10 });
-    const replies = await race(numbers(200).map((index) => orderOf(among(good, index), coupon.code)));
+    const replies = await race(numbers(80).map((index) => orderOf(among(good, index), coupon.code)));
     assert.equal(winners(replies, 'max_redemptions_reached').length, 10);
     assert.equal(replies.filter(({ status }) => status === 400).length, 190);
     await assertBooks(coupon, 10);
@@ -104,7 +104,7 @@ describe('200 orders for 10 redemptions, over two processes', () => {
   it('with a third of the cards declining it is still exactly 10: other orders use the released redemptions', async () => {
     const coupon = await someCoupon(service, { max_redemptions: 10, codes: { count: 3 } });
     const replies = await race(
-      numbers(200).map((index) =>
+      numbers(80).map((index) =>
         orderOf(among(index % 3 === 0 ? bad : good, index), among<{ code: string }>(coupon.body.codes, index).code),
       ),
     );
@@ -128,7 +128,7 @@ describe('200 orders for 10 redemptions, over two processes', () => {
 describe('over two processes', () => {
   it('the limit per customer holds for each customer', async () => {
     const coupon = await someCoupon(service, { max_redemptions_per_customer: 2 });
-    const replies = await race(numbers(120).map((index) => orderOf(among(good, index >> 1), coupon.code)));
+    const replies = await race(numbers(60).map((index) => orderOf(among(good, index >> 1), coupon.code)));
     const won = winners(replies, 'max_redemptions_per_customer_reached').map((body) => body.customer_id);
     for (const { customerId } of good) assert.equal(won.filter((id) => id === customerId).length, 2);
     await assertBooks(coupon, 20);
@@ -138,7 +138,7 @@ describe('over two processes', () => {
     const coupon = await someCoupon(service, { max_redemptions_per_code: 3, codes: { count: 5 } });
     const codes: string[] = coupon.body.codes.map(({ code }: { code: string }) => code);
     const replies = await race(
-      numbers(120).map((index) => orderOf(among(index % 3 === 0 ? bad : good, index), among(codes, index >> 1))),
+      numbers(60).map((index) => orderOf(among(index % 3 === 0 ? bad : good, index), among(codes, index >> 1))),
     );
     const won = winners(replies, 'max_redemptions_per_code_reached').map((body) => body.coupon.code);
     for (const code of codes) assert.equal(won.filter((used) => used === code).length, 3);
@@ -197,7 +197,7 @@ describe('one of two processes dies in the middle', () => {
     it(`${kind}, and its keys are repeated at the other: exactly 10 count, nothing stays reserved`, async () => {
       const victim = await ServiceProcess.start(service);
       const coupon = await someCoupon(service, { max_redemptions: 10 });
-      const wishes = numbers(200).map((index) => orderOf(among(index % 3 === 0 ? bad : good, index), coupon.code));
+      const wishes = numbers(80).map((index) => orderOf(among(index % 3 === 0 ? bad : good, index), coupon.code));
       const isTheirs = (index: number): boolean => index % 2 === 0;
       // No charge comes past this while it holds: what is reserved stays so.
       const gate = Promise.withResolvers<void>();
