@@ -22,6 +22,8 @@ let connection: string;
 let key: string;
 let shop: Shop;
 const log = createLog('silent', process.stderr);
+/** Whether the vault itself checks the notices. */
+let believed = false;
 let reception: Reception = { outcome: 'accepted', notices: [] };
 
 before(async () => {
@@ -29,7 +31,7 @@ before(async () => {
   service = await startTestService({
     vault: vaultBehind(
       () => vault,
-      () => ({ receive: async () => reception, nowMs: async () => Date.now() }),
+      () => ({ nowMs: async () => Date.now(), ...(!believed && { receive: async () => reception }) }),
     ),
   });
   vault = localVault(service.vaultDb, service.keys, service.clock);
@@ -124,6 +126,35 @@ describe('the notice URL of a connection', () => {
   it('answers with the text that the processor expects', async () => {
     reception = { outcome: 'accepted', notices: [], reply: '[accepted]' };
     assert.equal((await post()).text, '[accepted]');
+  });
+});
+
+describe('an acquirer that sends notices itself', () => {
+  const viaAcquirer = async (notice: object, more: object = {}): Promise<number[]> => {
+    const url = new URL(`/processors/${connection}/notices`, service.baseUrl).href;
+    const response = await fetch(`${acquirer.url}/notices`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${acquirer.secret}` },
+      body: JSON.stringify({ url, notice, ...more }),
+    });
+    return ((await response.json()) as { statuses: number[] }).statuses;
+  };
+
+  it('is believed by its signature, once for each notice', async () => {
+    believed = true;
+    try {
+      const { id } = await paid();
+      const [reference] = await referencesOf(id);
+      const dispute = { id: `d-${id}`, amount: 4900, currency: 'usd', reason: 'duplicate' };
+      const notice = { id: `n-${id}`, type: 'dispute.opened', at_ms: Date.now(), reference, dispute };
+      assert.deepEqual(await viaAcquirer(notice, { forged: true }), [400]);
+      assert.deepEqual(await viaAcquirer(notice, { signed_ms_ago: 400_000 }), [400]);
+      assert.deepEqual(await viaAcquirer(notice, { times: 2 }), [200, 200]);
+      await applyDueNotices({ db: service.db, vault, orders: service.orders, log }, 100);
+      assert.equal((await read(id)).status, 'chargeback');
+    } finally {
+      believed = false;
+    }
   });
 });
 

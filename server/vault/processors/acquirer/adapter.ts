@@ -1,14 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import type { Secret } from '../../../platform/secret.ts';
 import { CardNumber } from '../../card-number.ts';
-import type { Processor } from '../processor.ts';
+import type { ChargeRequest, Processor } from '../processor.ts';
 import { listingOf, lookupOutcomeOf, outcomeOf } from './answers.ts';
+import { receiveNotice } from './notices.ts';
 import { type ExchangeRequest, openExchange } from '../exchange.ts';
 
 export interface AcquirerOptions {
   readonly url: string;
   readonly secret: Secret<string>;
   readonly timeoutMs?: number;
+}
+
+/** What a bridge may pass on to its processor, and may ignore. */
+function describe({ credential, billing }: Pick<ChargeRequest, 'credential' | 'billing'>): object {
+  return {
+    ...(credential && {
+      initiator: credential.initiator,
+      sequence: credential.sequence,
+      network_transaction_id: credential.networkTransactionId,
+    }),
+    ...(billing && {
+      billing: {
+        name: billing.name,
+        line1: billing.line1,
+        line2: billing.line2,
+        city: billing.city,
+        state: billing.state,
+        postal_code: billing.postalCode,
+        country: billing.country,
+      },
+    }),
+  };
 }
 
 const listBytesMax = 4 * 1024 * 1024;
@@ -30,9 +53,9 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerO
     return exchange(request);
   };
   return {
-    async charge({ reference, amount, currency, card, validUntilMs }) {
+    async charge({ reference, amount, currency, card, validUntilMs, ...about }) {
       const sentCard = { number: CardNumber.open(card.number), exp_month: card.expMonth, exp_year: card.expYear };
-      const body = { reference, amount, currency, card: sentCard };
+      const body = { reference, amount, currency, card: sentCard, ...describe(about) };
       const answer = await post('charges', body, validUntilMs);
       const money = { amount, currency };
       return outcomeOf(answer, { kind: 'charge', reference, chargeReference: null, money, last4: card.number.last4 });
@@ -51,6 +74,7 @@ export function acquirerProcessor({ url, secret, timeoutMs = 10_000 }: AcquirerO
     async lookup(request) {
       return lookupOutcomeOf(await exchange({ method: 'GET', path: ['operations', request.reference] }), request);
     },
+    receive: (delivery) => receiveNotice(secret, delivery),
     async test() {
       const answer = await exchange({ method: 'GET', path: ['operations', randomUUID()] });
       if ('reason' in answer) return { outcome: 'fails', problem: `The acquirer does not answer: ${answer.reason}.` };

@@ -60,6 +60,9 @@ const operationSchema = Type.Object({
   response_text: Type.String(),
   transaction_id: Type.String(),
   authorization_code: nullable,
+  avs_result: Type.Optional(nullable),
+  cvv_result: Type.Optional(nullable),
+  network_transaction_id: Type.Optional(nullable),
   voided: Type.Optional(Type.Boolean()),
   taken_at_ms: Type.Optional(Type.Integer()),
   now_ms: Type.Optional(Type.Integer()),
@@ -134,10 +137,12 @@ function resultOf(
   nowMs: number | undefined,
 ): Extract<Outcome, { outcome: 'approved' | 'declined' }> {
   const { transaction_id, authorization_code, response_code, response_text } = operation;
-  const response = { ...noResponse, transaction_id, authorization_code, response_code, response_text };
+  const { avs_result = null, cvv_result = null, network_transaction_id: networkTransactionId } = operation;
+  const response = { transaction_id, authorization_code, avs_result, cvv_result, response_code, response_text };
   const execution = executionOf(operation, nowMs);
   if (operation.status === 'approved') {
-    return { outcome: 'approved', response, settled: operation.settled, ...execution };
+    const known = networkTransactionId ? { networkTransactionId } : {};
+    return { outcome: 'approved', response, settled: operation.settled, ...known, ...execution };
   }
   // The charge was declined with a code that is not in the table.
   return {

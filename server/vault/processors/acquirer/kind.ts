@@ -19,7 +19,7 @@ export const acquirerKind: ProcessorKind = {
   origins: [],
   requestLifeMs: 60_000,
   timeoutMs: 10_000,
-  sendsNotices: false,
+  sendsNotices: true,
   open({ url = '', secret = '' }, { timeoutMs }) {
     if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
       throw new ConfigurationProblem('url', 'must be an http or https URL');

@@ -2,11 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Clock } from '../../../platform/clock.ts';
 import { dayMs } from '../../../platform/durations.ts';
-import type { Secret } from '../../../platform/secret.ts';
+import { Secret } from '../../../platform/secret.ts';
 import { type Books, type Entry, type Order, openBooks, sameContent } from './books.ts';
 import { type Faults, lookupFaults, openFaults, operationFaults } from '../simulator/faults.ts';
 import { type Journal, openJournal } from '../simulator/journal.ts';
 import { answer, answerTwice, loseAnswer, pathParts, queryOf, readJson } from '../simulator/wire.ts';
+import { signNotice } from './notices.ts';
 import { type Dated, type OperationKind, operationKinds } from './protocol.ts';
 
 /**
@@ -90,6 +91,7 @@ interface Acquirer {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly requestLifeMs: number;
+  readonly secret: Secret<string>;
   /** Changed by `POST /control`. Without it, operations settle after 1 to 3 business days. */
   settleAfterMs: number | undefined;
   isAuthorized(request: IncomingMessage): boolean;
@@ -215,6 +217,26 @@ async function control(acquirer: Acquirer, request: IncomingMessage, response: S
   answer(response, 200, { done: true });
 }
 
+/**
+ * Sends a notice to the service: `{url, notice, times, signed_ms_ago, forged}`. The caller decides what it says, so that notices
+ * can be repeated, late, out of order or forged.
+ */
+async function sendNotice(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await readJson(request);
+  if (!isFields(body) || typeof body.url !== 'string' || !URL.canParse(body.url)) {
+    return answer(response, 400, { error: 'invalid' });
+  }
+  const text = JSON.stringify(body.notice);
+  const signedAtMs = acquirer.clock.nowMs() - Number(body.signed_ms_ago ?? 0);
+  const secret = body.forged === true ? new Secret('another secret') : acquirer.secret;
+  const statuses: number[] = [];
+  for (let sent = 0; sent < Number(body.times ?? 1); sent += 1) {
+    const headers = { 'content-type': 'application/json', 'x-signature': signNotice(secret, text, signedAtMs) };
+    statuses.push((await fetch(body.url, { method: 'POST', headers, body: text })).status);
+  }
+  answer(response, 200, { statuses });
+}
+
 async function handle(acquirer: Acquirer, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { books, clock, journal } = acquirer;
   const [resource = '', name = ''] = pathParts(request.url);
@@ -228,6 +250,7 @@ async function handle(acquirer: Acquirer, request: IncomingMessage, response: Se
   if (route === 'GET operations' && name === '') return list(acquirer, queryOf(request.url), response);
   if (route === 'GET operations') return lookUp(acquirer, decodeURIComponent(name), response);
   if (route === 'POST control') return control(acquirer, request, response);
+  if (route === 'POST notices') return sendNotice(acquirer, request, response);
   if (route === 'GET journal') {
     await journal.durable();
     return answer(response, 200, { operations: Array.from(books.all(), (entry) => books.show(entry, clock.nowMs())) });
@@ -246,6 +269,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Server> 
     faults: openFaults(requestsOf),
     clock: options.clock,
     requestLifeMs: options.requestLifeMs,
+    secret: options.secret,
     settleAfterMs: options.settleAfterMs,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
