@@ -110,6 +110,9 @@ describe('evidence', () => {
   it('is needed before it is submitted', async () => {
     const { disputeId } = await disputed();
     assertRefused(await ask('POST', `/${disputeId}/submit`, {}), 400, 'invalid_request');
+    const blank = await ask('PATCH', `/${disputeId}`, { evidence: { explanation: '', refund_policy: ' \n' } });
+    assert.deepEqual([blank.status, blank.body.evidence], [200, {}]);
+    assertRefused(await ask('POST', `/${disputeId}/submit`, {}), 400, 'invalid_request');
     assertRefused(await ask('PATCH', `/${disputeId}`, { evidence: { unknown: 'x' } }), 400, 'validation_error');
     const long = { evidence: { explanation: 'x'.repeat(20_001) } };
     assertRefused(await ask('PATCH', `/${disputeId}`, long), 400, 'validation_error');

@@ -116,17 +116,17 @@ export async function findFiles(db: Queryable, companyId: string, disputeId: str
   );
 }
 
-/** The processor's own report follows, and is newer. */
+/** The processor's own report follows, and is newer. Only evidence is submitted; an acceptance is not. */
 export async function markAnswered(
   db: Queryable,
   companyId: string,
   id: string,
-  state: DisputeState,
-  at: Date,
+  { state, isSubmission, at }: { readonly state: DisputeState; readonly isSubmission: boolean; readonly at: Date },
 ): Promise<void> {
   await db.query(
-    `UPDATE disputes SET state = $3, submitted_at = coalesce(submitted_at, $4), updated_at = $4
+    `UPDATE disputes SET state = $3, submitted_at = CASE WHEN $4 THEN coalesce(submitted_at, $5) ELSE submitted_at END,
+       updated_at = $5
      WHERE company_id = $1 AND id = $2 AND state IN ('inquiry', 'needs_response')`,
-    [companyId, id, state, at],
+    [companyId, id, state, isSubmission, at],
   );
 }

@@ -109,7 +109,9 @@ const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
 
 function whyNot({ state, submitted_at }: DisputeRow, limits: EvidenceLimits | undefined): string | null {
   if (submitted_at) return 'The evidence was submitted. Processors take it once.';
-  if (!answerable.includes(state)) return `The status of this dispute is ${state}. It no longer takes evidence.`;
+  if (!answerable.includes(state)) {
+    return `The status of this dispute is ${state.replaceAll('_', ' ')}. It no longer takes evidence.`;
+  }
   return limits ? null : 'This processor takes no answers to disputes here. Answer at the processor.';
 }
 
@@ -125,7 +127,7 @@ async function requireAnswerable(
   return { row, limits };
 }
 
-/** Saves a draft. */
+/** Saves a draft. A blank text is no evidence. */
 export async function changeEvidence(
   context: RequestContext,
   dependencies: DisputeDependencies,
@@ -133,11 +135,12 @@ export async function changeEvidence(
   { evidence }: DisputeUpdate,
 ): Promise<DisputeDetail> {
   const { limits } = await requireAnswerable(context, dependencies, id);
-  const length = Object.values(evidence).join('').length;
+  const texts = Object.fromEntries(Object.entries(evidence).filter(([, text]) => text?.trim()));
+  const length = Object.values(texts).join('').length;
   if (length > limits.textLengthMax) {
     throw invalidField('evidence', `must have at most ${limits.textLengthMax} characters in all. It has ${length}`);
   }
-  await saveEvidence(context.db, context.company.id, id, evidence, new Date(context.nowMs));
+  await saveEvidence(context.db, context.company.id, id, texts, new Date(context.nowMs));
   return getDispute(context, dependencies, id);
 }
 
@@ -233,7 +236,8 @@ export async function recordSubmission(
 ): Promise<DisputeDetail> {
   const row = await existing(context, id);
   const at = new Date(context.nowMs);
-  await markAnswered(context.db, context.company.id, id, reported ?? 'under_review', at);
+  const answer = { state: reported ?? 'under_review', isSubmission: true, at };
+  await markAnswered(context.db, context.company.id, id, answer);
   if (row.connection_id === null) await decide(context, dependencies, row);
   return getDispute(context, dependencies, id);
 }
@@ -252,8 +256,8 @@ export async function recordAcceptance(
   reported: DisputeState | undefined,
 ): Promise<DisputeDetail> {
   const row = await existing(context, id);
-  const at = new Date(context.nowMs);
+  const answer = { state: reported ?? 'accepted', isSubmission: false, at: new Date(context.nowMs) };
   if (row.connection_id === null) await dependencies.orders.resolveChargeback(context, row.order_id, 'accepted');
-  else await markAnswered(context.db, context.company.id, id, reported ?? 'accepted', at);
+  else await markAnswered(context.db, context.company.id, id, answer);
   return getDispute(context, dependencies, id);
 }

@@ -3,7 +3,7 @@ import type { DisputeState, NoticedCharge, NoticedDispute, NoticeSubject } from 
 import { newEvent } from '../events/service.ts';
 import { changeIfPossible, type Dispute } from './chargebacks.ts';
 import type { Charging } from './charging.ts';
-import { saveDispute } from './dispute-queries.ts';
+import { adoptRecorded, type DisputeRow, saveDispute } from './dispute-queries.ts';
 import { findByReference, findCharge, markSettled, type NoticedTransaction, returnRefund } from './notice-queries.ts';
 import { changeSale, findOpenByReference } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
@@ -183,7 +183,7 @@ async function applyDispute(
     // A void in progress decides first whether there is anything to dispute.
     if (state.voiding) return later('the charge is being voided');
     const at = nowOf(charging, state);
-    const isNew = await saveDispute(transaction, {
+    const reported: DisputeRow = {
       company_id: companyId,
       id: newId(at.getTime()),
       order_id: charge.order_id,
@@ -199,10 +199,12 @@ async function applyDispute(
       state_at: happenedAt,
       created_at: at,
       updated_at: at,
-    });
-    if (!isNew) return done('a later report is known');
+    };
+    const changes = triggers[noticed.state];
+    if (changes.length > 0) await adoptRecorded(transaction, reported);
+    if (!(await saveDispute(transaction, reported))) return done('a later report is known');
     const about = { companyId, orderId: charge.order_id, requestId: null, isReported: true };
-    for (const trigger of triggers[noticed.state]) {
+    for (const trigger of changes) {
       await changeIfPossible(charging, transaction, { ...about, trigger });
     }
     return done(`the dispute is ${noticed.state}`);

@@ -60,6 +60,23 @@ export async function saveDispute(db: Queryable, dispute: DisputeRow): Promise<b
   return rows.length === 1;
 }
 
+/**
+ * An open dispute that an operator recorded becomes the one that the processor reports, instead of a second one beside it. The
+ * report decides its state, whatever its time.
+ */
+export async function adoptRecorded(
+  db: Queryable,
+  { company_id, order_id, connection_id, processor_id }: DisputeRow,
+): Promise<void> {
+  await db.query(
+    `UPDATE disputes SET connection_id = $3, processor_id = $4, state_at = '-infinity'
+     WHERE company_id = $1 AND order_id = $2 AND connection_id IS NULL
+       AND state IN ('needs_response', 'under_review') AND NOT EXISTS (
+       SELECT 1 FROM disputes known WHERE known.company_id = $1 AND known.processor_id = $4 AND known.connection_id = $3)`,
+    [company_id, order_id, connection_id, processor_id],
+  );
+}
+
 /** Ends the open disputes of an order that was decided without a report, in the dashboard or the sandbox. */
 export async function endDisputes(
   db: Queryable,

@@ -3,13 +3,22 @@ import { randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectAcquirer, vaultBehind } from '../../../tests/support/connect.ts';
-import { assertRefused, eventTypes, openShop, order, readOrder, type Shop } from '../../../tests/support/orders.ts';
+import {
+  assertRefused,
+  contextOf,
+  eventTypes,
+  openShop,
+  order,
+  readOrder,
+  type Shop,
+} from '../../../tests/support/orders.ts';
 import { openAcquirer, type OwnAcquirer } from '../../../tests/support/own-acquirer.ts';
 import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
 import type { Notice, NoticedDispute, NoticeSubject, Reception } from '../../vault/processors/notices.ts';
 import { createLog } from '../../platform/log.ts';
 import { failureReasons, noResponse } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
+import { recordAcceptance } from '../disputes/service.ts';
 import { applyDueNotices } from './notices.ts';
 
 /** A service whose vault accepts the notices that a test sends, as the processor of the connection would. */
@@ -287,6 +296,34 @@ describe('a notice about a dispute', () => {
     assert.equal((await read(one.id)).status, 'chargeback_dismissed');
     const [row] = await service.db.query('SELECT state FROM disputes WHERE order_id = $1', [one.id]);
     assert.deepEqual(row, { state: 'lost' });
+  });
+
+  it('does not read as answered with evidence after it was accepted', async () => {
+    const one = await paid();
+    await receive(noticeOf(disputeOf(one)));
+    const [row] = await service.db.query<{ id: string }>('SELECT id FROM disputes WHERE order_id = $1', [one.id]);
+    const live = contextOf(service, { ...service.company, id: company, mode: 'live' });
+    const accepted = await recordAcceptance(live, { vault, orders: service.orders }, row?.id ?? '', 'accepted');
+    assert.deepEqual([accepted.status, accepted.submitted_at], ['accepted', null]);
+    assert.match(accepted.answer.reason ?? '', /status of this dispute is accepted/);
+  });
+
+  it('takes over a dispute that an operator recorded, whatever its time', async () => {
+    const one = await paid();
+    await service.orders.raiseChargeback(contextOf(service, { ...service.company, id: company }), one.id);
+    const rows = (): Promise<unknown[]> =>
+      service.db.query('SELECT state, processor_id, reason FROM disputes WHERE order_id = $1 ORDER BY reason DESC', [
+        one.id,
+      ]);
+    await receive(noticeOf(disputeOf(one, { state: 'inquiry', disputeId: 'dp_asked' })));
+    assert.equal((await rows()).length, 2);
+    await receive(noticeOf(disputeOf(one, { reason: 'duplicate' })));
+    await receive(noticeOf(disputeOf(one, { state: 'won', reason: 'duplicate' })));
+    assert.deepEqual(await rows(), [
+      { state: 'inquiry', processor_id: 'dp_asked', reason: 'fraudulent' },
+      { state: 'won', processor_id: `dp_${one.id}`, reason: 'duplicate' },
+    ]);
+    assert.equal((await read(one.id)).status, 'chargeback_dismissed');
   });
 
   it('about a charge that we do not know is kept, and changes nothing', async () => {
