@@ -256,7 +256,21 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       takes: 'ID',
       summary: 'Void a charge that has not settled',
       options: ['company'],
-      load: async () => (await import('./orders.ts')).ordersCommand,
+      load: async () => (await import('./orders.ts')).voidCommand,
+    },
+    {
+      name: 'orders chargeback',
+      takes: 'ID',
+      summary: 'Record a dispute of a charge, or how it ended',
+      more:
+        'For processors that do not report disputes to this service. raised: the cardholder disputes the charge. accepted: the ' +
+        'cardholder keeps the money. dismissed: you keep it. A dispute that a processor reports is answered in the dashboard.',
+      options: ['outcome', 'company'],
+      examples: [
+        'svc orders chargeback ID --company live',
+        'svc orders chargeback ID --company live --outcome dismissed',
+      ],
+      load: async () => (await import('./orders.ts')).chargebackCommand,
     },
     {
       name: 'companies dunning',

@@ -58,6 +58,7 @@ export const options = {
     value: 'JSON|name=value',
     describe: 'request body; name=value can be repeated',
   },
+  outcome: { type: 'string', value: 'raised|accepted|dismissed', describe: 'what happened; default: raised' },
   days: { type: 'string', value: '1,3,5,7', describe: 'days of the retries after the first decline' },
   then: { type: 'string', value: 'failed|canceled', describe: 'status after the last retry; default: failed' },
   'forward-to': { type: 'string', value: 'URL', describe: 'URL of your receiver, for example localhost:3000/hook' },

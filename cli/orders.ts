@@ -1,4 +1,6 @@
+import type { Company } from '../server/company.ts';
 import { ApiError } from '../server/errors.ts';
+import { raiseChargeback, resolveChargeback } from '../server/features/orders/chargebacks.ts';
 import type { Order } from '../server/features/orders/schemas.ts';
 import { openConnections } from '../server/features/processors/connections.ts';
 import { openPayments } from '../server/payments.ts';
@@ -8,32 +10,78 @@ import { isUuid, newRequestId } from '../server/platform/ids.ts';
 import { createLog } from '../server/platform/log.ts';
 import { chosenCompany } from './chosen-company.ts';
 import { CommandError } from './command-error.ts';
-import { withDatabase } from './connect.ts';
+import { type Connected, withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 
+interface Chosen {
+  readonly connected: Connected;
+  readonly company: Company;
+  readonly orderId: string;
+  readonly requestId: string;
+  readonly nowMs: number;
+}
+
 /** `orders void ID`: voids a charge that has not settled. */
-export async function ordersCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
-  if (action !== 'void' || !id || !isUuid(id)) throw new CommandError('Use orders void ID.');
-  return withDatabase(async (connected) => {
+export const voidCommand = (words: readonly string[], flags: Flags): Promise<string> =>
+  changeOrder('orders void ID', words, flags, async ({ connected, company, orderId, requestId, nowMs }) => {
     const { db, clock } = connected;
-    const company = await chosenCompany(db, flags.company);
     const log = createLog('warn', process.stderr);
-    const nowMs = clock.nowMs() + company.clockOffsetMs;
     return withVault(connected, async (vault) => {
       const { orders } = openPayments({ db, batchDb: db, vault, clock, log, connections: openConnections(db) });
-      try {
-        const requestId = newRequestId();
-        const entry = { action: 'voidOrder', objectId: id.toLowerCase(), fields: [], requestId };
-        const auditFirst = (inner: Queryable): Promise<void> => auditOperator(inner, company, entry);
-        const context = { db, company, nowMs, requestId, auditFirst };
-        const { body } = await orders.void(context, id.toLowerCase(), withoutKey);
-        const order = JSON.parse(body) as Order;
-        return flags.json ? `${JSON.stringify(order)}\n` : `Order ${order.order_number} was voided.\n`;
-      } catch (error) {
-        throw error instanceof ApiError ? new CommandError(error.message) : error;
-      }
+      const entry = { action: 'voidOrder', objectId: orderId, fields: [], requestId };
+      const auditFirst = (inner: Queryable): Promise<void> => auditOperator(inner, company, entry);
+      const { body } = await orders.void({ db, company, nowMs, requestId, auditFirst }, orderId, withoutKey);
+      const order = JSON.parse(body) as Order;
+      return [order, `Order ${order.order_number} was voided.`];
     });
+  });
+
+/** `orders chargeback ID`: records what a processor that sends no notices says about a dispute. */
+export async function chargebackCommand(words: readonly string[], flags: Flags): Promise<string> {
+  const { outcome = 'raised' } = flags;
+  if (outcome !== 'raised' && outcome !== 'accepted' && outcome !== 'dismissed') {
+    throw new CommandError('--outcome must be raised, accepted or dismissed.');
+  }
+  return changeOrder(
+    'orders chargeback ID',
+    words,
+    flags,
+    async ({ connected, company, orderId, requestId, nowMs }) => {
+      const { db, clock } = connected;
+      const order = await db.transaction(async (transaction) => {
+        const context = { db: transaction, company, nowMs, requestId };
+        const isRaised = outcome === 'raised';
+        const changed = isRaised
+          ? await raiseChargeback({ clock }, context, orderId)
+          : await resolveChargeback({ clock }, context, orderId, outcome);
+        const action = isRaised ? 'raiseChargeback' : 'resolveChargeback';
+        const fields = isRaised ? [] : ['outcome'];
+        await auditOperator(transaction, company, { action, objectId: orderId, fields, requestId });
+        return changed;
+      });
+      return [order, `The status of order ${order.order_number} is ${order.status}.`];
+    },
+  );
+}
+
+async function changeOrder(
+  usage: string,
+  [, id]: readonly string[],
+  flags: Flags,
+  change: (chosen: Chosen) => Promise<readonly [order: Order, message: string]>,
+): Promise<string> {
+  if (!id || !isUuid(id)) throw new CommandError(`Use ${usage}.`);
+  return withDatabase(async (connected) => {
+    const company = await chosenCompany(connected.db, flags.company);
+    const nowMs = connected.clock.nowMs() + company.clockOffsetMs;
+    const chosen = { connected, company, orderId: id.toLowerCase(), requestId: newRequestId(), nowMs };
+    try {
+      const [order, message] = await change(chosen);
+      return `${flags.json ? JSON.stringify(order) : message}\n`;
+    } catch (error) {
+      throw error instanceof ApiError ? new CommandError(error.message) : error;
+    }
   });
 }

@@ -116,7 +116,11 @@ function wrongStatus(order: OrderRow, trigger: Dispute): ApiError {
   return new ApiError('invalid_state_transition', message, { param: 'id' });
 }
 
-export async function raiseChargeback(charging: Charging, context: RequestContext, orderId: string): Promise<Order> {
+export async function raiseChargeback(
+  charging: Pick<Charging, 'clock'>,
+  context: RequestContext,
+  orderId: string,
+): Promise<Order> {
   const { company, requestId } = context;
   const about = { companyId: company.id, orderId, requestId } as const;
   const order = await dispute(charging, context.db, { ...about, trigger: 'chargeback_raised' });
@@ -129,7 +133,7 @@ export type Resolution = 'accepted' | 'lost' | 'dismissed';
 const endings = { accepted: 'accepted', lost: 'lost', dismissed: 'won' } as const;
 
 export async function resolveChargeback(
-  charging: Charging,
+  charging: Pick<Charging, 'clock'>,
   context: RequestContext,
   orderId: string,
   outcome: Resolution,
