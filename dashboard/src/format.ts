@@ -57,6 +57,15 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds / daySeconds)} days`;
 }
 
+const megabyte = 1024 * 1024;
+
+/** `512 B`, `34 kB`, `5 MB` */
+export function fileSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes}\u00a0B`;
+  if (bytes < megabyte) return `${Math.round(bytes / 1024)}\u00a0kB`;
+  return `${Number((bytes / megabyte).toFixed(1))}\u00a0MB`;
+}
+
 export function shortId(id: string): string {
   return id.length > 16 ? `${id.slice(0, 8)}…${id.slice(-4)}` : id;
 }

@@ -9,6 +9,8 @@ interface Place {
   /** The permission that is required to see the page. */
   readonly permission?: string;
   readonly sandboxOnly?: boolean;
+  /** Shows how many objects wait for the merchant. */
+  readonly counts?: 'disputes';
 }
 
 export interface PlaceGroup {
@@ -28,6 +30,7 @@ const allGroups: readonly PlaceGroup[] = [
     label: groups.payments,
     places: [
       { to: '/orders', label: places.orders, icon: 'orders', permission: 'orders:read' },
+      { to: '/disputes', label: places.disputes, icon: 'flag', permission: 'orders:read', counts: 'disputes' },
       { to: '/subscriptions', label: places.subscriptions, icon: 'subscriptions', permission: 'subscriptions:read' },
       { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
       { to: '/transactions', label: places.transactions, icon: 'transactions', permission: 'transactions:read' },

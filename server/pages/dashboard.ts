@@ -23,6 +23,7 @@ const dashboardPages = [
   'transactions',
   'subscriptions',
   'coupons',
+  'disputes',
   'in-doubt',
   'developers',
   'team',

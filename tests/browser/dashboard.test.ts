@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import axe, { type AxeResults } from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import pg from 'pg';
 import { account } from '../../dashboard/src/texts/account.ts';
@@ -32,6 +31,7 @@ import { createLog } from '../../server/platform/log.ts';
 import { type Service, startService } from '../../server/service.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { cloneDatabase, type TestDatabase } from '../support/database.ts';
+import { inspect } from '../support/inspect.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 /** The dashboard as a merchant uses it: the whole service, a real browser, a real receiver of webhooks. */
@@ -674,7 +674,7 @@ describe('signing in', () => {
 describe('every page', () => {
   const paths = {
     light: ['/home', '/customers', '/orders/new', '/plans/new', '/developers/api-keys', '/settings'],
-    dark: ['/login', '/orders', '/coupons/new', '/developers/webhooks', '/team', '/sandbox/clock'],
+    dark: ['/login', '/orders', '/disputes', '/coupons/new', '/developers/webhooks', '/team', '/sandbox/clock'],
   };
   const others = [
     '/sign-up',
@@ -697,9 +697,6 @@ describe('every page', () => {
   // Some in each theme; with SVC_AXE=all every one in both.
   const pagesOf = (theme: 'light' | 'dark'): readonly string[] =>
     process.env.SVC_AXE === 'all' ? [...paths.light, ...paths.dark, ...others] : paths[theme];
-  const fits = async (): Promise<unknown> =>
-    page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth');
-
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`has nothing for axe to mend in the ${colorScheme} theme, and fits on a phone`, async () => {
       const opened = await browser.newContext({ baseURL: service.baseUrl, locale: 'en-US', colorScheme });
@@ -709,25 +706,12 @@ describe('every page', () => {
         data: { ...person, first_name: 'A', last_name: 'X', phone_number: '+15551234567', company_name: 'E' },
         headers: { origin: service.baseUrl },
       });
-      for (const path of pagesOf(colorScheme)) await inspect(path);
+      for (const path of pagesOf(colorScheme)) {
+        await page.goto(path);
+        await inspect(page, path);
+      }
       await opened.close();
     });
-  }
-
-  async function inspect(path: string): Promise<void> {
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.goto(path);
-    await page.waitForLoadState('networkidle');
-    await page.evaluate(axe.source);
-    const results = await page.evaluate<AxeResults>(
-      'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })',
-    );
-    const found = results.violations.map(
-      ({ id, nodes }) => `${path} ${id}: ${nodes.map(({ html }) => html).join(' ')}`,
-    );
-    assert.deepEqual(found, []);
-    await page.setViewportSize({ width: 360, height: 740 });
-    assert.ok(await fits(), `${path} is wider than a phone`);
   }
 
   it('of the first, signing in and home, needs less than 200 kB of JavaScript', async () => {

@@ -9,6 +9,7 @@ import { Button, IconButton } from './button.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { CompanySwitcher, ModeSwitch } from './company-switcher.tsx';
 import { Icon } from './icons.tsx';
+import { OpenDisputes } from './open-disputes.tsx';
 import { Empty, Failure, Skeleton } from './page.tsx';
 import { StepUp } from './step-up-dialog.tsx';
 import { UserMenu, useSignOut } from './user-menu.tsx';
@@ -189,6 +190,7 @@ function Navigation({ company }: { company: Company }) {
                 >
                   <Icon name={place.icon} />
                   {place.label}
+                  {place.counts === 'disputes' && <OpenDisputes />}
                 </Link>
               </li>
             ))}

@@ -26,7 +26,13 @@ export function Timeline({ objectId, state }: { objectId: string; state?: string
   );
 }
 
-function TimelineList({ entries }: { entries: readonly TimelineEntry[] }) {
+interface Entry extends Pick<TimelineEntry, 'at' | 'summary'> {
+  /** The type of the event, if there is one. */
+  readonly type?: string;
+}
+
+/** The newest entry comes first. */
+export function TimelineList({ entries }: { entries: readonly Entry[] }) {
   if (entries.length === 0) return <p className="text-muted">{common.nothingYet}</p>;
   return (
     <ol className="relative ml-1.5 border-l border-line">
@@ -38,7 +44,13 @@ function TimelineList({ entries }: { entries: readonly TimelineEntry[] }) {
           />
           <p>{entry.summary}</p>
           <p className="text-sm text-muted">
-            <DateTime at={entry.at} /> · <span className="font-mono text-[13px]">{entry.type}</span>
+            <DateTime at={entry.at} />
+            {entry.type && (
+              <>
+                {' '}
+                · <span className="font-mono text-[13px]">{entry.type}</span>
+              </>
+            )}
           </p>
         </li>
       ))}

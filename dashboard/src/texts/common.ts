@@ -94,6 +94,7 @@ export const shell = {
   noCompanyHint: 'Ask for an invitation, or sign up to create a company.',
   stepUp: 'Confirm your identity',
   stepUpLead: 'Enter your password to continue.',
+  needResponse: (count: string) => `, ${count} need a response`,
   groups: {
     payments: 'Payments',
     catalog: 'Catalog',
@@ -107,6 +108,7 @@ export const shell = {
     orders: 'Orders',
     subscriptions: 'Subscriptions',
     transactions: 'Transactions',
+    disputes: 'Disputes',
     inDoubt: 'In-doubt payments',
     products: 'Products',
     plans: 'Plans',

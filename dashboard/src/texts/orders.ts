@@ -65,8 +65,8 @@ export const orders = {
   raiseText: 'Simulate a dispute by the cardholder (sandbox only).',
   raiseDone: 'Dispute created.',
   acceptDispute: 'Accept dispute',
-  acceptText: 'Accept the dispute and return the funds to the cardholder.',
+  acceptText: 'Record that you accepted the dispute at your processor. The funds go back to the cardholder.',
   dismissDispute: 'Mark as won',
-  dismissText: 'Close the dispute in your favor and keep the funds.',
+  dismissText: 'Record that the bank decided in your favor. You keep the funds.',
   resolved: 'Dispute closed.',
 };

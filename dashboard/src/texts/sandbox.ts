@@ -38,7 +38,7 @@ export const sandbox = {
       ['4000000000000119', 'Processing error.'],
     ],
     special: [
-      ['4000000000000259', 'Succeeds, then the cardholder disputes it (chargeback).'],
+      ['4000000000000259', 'Succeeds, then the cardholder disputes it. See Disputes.'],
       ['4000009999005126', 'Succeeds. The first refund is rejected; a retry succeeds.'],
       ['4000009999000341', 'The first charge succeeds; later charges are declined (insufficient funds).'],
       ['4000009999003220', 'The first charge is declined; later charges succeed.'],

@@ -15,7 +15,7 @@ const common = {
   errors: [],
 } as const;
 
-const resolution = Type.Object({ outcome: choice(['accepted', 'dismissed']) }, { additionalProperties: false });
+const resolution = Type.Object({ outcome: choice(['accepted', 'lost', 'dismissed']) }, { additionalProperties: false });
 
 /** Operations on orders in the dashboard; the API has no calls for them. */
 export function orderDashboardRoutes(orders: Orders): Route[] {
@@ -31,7 +31,7 @@ export function orderDashboardRoutes(orders: Orders): Route[] {
       ...common,
       path: '/dashboard/orders/:id/chargeback/resolve',
       operationId: 'resolveChargeback',
-      summary: 'Accept or win a dispute',
+      summary: 'Record how a dispute ended that no processor reports',
       body: resolution,
       handle: ({ context, params, body }) => orders.resolveChargeback(context, params.id ?? '', body.outcome),
     }),

@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
 import { dayMs } from '../../../../server/platform/durations.ts';
+import { useNowMs } from '../../clock.ts';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
@@ -9,20 +10,11 @@ import { Table } from '../../components/table.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { isoDay, money, shortMoney, words } from '../../format.ts';
-import { useCan, useSignedIn } from '../../session.ts';
+import { useCan } from '../../session.ts';
 import { home } from '../../texts/home.ts';
-import type { Clock, Statistics } from '../../types.ts';
+import type { Statistics } from '../../types.ts';
 import { GettingStarted } from './getting-started.tsx';
 import { LatestOrders } from './latest-orders.tsx';
-
-/** The sandbox clock may be ahead of real time. Undefined until it is loaded. */
-function useNowMs(): number | undefined {
-  const { company } = useSignedIn();
-  const hasClock = company.mode === 'sandbox' && company.permissions.includes('subscriptions:read');
-  const clock = useGet<Clock>('/v1/sandbox/clock', {}, { enabled: hasClock });
-  if (!hasClock || clock.error) return Date.now();
-  return clock.data && Date.now() + clock.data.offset_seconds * 1000;
-}
 
 function usePeriod(nowMs: number): { from: string; to: string; days: string } {
   const [{ days = '30', from, to }] = useFilters();

@@ -12,7 +12,7 @@ import { useCan, useSignedIn } from '../../session.ts';
 import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
 import { orders } from '../../texts/orders.ts';
-import type { Order } from '../../types.ts';
+import type { Company, Dispute, Order } from '../../types.ts';
 
 const refundable: readonly Order['status'][] = ['succeeded', 'partially_refunded'];
 const retryable: readonly Order['status'][] = ['failed', 'refund_failed'];
@@ -28,8 +28,13 @@ interface Move {
   readonly body?: object;
 }
 
+/** The page of a dispute has its actions. Only a live dispute that no processor reports can also be closed here. */
+const isDecidedHere = (disputes: readonly Dispute[] | undefined, { mode }: Company): boolean =>
+  disputes !== undefined &&
+  (disputes.length === 0 || (mode === 'live' && disputes.every(({ processor }) => processor === null)));
+
 /** The available actions by order status. The API makes the final check. */
-export function OrderActions({ order }: { order: Order }) {
+export function OrderActions({ order, disputes }: { order: Order; disputes: readonly Dispute[] | undefined }) {
   const { company } = useSignedIn();
   const reason = useCan('orders:write') ? undefined : common.notAllowed;
   const [move, setMove] = useState<Move>();
@@ -76,7 +81,7 @@ export function OrderActions({ order }: { order: Order }) {
           },
         ]
       : []),
-    ...(order.status === 'chargeback'
+    ...(order.status === 'chargeback' && isDecidedHere(disputes, company)
       ? [
           {
             label: orders.dismissDispute,

@@ -18,6 +18,7 @@ import { customers } from '../../texts/customers.ts';
 import { orders } from '../../texts/orders.ts';
 import type { Order } from '../../types.ts';
 import { OrderActions } from './order-actions.tsx';
+import { OrderDisputes, useDisputesOf } from './order-disputes.tsx';
 
 const settlingMs = 2_000;
 
@@ -35,16 +36,18 @@ export function OrderPage() {
 function Details({ order }: { order: Order }) {
   const { customer, payment_method: card, currency } = order;
   const canSeeRequests = useCan('requests:read');
+  const disputes = useDisputesOf(order);
   return (
     <Page
       title={money(order.total, currency)}
       badge={<Badge status={order.status} />}
       lead={<span className="font-mono">{order.order_number}</span>}
       back={{ to: '/orders', label: orders.title }}
-      actions={<OrderActions order={order} />}
+      actions={<OrderActions order={order} disputes={disputes} />}
     >
       <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
         <div className="min-w-0">
+          <OrderDisputes disputes={disputes} />
           <Panel title={orders.items} flush>
             <Table
               label={orders.items}

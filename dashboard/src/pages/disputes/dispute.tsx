@@ -1,0 +1,122 @@
+import { useParams } from '@tanstack/react-router';
+import { Badge } from '../../components/badge.tsx';
+import { TextLink } from '../../components/button.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { CustomerLink } from '../../components/customer-link.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Deadline, needsResponse } from '../../components/deadline.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import { TimelineList } from '../../components/timeline.tsx';
+import { lookEveryMs, useGet } from '../../data.ts';
+import { money } from '../../format.ts';
+import { useExpand, useSignedIn } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { disputes } from '../../texts/disputes.ts';
+import type { DisputeDetail, Order } from '../../types.ts';
+import { DisputeActions, isDecidedByHand } from './dispute-actions.tsx';
+import { EvidenceForm } from './evidence-form.tsx';
+import { EvidenceFiles } from './files.tsx';
+
+export function DisputePage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<DisputeDetail>(`/dashboard/disputes/${id}`, {}, { everyMs: lookEveryMs });
+  return <Load query={query}>{(dispute) => <Details key={dispute.id} dispute={dispute} />}</Load>;
+}
+
+function Details({ dispute }: { dispute: DisputeDetail }) {
+  const expand = useExpand('customer');
+  const { data: order } = useGet<Order>(`/v1/orders/${dispute.order_id}`, { expand });
+  const [reason, claim] = disputes.reasons[dispute.reason];
+  return (
+    <Page
+      title={money(dispute.amount, dispute.currency)}
+      badge={<Badge status={dispute.status} />}
+      lead={disputes.meanings[dispute.status]}
+      back={{ to: '/disputes', label: disputes.title }}
+      actions={<DisputeActions dispute={dispute} />}
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+        {/* On a phone, the facts come before the long form. */}
+        <div className="min-w-0 lg:order-2">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                needsResponse(dispute) && [disputes.deadline, <Deadline key="deadline" dispute={dispute} />],
+                [disputes.reason, reason],
+                [disputes.claim, claim],
+                dispute.network_reason_code !== null && [disputes.networkCode, dispute.network_reason_code],
+                [
+                  disputes.order,
+                  <TextLink key="order" to={`/orders/${dispute.order_id}`}>
+                    {dispute.order_number}
+                  </TextLink>,
+                ],
+                order && [
+                  common.customer,
+                  <CustomerLink key="customer" id={order.customer_id} customer={order.customer} />,
+                ],
+                dispute.processor !== null && [disputes.processor, dispute.processor],
+                [common.id, <CopyId key="id" id={dispute.id} />],
+                [common.created, <DateTime key="created" at={dispute.created_at} />],
+              ]}
+            />
+          </Panel>
+          <Panel title={common.timeline}>
+            <TimelineList entries={entriesOf(dispute)} />
+          </Panel>
+        </div>
+        <div className="min-w-0">
+          {dispute.answer.is_possible ? <EvidenceForm dispute={dispute} /> : <SubmittedEvidence dispute={dispute} />}
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+const final: readonly DisputeDetail['status'][] = ['inquiry_closed', 'won', 'lost', 'accepted'];
+
+/** The newest entry comes first. */
+function entriesOf({ status, created_at, submitted_at, updated_at }: DisputeDetail) {
+  const isInquiry = status === 'inquiry' || status === 'inquiry_closed';
+  return [
+    ...(final.includes(status) ? [{ at: updated_at, summary: disputes.happened[status] }] : []),
+    ...(submitted_at ? [{ at: submitted_at, summary: disputes.evidenceSubmitted }] : []),
+    { at: created_at, summary: disputes.happened[isInquiry ? 'inquiry' : 'needs_response'] },
+  ];
+}
+
+/** What was submitted, and why nothing more can be. */
+function SubmittedEvidence({ dispute }: { dispute: DisputeDetail }) {
+  const { company } = useSignedIn();
+  const { answer, evidence, files } = dispute;
+  const texts = disputes.questions.filter(({ name }) => evidence[name]);
+  return (
+    <>
+      {answer.reason && (
+        <p className="mb-5 rounded-[8px] bg-info-soft px-4 py-3 text-info">
+          {answer.reason}
+          {isDecidedByHand(dispute, company) && ` ${disputes.decide[company.mode]}`}
+        </p>
+      )}
+      <Panel title={dispute.submitted_at ? disputes.submittedEvidence : disputes.evidence}>
+        {texts.length === 0 && files.length === 0 ? (
+          <p className="text-muted">{disputes.noEvidence}</p>
+        ) : (
+          <dl className="flex flex-col gap-4">
+            {texts.map(({ name, label }) => (
+              <div key={name}>
+                <dt className="text-sm text-muted">{label}</dt>
+                <dd className="wrap-anywhere whitespace-pre-wrap">{evidence[name]}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+      </Panel>
+      {files.length > 0 && (
+        <Panel title={disputes.files} flush>
+          <EvidenceFiles files={files} />
+        </Panel>
+      )}
+    </>
+  );
+}
