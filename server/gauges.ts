@@ -20,6 +20,7 @@ export interface GaugeSources {
     readonly db: Queryable;
     readonly clocks: Pick<ClockWatch, 'skews'>;
     readonly restores: { isRestored(): boolean };
+    readonly connections: { broken(): readonly string[] };
     readonly sendsMail: boolean;
     readonly backupPath: string | undefined;
   };
@@ -57,7 +58,7 @@ function poolSamples({ name: pool, pool: itself }: GaugeSources['pools'][number]
   ];
 }
 
-function stateSamples({ clocks, restores }: NonNullable<GaugeSources['serving']>): Sample[] {
+function stateSamples({ clocks, restores, connections }: NonNullable<GaugeSources['serving']>): Sample[] {
   const { databaseMs, vaultMs } = clocks.skews();
   return [
     { name: 'svc_clock_skew_seconds', value: databaseMs / 1_000, labels: { of: 'process' } },
@@ -65,6 +66,7 @@ function stateSamples({ clocks, restores }: NonNullable<GaugeSources['serving']>
       ? []
       : [{ name: 'svc_clock_skew_seconds', value: vaultMs / 1_000, labels: { of: 'vault' } } as const]),
     { name: 'svc_restored', value: restores.isRestored() ? 1 : 0 },
+    { name: 'svc_processor_connections_broken', value: connections.broken().length },
   ];
 }
 

@@ -185,7 +185,14 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
       roles: config.SVC_ROLES,
       pools: resources.pools,
       components: resources.components,
-      serving: { db, clocks, restores, sendsMail: config.SMTP_URL !== undefined, backupPath: config.SVC_BACKUP_PATH },
+      serving: {
+        db,
+        clocks,
+        restores,
+        connections: connections.health,
+        sendsMail: config.SMTP_URL !== undefined,
+        backupPath: config.SVC_BACKUP_PATH,
+      },
     },
     cardFields: {},
   };

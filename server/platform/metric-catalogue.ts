@@ -145,6 +145,11 @@ export const catalogue = {
     buckets: callSeconds,
     roles: ['vault'],
   },
+  svc_processor_connections_broken: {
+    kind: 'gauge',
+    help: 'Connections to processors that new charges try last, because most of their calls of the last five minutes failed.',
+    roles: serving,
+  },
   svc_processor_notices_total: {
     kind: 'counter',
     help: 'Notices of processors: kept, received again, or refused because of a wrong signature or age.',

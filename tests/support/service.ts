@@ -214,7 +214,14 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       roles: config.SVC_ROLES,
       pools: [{ name: 'requests', pool: apiDb }],
       components,
-      serving: { db: apiDb, clocks, restores, sendsMail: true, backupPath: config.SVC_BACKUP_PATH },
+      serving: {
+        db: apiDb,
+        clocks,
+        restores,
+        connections: connections.health,
+        sendsMail: true,
+        backupPath: config.SVC_BACKUP_PATH,
+      },
     },
     references: { ...usualReferences, ...options.references },
   });

@@ -96,7 +96,7 @@ async function sendCharge(
       const { reference, validUntilMs, amount, connection_id } = sending;
       const operation = { companyId: company_id, mode, reference, validUntilMs, lookFirst, ...connectionOf(sending) };
       const outcome = await charging.vault.charge({ ...operation, ...about, card: chargedCard, amount, currency });
-      if (connection_id !== null) charging.connections.note(connection_id, outcome.outcome);
+      if (connection_id !== null) charging.connections.note(connection_id, outcome);
       return outcome;
     },
   });

@@ -35,7 +35,7 @@ interface Connections {
   /** Every connection that the company ever had and whose credentials are still stored. */
   ever(companyId: string): Promise<readonly string[]>;
   /** Watches how a connection answers. */
-  note(connectionId: string, outcome: string): void;
+  note(connectionId: string, call: { readonly outcome: string; readonly reason?: string }): void;
 }
 
 interface ChargeToPlace {

@@ -40,7 +40,7 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
     ...(open.type === 'sale' && card && { card: cardOf(card) }),
     ...(open.type !== 'sale' && chargeOf(state)),
   });
-  if (open.connection_id !== null) charging.connections.note(open.connection_id, found.outcome);
+  if (open.connection_id !== null) charging.connections.note(open.connection_id, found);
   failpoint('reconcile.after_lookup');
   if (found.outcome !== 'unknown') await recordFound(charging, state, open, found);
 }

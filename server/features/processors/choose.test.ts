@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
-import { watchConnections } from './health.ts';
+import { type ConnectionHealth, watchConnections } from './health.ts';
 import type { Rules } from './queries.ts';
 
 const charge = (change: Partial<ChargeToPlace> = {}): ChargeToPlace => ({
@@ -13,6 +13,7 @@ const charge = (change: Partial<ChargeToPlace> = {}): ChargeToPlace => ({
 });
 const connection = (id: string, rules: Rules = {}) => ({ id, rules });
 const never = (): boolean => false;
+const figures = ({ calls, failures, isBroken }: ConnectionHealth) => ({ calls, failures, isBroken });
 
 it('a charge tries the connections in their order', () => {
   assert.deepEqual(chooseConnections([connection('a'), connection('b')], charge(), never), ['a', 'b']);
@@ -54,26 +55,26 @@ it('a connection that does not answer is tried last', () => {
 it('a connection counts as broken after ten calls of which half failed, and is tried again after 30 seconds', () => {
   let nowMs = 0;
   const health = watchConnections(() => nowMs);
-  for (let call = 0; call < 9; call += 1) health.note('a', 'unknown');
+  for (let call = 0; call < 9; call += 1) health.note('a', { outcome: 'unknown' });
   assert.equal(health.of('a').isBroken, false, 'nine calls say too little');
-  health.note('a', 'not_sent');
-  assert.deepEqual(health.of('a'), { calls: 10, failures: 10, isBroken: true });
+  health.note('a', { outcome: 'not_sent' });
+  assert.deepEqual(figures(health.of('a')), { calls: 10, failures: 10, isBroken: true });
   assert.deepEqual(health.broken(), ['a']);
   nowMs += 30_000;
   assert.equal(health.of('a').isBroken, false, 'one charge may try it');
-  health.note('a', 'unknown');
+  health.note('a', { outcome: 'unknown' });
   assert.equal(health.of('a').isBroken, true);
-  health.note('a', 'approved');
+  health.note('a', { outcome: 'approved' });
   assert.equal(health.of('a').isBroken, false, 'it answers again');
   nowMs += 300_000;
-  assert.deepEqual(health.of('a'), { calls: 0, failures: 0, isBroken: false });
+  assert.deepEqual(figures(health.of('a')), { calls: 0, failures: 0, isBroken: false });
 });
 
 it('a decline, and an outage of our own vault, do not count as failures', () => {
   const health = watchConnections(() => 0);
   for (let call = 0; call < 20; call += 1) {
-    health.note('a', 'declined');
-    health.note('a', 'unavailable');
+    health.note('a', { outcome: 'declined' });
+    health.note('a', { outcome: 'unavailable' });
   }
-  assert.deepEqual(health.of('a'), { calls: 20, failures: 0, isBroken: false });
+  assert.deepEqual(figures(health.of('a')), { calls: 20, failures: 0, isBroken: false });
 });

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/database.ts';
 import { type ChargeToPlace, chooseConnections } from './choose.ts';
-import { type HealthWatch, watchConnections } from './health.ts';
+import { type HealthWatch, type NotedCall, watchConnections } from './health.ts';
 import { type ConnectionRow, findConnections } from './queries.ts';
 
 /** The connections of live companies, as charges use them. */
@@ -12,7 +12,7 @@ export interface Connections {
    * it for that connection.
    */
   verifierOf(companyId: string, publishable: boolean): Promise<string | undefined>;
-  note(connectionId: string, outcome: string): void;
+  note(connectionId: string, call: NotedCall): void;
   readonly health: HealthWatch;
   /** Called after a change of the connections of a company. */
   forget(companyId: string): void;

@@ -1,22 +1,40 @@
+import { systemClock } from '../../platform/clock.ts';
+
 /** Watches how connections answer, in this process. */
 
 /** What is known about a connection over the last five minutes. */
-interface ConnectionHealth {
+export interface ConnectionHealth {
   readonly calls: number;
   /** Calls that were not sent, or whose outcome is unknown. */
   readonly failures: number;
   /** Whether new charges try the other connections first. */
   readonly isBroken: boolean;
+  /** The last calls, newest first. */
+  readonly last: readonly SeenCall[];
+}
+
+interface SeenCall {
+  readonly at: Date;
+  readonly outcome: string;
+  /** Why it failed, in words without card data. */
+  readonly reason: string | null;
 }
 
 export interface HealthWatch {
-  note(connectionId: string, outcome: string): void;
+  note(connectionId: string, call: NotedCall): void;
   of(connectionId: string): ConnectionHealth;
   /** The connections that are broken now. */
   broken(): readonly string[];
 }
 
+/** The outcome of a call, as the vault returns it. */
+export interface NotedCall {
+  readonly outcome: string;
+  readonly reason?: string;
+}
+
 const windowMs = 300_000;
+const lastMax = 10;
 /** Fewer calls say too little. */
 const callsMin = 10;
 const failureRateMax = 0.5;
@@ -27,6 +45,7 @@ const failures = ['not_sent', 'unknown'];
 
 interface Seen {
   readonly calls: { readonly atMs: number; readonly failed: boolean }[];
+  readonly last: SeenCall[];
 }
 
 export function watchConnections(nowMs: () => number = () => performance.now()): HealthWatch {
@@ -45,13 +64,15 @@ export function watchConnections(nowMs: () => number = () => performance.now()):
     const last = calls.at(-1);
     const isFailing = calls.length >= callsMin && failed / calls.length >= failureRateMax;
     const isBroken = isFailing && last !== undefined && last.failed && nowMs() - last.atMs < retryAfterMs;
-    return { calls: calls.length, failures: failed, isBroken };
+    return { calls: calls.length, failures: failed, isBroken, last: seen.get(connectionId)?.last ?? [] };
   }
 
   return {
-    note(connectionId, outcome) {
-      const known = seen.get(connectionId) ?? { calls: [] };
+    note(connectionId, { outcome, reason = null }) {
+      const known = seen.get(connectionId) ?? { calls: [], last: [] };
       seen.set(connectionId, known);
+      known.last.unshift({ at: new Date(systemClock.nowMs()), outcome, reason });
+      known.last.splice(lastMax);
       // Our own vault is no fault of the processor.
       if (outcome !== 'unavailable') known.calls.push({ atMs: nowMs(), failed: failures.includes(outcome) });
       // A long list says no more than a short one, and costs more.

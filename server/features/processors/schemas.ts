@@ -63,6 +63,10 @@ export const connection = Type.Object(
       calls: Type.Integer(),
       failures: Type.Integer(),
       is_broken: Type.Boolean(),
+      last_calls: Type.Array(
+        Type.Object({ at: timestamp(), outcome: Type.String(), reason: nullable(Type.String()) }),
+        { description: 'The last calls of the process that answers, newest first.' },
+      ),
     }),
     created_at: timestamp(),
     disconnected_at: nullable(timestamp()),

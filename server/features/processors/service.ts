@@ -49,7 +49,7 @@ function requireLive({ company }: RequestContext): void {
 
 function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependencies): Connection {
   const described = kindNamed(row.kind);
-  const { calls, failures, isBroken } = connections.health.of(row.id);
+  const { calls, failures, isBroken, last } = connections.health.of(row.id);
   return {
     id: row.id,
     kind: row.kind,
@@ -61,7 +61,12 @@ function toWire(row: ConnectionRow, { baseUrl, connections }: ProcessorDependenc
     verifies_cards: row.verifies_cards,
     notice_url: described.sendsNotices ? noticeUrl(baseUrl, row.id) : null,
     notice_seen_at: row.notice_seen_at?.toISOString() ?? null,
-    health: { calls, failures, is_broken: isBroken },
+    health: {
+      calls,
+      failures,
+      is_broken: isBroken,
+      last_calls: last.map(({ at, outcome, reason }) => ({ at: at.toISOString(), outcome, reason })),
+    },
     created_at: row.created_at.toISOString(),
     disconnected_at: row.disconnected_at?.toISOString() ?? null,
   };
