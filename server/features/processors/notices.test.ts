@@ -332,6 +332,15 @@ describe('a notice about a dispute', () => {
     await receive(unknown);
     assert.deepEqual(await resultOf(unknown), { applied: false, result: 'no charge of this connection has this id' });
     assert.equal((await read(one.id)).status, 'succeeded');
+    // After the last delay, which is a day, it is given up.
+    for (const [tries, applied] of [
+      [7, false],
+      [8, true],
+    ]) {
+      await service.db.query('UPDATE processor_notices SET tries = $2 WHERE id = $1', [unknown.id, tries]);
+      await receive();
+      assert.equal((await resultOf(unknown))?.applied, applied);
+    }
   });
 
   it('of another connection changes nothing', async () => {

@@ -80,7 +80,8 @@ async function apply({ db, orders, log }: NoticeDependencies, notice: NoticeRow)
   try {
     const place = { companyId: company_id, connectionId: connection_id };
     const { isDone, result } = await orders.applyNotice({ ...place, about, happenedAt: happened_at });
-    const isGivenUp = !isDone && tries >= delaysMs.length;
+    // The first try has no delay before it.
+    const isGivenUp = !isDone && tries > delaysMs.length;
     if (isGivenUp) log.error({ ...context, result }, 'a notice of a processor could not be applied');
     await (isDone || isGivenUp ? markApplied : markWaiting)(db, notice, result);
   } catch (error) {
