@@ -37,6 +37,7 @@ const pages = (ids: Ids): Record<string, string> => ({
   subscriptions: '/subscriptions',
   subscription: `/subscriptions/${ids.subscription}`,
   transactions: '/transactions',
+  disputes: '/disputes',
   'in-doubt': '/in-doubt',
   products: '/products',
   product: `/products/${ids.product}`,
@@ -60,7 +61,17 @@ const pages = (ids: Ids): Record<string, string> => ({
   account: '/account',
 });
 
-const emptyPages = ['home', 'customers', 'orders', 'subscriptions', 'products', 'coupons', 'webhooks', 'events'];
+const emptyPages = [
+  'home',
+  'customers',
+  'orders',
+  'disputes',
+  'subscriptions',
+  'products',
+  'coupons',
+  'webhooks',
+  'events',
+];
 
 /** The fields of API responses that this script reads. */
 interface Answer {
