@@ -11,6 +11,7 @@ import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import { openCardWatch } from './features/card-warnings/service.ts';
 import type { Connections } from './features/processors/connections.ts';
 import { type DisputeDependencies, disputeRoutes } from './features/disputes/routes.ts';
+import { goingLiveRoutes } from './features/going-live/routes.ts';
 import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
@@ -159,6 +160,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     processors: processorDependencies(dependencies, forgetAccess),
     disputes: { vault, orders },
     keys: { clock, pepper, forgetAccess },
+    webhooks,
   });
   const users = userDependencies(dependencies, team);
   const cookie = sessionCookie(dependencies.baseUrl);
@@ -305,18 +307,12 @@ interface DashboardDependencies {
   readonly processors: ProcessorDependencies;
   readonly disputes: DisputeDependencies;
   readonly keys: KeyDependencies;
+  readonly webhooks: WebhookDependencies;
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
-export function dashboardRoutes({
-  orders,
-  team,
-  clock,
-  settings,
-  processors,
-  disputes,
-  keys,
-}: DashboardDependencies): Route[] {
+export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
+  const { orders, team, clock, settings, processors, disputes, keys, webhooks } = dependencies;
   return [
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
@@ -326,6 +322,7 @@ export function dashboardRoutes({
     ...companyRoutes(settings),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
+    ...goingLiveRoutes(webhooks),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),
     ...apiKeyRoutes(keys),

@@ -56,6 +56,8 @@ export const limits = {
   /** Processors that a company is or was connected to. */
   connections: 20,
   processorFieldLength: 1_000,
+  /** Products, plans and coupons that one call copies from the sandbox, of each. */
+  copiedObjects: 5_000,
   dunningRetries: 10,
   dunningDaysMax: 60,
   /** How far one call can advance the sandbox clock, and how many entries its response can list. */

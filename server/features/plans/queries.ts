@@ -23,8 +23,23 @@ export interface PlanRow {
   products: Plan['products'] | null;
 }
 
-const stored = `id, name, plan_code, description, amount, one_time_amount, currency, interval, interval_count, anchor_day,
-  billing_cycles, pricing_tiers, active, updated_at`;
+export const planColumns = [
+  'id',
+  'name',
+  'plan_code',
+  'description',
+  'amount',
+  'one_time_amount',
+  'currency',
+  'interval',
+  'interval_count',
+  'anchor_day',
+  'billing_cycles',
+  'pricing_tiers',
+  'active',
+  'updated_at',
+] as const satisfies (keyof PlanRow)[];
+const stored = planColumns.join(', ');
 const columns = `${stored}, (
   SELECT json_agg(json_build_object('product_id', p.id, 'name', p.name, 'quantity', m.quantity) ORDER BY m.position)
   FROM plan_products m JOIN products p ON p.company_id = m.company_id AND p.id = m.product_id

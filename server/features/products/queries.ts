@@ -29,7 +29,7 @@ export interface ProductRow {
   deleted_at: Date | null;
 }
 
-const columnNames = [
+export const productColumns = [
   'id',
   'name',
   'description',
@@ -50,19 +50,19 @@ const columnNames = [
   'updated_at',
   'deleted_at',
 ] as const;
-const columns = columnNames.join(', ');
+const columns = productColumns.join(', ');
 
 function values(companyId: string, row: ProductRow): unknown[] {
-  return [companyId, ...columnNames.map((name) => (name === 'metadata' ? JSON.stringify(row.metadata) : row[name]))];
+  return [companyId, ...productColumns.map((name) => (name === 'metadata' ? JSON.stringify(row.metadata) : row[name]))];
 }
 
 export async function insertProduct(db: Queryable, companyId: string, row: ProductRow): Promise<void> {
-  const places = columnNames.map((_, index) => `$${index + 2}`).join(', ');
+  const places = productColumns.map((_, index) => `$${index + 2}`).join(', ');
   await db.query(`INSERT INTO products (company_id, ${columns}) VALUES ($1, ${places})`, values(companyId, row));
 }
 
 export async function updateProduct(db: Queryable, companyId: string, row: ProductRow): Promise<void> {
-  const assignments = columnNames.map((name, index) => `${name} = $${index + 2}`).join(', ');
+  const assignments = productColumns.map((name, index) => `${name} = $${index + 2}`).join(', ');
   await db.query(`UPDATE products SET ${assignments} WHERE company_id = $1 AND id = $2`, values(companyId, row));
 }
 
