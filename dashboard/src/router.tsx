@@ -51,6 +51,8 @@ const companyPages: readonly PageEntry[] = [
   ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
   ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
   ['/settings', () => import('./pages/settings/settings.tsx'), 'SettingsPage'],
+  ['/settings/processors', () => import('./pages/settings/processors.tsx'), 'ProcessorsPage'],
+  ['/settings/going-live', () => import('./pages/settings/going-live.tsx'), 'GoingLivePage'],
   ['/sandbox/clock', () => import('./pages/sandbox/clock.tsx'), 'ClockPage'],
   ['/sandbox/test-cards', () => import('./pages/sandbox/test-cards.tsx'), 'TestCardsPage'],
 ];

@@ -13,6 +13,7 @@ export type { AuditEntry } from '../../server/features/audit/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
 export type { Dispute, DisputeDetail } from '../../server/features/disputes/schemas.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
+export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
 export type { Statistics } from '../../server/features/overview/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
 export type { BillPreview } from '../../server/features/subscriptions/schemas.ts';

@@ -22,6 +22,7 @@ const paths = {
   menu: 'M3 6h14M3 10h14M3 14h14',
   close: 'M5 5l10 10M15 5 5 15',
   down: 'M6 8l4 4 4-4',
+  up: 'M6 12l4-4 4 4',
   more: 'M4.5 10h.01M10 10h.01M15.5 10h.01',
   copy: 'M7 7h9v9H7zM4 13V4h9',
   check: 'M4 10.5 8 14.5 16 6',

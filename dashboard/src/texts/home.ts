@@ -35,7 +35,6 @@ export const home = {
     key: ['Create an API key', 'Your server calls the API with a secret key.'],
     product: ['Add a product', 'Orders use the prices in your catalog.'],
     customer: ['Add a customer with a card', 'In the sandbox, use 4242 4242 4242 4242.'],
-    processor: ['Connect a processor', 'You need a processor to accept live payments.'],
     order: ['Create your first order', 'An order charges your customer’s card.'],
   },
 };

@@ -2,9 +2,9 @@ import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icons.tsx';
 import { Panel } from '../../components/page.tsx';
 import { useGet, useList } from '../../data.ts';
-import { useCan, useSignedIn } from '../../session.ts';
+import { useCan } from '../../session.ts';
 import { home } from '../../texts/home.ts';
-import type { ApiKey, CompanySettings, Customer, Order, Product } from '../../types.ts';
+import type { ApiKey, Customer, Order, Product } from '../../types.ts';
 
 /** Shown until the first order exists. */
 export function GettingStarted() {
@@ -15,15 +15,11 @@ export function GettingStarted() {
   const keys = useGet<{ data: readonly ApiKey[] }>('/dashboard/api_keys', {}, { enabled: fresh && canKeys });
   const products = useList<Product>('/v1/products', one, { enabled: useCan('products:read') && fresh });
   const customers = useList<Customer>('/v1/customers', one, { enabled: useCan('customers:read') && fresh });
-  const { company } = useSignedIn();
-  const live = company.mode === 'live' && company.permissions.includes('company:read');
-  const settings = useGet<CompanySettings>('/dashboard/company', {}, { enabled: fresh && live });
   if (!fresh) return null;
   const steps = [
     { to: '/developers/api-keys', text: home.steps.key, done: (keys.data?.data.length ?? 0) > 0, shown: canKeys },
     { to: '/products', text: home.steps.product, done: (products.data?.data.length ?? 0) > 0, shown: true },
     { to: '/customers', text: home.steps.customer, done: (customers.data?.data.length ?? 0) > 0, shown: true },
-    { to: '/settings', text: home.steps.processor, done: Boolean(settings.data?.processor), shown: live },
     { to: '/orders/new', text: home.steps.order, done: false, shown: true },
   ].filter(({ shown }) => shown);
   return (

@@ -4,6 +4,7 @@ import { useNowMs } from '../../clock.ts';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
+import { GoingLiveNotice } from '../../components/going-live.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
 import { RestoredNotice } from '../../components/restored-notice.tsx';
 import { Table } from '../../components/table.tsx';
@@ -39,7 +40,7 @@ export function HomePage() {
       <Page title={home.title}>
         <RestoredNotice />
         <CardWarnings />
-        <GettingStarted />
+        <FirstSteps />
       </Page>
     );
   }
@@ -74,11 +75,18 @@ export function HomePage() {
     >
       <RestoredNotice />
       <CardWarnings />
-      <GettingStarted />
+      <FirstSteps />
       <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>
       <LatestOrders />
     </Page>
   );
+}
+
+/** A live company without the permission to see its settings gets the steps of the sandbox. */
+function FirstSteps() {
+  const { company } = useSignedIn();
+  const goesLive = company.mode === 'live' && company.permissions.includes('company:read');
+  return goesLive ? <GoingLiveNotice /> : <GettingStarted />;
 }
 
 function Figures({ statistics }: { statistics: Statistics }) {

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api.ts';
+import { LinkButton } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Code } from '../../components/json-view.tsx';
@@ -13,7 +14,6 @@ import { sessionQuery, useCan } from '../../session.ts';
 import { common } from '../../texts/common.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
-import { Processor } from './processor.tsx';
 
 export function SettingsPage() {
   const query = useGet<CompanySettings>('/dashboard/company');
@@ -25,7 +25,7 @@ export function SettingsPage() {
           <div className="grid items-start gap-x-5 lg:grid-cols-2">
             <div className="min-w-0">
               <CompanyForm company={company} canWrite={canWrite} />
-              <Processor company={company} reason={canWrite ? undefined : common.notAllowed} />
+              <Processors company={company} />
             </div>
             <div className="min-w-0">
               <Dunning company={company} canWrite={canWrite} />
@@ -56,6 +56,24 @@ export function SettingsPage() {
         </Page>
       )}
     </Load>
+  );
+}
+
+function Processors({ company: { mode, processor } }: { readonly company: CompanySettings }) {
+  const live = mode === 'live';
+  const text = processor ? settings.processorsText : settings.processorsNone;
+  return (
+    <Panel title={settings.processors}>
+      <p className="mb-3 text-muted">{live ? text : settings.processorsSandbox}</p>
+      {live && (
+        <div className="flex flex-wrap gap-2">
+          <LinkButton to="/settings/processors" kind={processor ? 'plain' : 'primary'}>
+            {settings.manageProcessors}
+          </LinkButton>
+          <LinkButton to="/settings/going-live">{settings.goingLive}</LinkButton>
+        </div>
+      )}
+    </Panel>
   );
 }
 

@@ -1,0 +1,214 @@
+import { useId, useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { ErrorNote, useAction } from '../../components/form.tsx';
+import { Menu, MenuItem, MenuLine } from '../../components/menu.tsx';
+import { Facts } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { common } from '../../texts/common.ts';
+import { processors } from '../../texts/processors.ts';
+import type { Connection } from '../../types.ts';
+import { NoticeUrl } from './connect-processor.tsx';
+import { TestOutcome, type TestResult } from './credentials-form.tsx';
+
+export type ConnectionAction = 'rename' | 'rules' | 'credentials' | 'disconnect' | 'reconnect' | 'remove';
+
+interface ConnectionProps {
+  readonly connection: Connection;
+  /** Why the user cannot change it. */
+  readonly reason: string | undefined;
+  readonly onAction: (action: ConnectionAction) => void;
+}
+
+interface ConnectedProps extends ConnectionProps {
+  readonly place: number;
+  readonly count: number;
+  readonly moving: boolean;
+  readonly onMove: (by: -1 | 1) => void;
+}
+
+/** A processor that takes new payments. */
+export function ConnectedProcessor(props: ConnectedProps) {
+  const { connection, reason, place, count, moving, onMove, onAction } = props;
+  const { health, name } = connection;
+  return (
+    <li className="panel p-5">
+      <header className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-2">
+        <span
+          aria-label={processors.position(place, count)}
+          role="img"
+          className="flex size-8 shrink-0 items-center justify-center rounded-full bg-accent-soft font-semibold text-accent-ink"
+        >
+          {place}
+        </span>
+        <Heading connection={connection} />
+        {health.is_broken && <Badge status="failed" label={processors.broken} />}
+        <div className="ml-auto flex items-center gap-1">
+          {count > 1 && (
+            <>
+              <IconButton
+                label={processors.moveUp(name)}
+                icon="up"
+                disabled={place === 1 || moving || reason !== undefined}
+                onClick={() => onMove(-1)}
+              />
+              <IconButton
+                label={processors.moveDown(name)}
+                icon="down"
+                disabled={place === count || moving || reason !== undefined}
+                onClick={() => onMove(1)}
+              />
+            </>
+          )}
+          <Actions connection={connection} reason={reason} onAction={onAction} />
+        </div>
+      </header>
+      <Facts
+        facts={[
+          [processors.takes, rulesText(connection)],
+          [
+            processors.health,
+            health.calls === 0 ? processors.noCalls : processors.calls(health.calls, health.failures),
+          ],
+          [processors.since, <DateTime key="since" at={connection.created_at} />],
+          [processors.notices, <Notices key="notices" connection={connection} />],
+        ]}
+      />
+      <Verification connection={connection} reason={reason} />
+      <StoredTest connection={connection} reason={reason} />
+    </li>
+  );
+}
+
+/** A processor that takes no new payments. */
+export function EarlierProcessor({ connection, reason, onAction }: ConnectionProps) {
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-2 px-5 py-3.5">
+      <Heading connection={connection} />
+      <span className="text-sm text-muted">
+        {processors.until} <DateTime at={connection.disconnected_at} day />
+      </span>
+      {connection.status === 'disconnected' && (
+        <div className="ml-auto">
+          <Actions connection={connection} reason={reason} onAction={onAction} />
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Heading({ connection: { name, kind_name, status } }: { readonly connection: Connection }) {
+  return (
+    <>
+      <h3 className="min-w-0 font-semibold wrap-anywhere">{name}</h3>
+      {name !== kind_name && <span className="text-sm text-muted">{kind_name}</span>}
+      <Badge status={status === 'connected' ? 'enabled' : status} label={processors.statuses[status]} />
+    </>
+  );
+}
+
+function Actions({ connection, reason, onAction }: ConnectionProps) {
+  const item = (action: ConnectionAction, label: string, danger = false) => (
+    <MenuItem reason={reason} danger={danger} onSelect={() => onAction(action)}>
+      {label}
+    </MenuItem>
+  );
+  return (
+    <Menu trigger={<IconButton label={`${common.actions}: ${connection.name}`} icon="more" />}>
+      {connection.status === 'connected' ? (
+        <>
+          {item('rules', processors.editRules)}
+          {item('rename', processors.rename)}
+          {item('credentials', processors.credentials)}
+          <MenuLine />
+          {item('disconnect', processors.disconnect, true)}
+        </>
+      ) : (
+        <>
+          {item('reconnect', processors.reconnect)}
+          {item('credentials', processors.credentials)}
+          <MenuLine />
+          {item('remove', processors.remove, true)}
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function rulesText({ rules: { currencies, brands, share } }: Connection): string {
+  const parts = [
+    currencies?.map((code) => code.toUpperCase()).join(', '),
+    brands?.map((brand) => processors.brandNames[brand]).join(', '),
+    share !== undefined && processors.takesShare(share),
+  ].filter(Boolean);
+  if (!currencies && !brands) parts.unshift(processors.takesAll);
+  return parts.join(' · ');
+}
+
+function Notices({ connection }: { readonly connection: Connection }) {
+  if (!connection.notice_url) return processors.noticesNone;
+  return (
+    <div className="flex flex-col gap-2">
+      {connection.notice_seen_at ? (
+        <span>
+          {processors.noticeSeen} <DateTime at={connection.notice_seen_at} />
+        </span>
+      ) : (
+        <span className="text-warn">{processors.noNotice}</span>
+      )}
+      <NoticeUrl connection={connection} />
+    </div>
+  );
+}
+
+function Verification({ connection, reason }: Omit<ConnectionProps, 'onAction'>) {
+  const id = useId();
+  const action = useAction<boolean, Connection>({
+    send: (verifies_cards, key) =>
+      call('PATCH', `/dashboard/processors/${connection.id}`, { body: { verifies_cards }, key }),
+    onDone: (_result, on) => toast(on ? processors.verifiesOn : processors.verifiesOff),
+    tells: true,
+  });
+  return (
+    <div className="mt-4 flex items-start gap-2.5 border-t border-line pt-4">
+      <input
+        id={id}
+        type="checkbox"
+        className="mt-1 size-4 accent-accent"
+        checked={connection.verifies_cards}
+        disabled={reason !== undefined || action.busy}
+        title={reason}
+        aria-describedby={`${id}-hint`}
+        onChange={(event) => void action.run(event.target.checked)}
+      />
+      <div>
+        <label htmlFor={id}>{processors.verifies}</label>
+        <p id={`${id}-hint`} className="max-w-2xl text-sm text-muted">
+          {processors.verifiesHint}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+function StoredTest({ connection, reason }: Omit<ConnectionProps, 'onAction'>) {
+  const [result, setResult] = useState<TestResult>();
+  const action = useAction<null, TestResult>({
+    send: (_input, key) => call('POST', `/dashboard/processors/${connection.id}/test`, { body: {}, key }),
+    onDone: setResult,
+  });
+  return (
+    <div className="mt-4 flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Button small busy={action.busy} reason={reason} onClick={() => void action.run(null)}>
+          {processors.test}
+        </Button>
+        <span className="text-sm text-muted">{processors.testHint}</span>
+      </div>
+      {action.error && <ErrorNote error={action.error} />}
+      <TestOutcome result={action.busy || action.error ? undefined : result} />
+    </div>
+  );
+}
