@@ -691,6 +691,8 @@ describe('every page', () => {
     '/developers/requests',
     '/roles',
     '/audit-log',
+    '/settings/processors',
+    '/settings/going-live',
     '/sandbox/test-cards',
     '/account',
   ];

@@ -45,6 +45,7 @@ export const processors = {
   chooseKind: 'Choose a processor',
   back: 'Choose another processor',
   connectKind: (kind: string) => `Connect ${kind}`,
+  connectNow: 'Connect',
   name: 'Name',
   nameHint: 'Shown only to your team.',
   secretHint: 'Stored encrypted and never shown again.',
@@ -60,7 +61,8 @@ export const processors = {
   moved: 'Order saved.',
   statuses: { connected: 'Connected', disconnected: 'Disconnected', removed: 'Removed' },
   earlier: 'Earlier processors',
-  earlierLead: 'They take no new payments. Refunds, lookups and disputes of their payments still work.',
+  earlierLead:
+    'They take no new payments. Refunds, lookups and disputes of their payments work until you remove the credentials.',
   noneConnected: 'No processor is connected, so live payments are rejected.',
   takes: 'Takes',
   takesAll: 'All payments',

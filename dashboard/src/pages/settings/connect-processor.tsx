@@ -44,7 +44,7 @@ export function ConnectProcessor({ kinds, onClose, onReplace }: ConnectProps) {
       )}
       <CredentialsForm
         kind={kind}
-        submit={processors.connectKind(kind.name)}
+        submit={processors.connectNow}
         name={kind.name}
         send={(body, key) =>
           call<Connection>('POST', '/dashboard/processors', { body: { kind: kind.kind, ...body }, key })

@@ -1,4 +1,4 @@
-import { useId, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import { call } from '../../api.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -165,23 +165,30 @@ function Notices({ connection }: { readonly connection: Connection }) {
 
 function Verification({ connection, reason }: Omit<ConnectionProps, 'onAction'>) {
   const id = useId();
+  const { verifies_cards } = connection;
+  // Shown at once, until the list is read again.
+  const [wanted, setWanted] = useState<boolean>();
+  useEffect(() => setWanted(undefined), [verifies_cards]);
   const action = useAction<boolean, Connection>({
-    send: (verifies_cards, key) =>
-      call('PATCH', `/dashboard/processors/${connection.id}`, { body: { verifies_cards }, key }),
+    send: (on, key) => call('PATCH', `/dashboard/processors/${connection.id}`, { body: { verifies_cards: on }, key }),
     onDone: (_result, on) => toast(on ? processors.verifiesOn : processors.verifiesOff),
     tells: true,
   });
+  async function change(on: boolean): Promise<void> {
+    setWanted(on);
+    if (!(await action.run(on))) setWanted(undefined);
+  }
   return (
     <div className="mt-4 flex items-start gap-2.5 border-t border-line pt-4">
       <input
         id={id}
         type="checkbox"
         className="mt-1 size-4 accent-accent"
-        checked={connection.verifies_cards}
-        disabled={reason !== undefined || action.busy}
+        checked={wanted ?? verifies_cards}
+        disabled={reason !== undefined}
         title={reason}
         aria-describedby={`${id}-hint`}
-        onChange={(event) => void action.run(event.target.checked)}
+        onChange={(event) => void change(event.target.checked)}
       />
       <div>
         <label htmlFor={id}>{processors.verifies}</label>

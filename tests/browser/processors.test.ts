@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { auth } from '../../dashboard/src/texts/auth.ts';
+import { common, shell } from '../../dashboard/src/texts/common.ts';
+import { goingLive } from '../../dashboard/src/texts/going-live.ts';
+import { processors } from '../../dashboard/src/texts/processors.ts';
+import { settings } from '../../dashboard/src/texts/settings.ts';
+import { limits } from '../../server/limits.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { companyOf, type Person, signUp } from '../support/dashboard.ts';
+import { assertRefused, openShop, order } from '../support/orders.ts';
+import { openAcquirer, type OwnAcquirer } from '../support/own-acquirer.ts';
+import { type Reply, someProduct, startTestService, type TestService } from '../support/service.ts';
+
+/** How an owner connects processors and goes live, in a real browser with acquirers on sockets. */
+
+let service: TestService;
+let acquirers: readonly [OwnAcquirer, OwnAcquirer];
+let browser: Browser;
+let owner: Person;
+let page: Page;
+const problems: string[] = [];
+
+before(async () => {
+  acquirers = await Promise.all([openAcquirer(), openAcquirer()]);
+  const SVC_ACQUIRERS = acquirers.map(({ url }) => `${url}/`).join();
+  [service, browser] = await Promise.all([startTestService({ settings: { SVC_ACQUIRERS } }), launchBrowser()]);
+  owner = await signUp(service);
+  const context = await browser.newContext({ baseURL: service.baseUrl, locale: 'en-US' });
+  context.setDefaultTimeout(10_000);
+  page = await context.newPage();
+  page.on('pageerror', (error) => problems.push(`${page.url()}: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      problems.push(`${page.url()}: ${message.text()}`);
+    }
+  });
+  await page.goto('/login');
+  await field(auth.email).fill(owner.email);
+  await field(auth.password).fill(owner.password);
+  await button(auth.signIn).click();
+  await page.waitForURL('**/home');
+});
+after(async () => {
+  await browser?.close();
+  await Promise.all([service?.stop(), ...(acquirers ?? []).map((acquirer) => acquirer.stop())]);
+});
+
+const button = (name: string, within: Page | Locator = page): Locator =>
+  within.getByRole('button', { name, exact: true });
+const field = (label: string, within: Page | Locator = page): Locator => within.getByLabel(label, { exact: true });
+const dialog = (): Locator => page.getByRole('dialog');
+const card = (name: string): Locator => page.getByRole('listitem').filter({ hasText: name });
+const names = (): Promise<string[]> => page.getByRole('heading', { level: 3 }).allInnerTexts();
+
+async function choose(name: string, action: string): Promise<void> {
+  await button(`${common.actions}: ${name}`).click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
+
+/** Nothing for axe to mend, and no wider than a phone, in both themes. */
+async function inspect(): Promise<void> {
+  await page.evaluate(axe.source);
+  for (const theme of ['light', 'dark']) {
+    await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
+    const { violations } = await page.evaluate<AxeResults>(
+      'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] })',
+    );
+    assert.deepEqual(
+      violations.map(({ id, nodes }) => `${theme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+      [],
+    );
+  }
+  await page.evaluate(`delete document.documentElement.dataset.theme`);
+  const size = page.viewportSize() ?? { width: 1280, height: 720 };
+  await page.setViewportSize({ width: 360, height: 740 });
+  const fits = 'document.documentElement.scrollWidth <= document.documentElement.clientWidth';
+  assert.ok(await page.evaluate(fits), 'it is wider than a phone');
+  await page.setViewportSize(size);
+}
+
+async function enterAcquirer({ url, secret }: OwnAcquirer, name: string): Promise<void> {
+  await field('URL', dialog()).selectOption(`${url}/`);
+  await field('Secret', dialog()).fill(secret);
+  await field(processors.name, dialog()).fill(name);
+}
+
+/** Places an order whose outcome is in doubt at the second acquirer. Returns how to repeat it. */
+async function orderInDoubt(): Promise<() => Promise<Reply>> {
+  const company = companyOf(owner, 'live');
+  const [main, europe] = await liveConnections();
+  await owner.in('PATCH', `/dashboard/processors/${europe?.id}`, { rules: {} }, { company });
+  await owner.in('POST', '/dashboard/processors/order', { connection_ids: [europe?.id, main?.id] }, { company });
+  const key = await service.createKey({ ...service.company, id: company, mode: 'live', processor: 'connected' });
+  const shop = await openShop(service, undefined, { key });
+  await acquirers[1].control({ faults: { reset_after: 1, lookup_error: 1 } });
+  const idempotencyKey = randomUUID();
+  const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey });
+  assertRefused(await place(), 502, 'gateway_error');
+  return place;
+}
+
+const liveConnections = async (): Promise<Record<string, any>[]> =>
+  (await owner.in('GET', '/dashboard/processors', undefined, { company: companyOf(owner, 'live') })).body.connections;
+
+describe('an owner', () => {
+  it('reads that the sandbox needs no processor', async () => {
+    await page.goto('/settings/processors');
+    await page.getByRole('heading', { name: processors.sandboxTitle }).waitFor();
+    await button(shell.live).click();
+    await page.getByRole('heading', { name: processors.emptyTitle }).waitFor();
+    await inspect();
+  });
+
+  it('tests credentials before connecting, and confirms the password', async () => {
+    await page.goto('/settings');
+    await page.getByRole('link', { name: settings.manageProcessors }).click();
+    await page.getByRole('button', { name: /^Acquirer protocol/ }).click();
+    await button(processors.test, dialog()).click();
+    await dialog().getByText('is required', { exact: false }).first().waitFor();
+    await enterAcquirer({ ...acquirers[0], secret: 'another' }, 'Main');
+    await button(processors.test, dialog()).click();
+    await dialog().getByText('The acquirer rejects the secret.', { exact: false }).waitFor();
+    assert.deepEqual(await liveConnections(), [], 'a test stores nothing');
+    await enterAcquirer(acquirers[0], 'Main');
+    await button(processors.test, dialog()).click();
+    await dialog().getByText('It works.', { exact: false }).waitFor();
+    await inspect();
+
+    await service.db.query(`UPDATE sessions SET stepped_up_at = stepped_up_at - $1 * interval '1 min'`, [
+      limits.stepUpMinutes + 1,
+    ]);
+    await button(processors.connectNow, dialog()).click();
+    const confirmation = page.getByRole('dialog', { name: shell.stepUp });
+    await field(auth.password, confirmation).fill(owner.password);
+    await button(auth.confirm, confirmation).click();
+    await page.getByRole('heading', { name: 'Main' }).waitFor();
+    await owner.call('POST', '/dashboard/session/step_up', { body: { password: owner.password } });
+  });
+
+  it('orders processors, and sets rules and verification', async () => {
+    await button(processors.connect).click();
+    await page.getByRole('button', { name: /^Acquirer protocol/ }).click();
+    await enterAcquirer(acquirers[1], 'Euro');
+    await button(processors.connectNow, dialog()).click();
+    await page.getByRole('heading', { name: 'Euro' }).waitFor();
+    assert.deepEqual(await names(), ['Main', 'Euro']);
+    await button(processors.moveUp('Euro')).click();
+    await page.getByText(processors.moved).waitFor();
+    await page.getByLabel(processors.position(1, 2)).waitFor();
+    await page.waitForFunction(`document.querySelector('h3').innerText === 'Euro'`);
+
+    await choose('Euro', processors.editRules);
+    await field(processors.currencies, dialog()).fill('euro');
+    await button(common.save, dialog()).click();
+    await dialog().getByText(processors.currenciesInvalid).waitFor();
+    await field(processors.currencies, dialog()).fill('EUR, chf');
+    await field('Visa', dialog()).check();
+    await field(`${processors.share} (%)`, dialog()).fill('30');
+    await button(common.save, dialog()).click();
+    await page.getByText('EUR, CHF · Visa · 30% of them first').waitFor();
+    await card('Euro').getByLabel(processors.verifies).check();
+    await page.getByText(processors.verifiesOn).waitFor();
+    const [first, second] = await liveConnections();
+    assert.deepEqual(first?.rules, { currencies: ['eur', 'chf'], brands: ['visa'], share: 30 });
+    assert.deepEqual([first?.verifies_cards, second?.verifies_cards], [true, false]);
+    await card('Main').getByRole('button', { name: processors.test }).click();
+    await card('Main').getByText('It works.', { exact: false }).waitFor();
+    await inspect();
+  });
+
+  it('disconnects a processor, connects it again, and removes credentials against a warning', async () => {
+    await choose('Euro', processors.rename);
+    await field(processors.name, dialog()).fill('Europe');
+    await button(common.save, dialog()).click();
+    await page.getByRole('heading', { name: 'Europe' }).waitFor();
+    await choose('Europe', processors.disconnect);
+    await dialog().getByText(processors.disconnectText('Europe')).waitFor();
+    await button(processors.disconnect, dialog()).click();
+    await page.getByRole('heading', { name: processors.earlier }).waitFor();
+    await choose('Europe', processors.reconnect);
+    await button(processors.reconnect, dialog()).click();
+    await page.getByRole('heading', { name: processors.earlier }).waitFor({ state: 'detached' });
+    assert.deepEqual(await names(), ['Main', 'Europe']);
+
+    const placeOrder = await orderInDoubt();
+    await choose('Europe', processors.disconnect);
+    await button(processors.disconnect, dialog()).click();
+    await choose('Europe', processors.remove);
+    await dialog().getByText(processors.removeWarning).waitFor();
+    await button(processors.remove, dialog()).click();
+    await dialog().getByText('only this processor knows it', { exact: false }).waitFor();
+    await acquirers[1].control({ faults: {} });
+    assert.equal((await placeOrder()).body.status, 'succeeded', 'a disconnected processor still answers');
+    await button(processors.remove, dialog()).click();
+    await page.getByText(processors.removed).waitFor();
+    await card('Europe').getByText(processors.statuses.removed).waitFor();
+    await inspect();
+  });
+
+  it('sees what is left before going live, and copies the sandbox', async () => {
+    const created = await owner.in('POST', '/v1/products', someProduct({ sku: 'pot' }), { idempotencyKey: 'pot' });
+    assert.equal(created.status, 201);
+    const hook = { url: 'https://shop.example.com/hook', enabled_events: ['*'] };
+    assert.equal((await owner.in('POST', '/v1/webhook_endpoints', hook)).status, 201);
+    await page.goto('/home');
+    await page.getByRole('heading', { name: goingLive.title }).waitFor();
+    await page.getByText(goingLive.progress(3, 4), { exact: false }).waitFor();
+    await page.getByRole('link', { name: goingLive.open }).click();
+    await button(goingLive.copy).click();
+    await button(goingLive.copy, dialog()).click();
+    await page.getByRole('row', { name: 'Products 1 0' }).waitFor();
+    await dialog()
+      .getByText(/^whsec_/)
+      .waitFor();
+    await inspect();
+    await button(common.done, dialog()).click();
+    await page.getByText(goingLive.complete).waitFor();
+  });
+
+  it('caused no error and violated no policy', () => {
+    assert.deepEqual(problems, []);
+  });
+});
