@@ -13,21 +13,29 @@ import { launchBrowser } from '../support/browser.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { assertRefused, openShop, order } from '../support/orders.ts';
 import { openAcquirer, type OwnAcquirer } from '../support/own-acquirer.ts';
+import { type Simulator, startSimulator } from '../support/simulator.ts';
 import { type Reply, someProduct, startTestService, type TestService } from '../support/service.ts';
 
-/** How an owner connects processors and goes live, in a real browser with acquirers on sockets. */
+/** How an owner connects processors and goes live, in a real browser with a simulated Stripe and an acquirer. */
 
+const secretKey = 'sk_live_51NotARealKey00000000';
+const signingSecret = 'whsec_ofTheSimulatedStripe';
 let service: TestService;
-let acquirers: readonly [OwnAcquirer, OwnAcquirer];
+let stripe: Simulator;
+let acquirer: OwnAcquirer;
 let browser: Browser;
 let owner: Person;
 let page: Page;
 const problems: string[] = [];
 
 before(async () => {
-  acquirers = await Promise.all([openAcquirer(), openAcquirer()]);
-  const SVC_ACQUIRERS = acquirers.map(({ url }) => `${url}/`).join();
-  [service, browser] = await Promise.all([startTestService({ settings: { SVC_ACQUIRERS } }), launchBrowser()]);
+  [stripe, acquirer, browser] = await Promise.all([
+    startSimulator('stripe/fake-main.ts', secretKey),
+    openAcquirer(),
+    launchBrowser(),
+  ]);
+  const settings = { SVC_ACQUIRERS: `${acquirer.url}/`, SVC_PROCESSOR_ORIGINS: stripe.url };
+  service = await startTestService({ settings });
   owner = await signUp(service);
   const context = await browser.newContext({ baseURL: service.baseUrl, locale: 'en-US' });
   context.setDefaultTimeout(10_000);
@@ -38,6 +46,14 @@ before(async () => {
       problems.push(`${page.url()}: ${message.text()}`);
     }
   });
+  // The field for the URL of a simulated Stripe is not shown.
+  await page.route('**/dashboard/processors{,/test}', (route) => {
+    const body = route.request().postDataJSON();
+    if (body?.kind !== 'stripe') return route.continue();
+    return route.continue({
+      postData: { ...body, configuration: { ...body.configuration, api_url: stripe.url } },
+    });
+  });
   await page.goto('/login');
   await field(auth.email).fill(owner.email);
   await field(auth.password).fill(owner.password);
@@ -46,7 +62,7 @@ before(async () => {
 });
 after(async () => {
   await browser?.close();
-  await Promise.all([service?.stop(), ...(acquirers ?? []).map((acquirer) => acquirer.stop())]);
+  await Promise.all([service?.stop(), stripe?.stop(), acquirer?.stop()]);
 });
 
 const button = (name: string, within: Page | Locator = page): Locator =>
@@ -82,10 +98,13 @@ async function inspect(): Promise<void> {
   await page.setViewportSize(size);
 }
 
-async function enterAcquirer({ url, secret }: OwnAcquirer, name: string): Promise<void> {
-  await field('URL', dialog()).selectOption(`${url}/`);
-  await field('Secret', dialog()).fill(secret);
-  await field(processors.name, dialog()).fill(name);
+/** Returns how to place a live order, and how to repeat it. */
+async function liveOrder(): Promise<() => Promise<Reply>> {
+  const id = companyOf(owner, 'live');
+  const key = await service.createKey({ ...service.company, id, mode: 'live', processor: 'connected' });
+  const shop = await openShop(service, undefined, { key });
+  const idempotencyKey = randomUUID();
+  return () => order(service, shop, {}, { key, idempotencyKey });
 }
 
 /** Places an order whose outcome is in doubt at the second acquirer. Returns how to repeat it. */
@@ -94,11 +113,8 @@ async function orderInDoubt(): Promise<() => Promise<Reply>> {
   const [main, europe] = await liveConnections();
   await owner.in('PATCH', `/dashboard/processors/${europe?.id}`, { rules: {} }, { company });
   await owner.in('POST', '/dashboard/processors/order', { connection_ids: [europe?.id, main?.id] }, { company });
-  const key = await service.createKey({ ...service.company, id: company, mode: 'live', processor: 'connected' });
-  const shop = await openShop(service, undefined, { key });
-  await acquirers[1].control({ faults: { reset_after: 1, lookup_error: 1 } });
-  const idempotencyKey = randomUUID();
-  const place = (): Promise<Reply> => order(service, shop, {}, { key, idempotencyKey });
+  await acquirer.control({ faults: { reset_after: 1, lookup_error: 1 } });
+  const place = await liveOrder();
   assertRefused(await place(), 502, 'gateway_error');
   return place;
 }
@@ -118,16 +134,21 @@ describe('an owner', () => {
   it('tests credentials before connecting, and confirms the password', async () => {
     await page.goto('/settings');
     await page.getByRole('link', { name: settings.manageProcessors }).click();
-    await page.getByRole('button', { name: /^Acquirer protocol/ }).click();
+    await page.getByRole('button', { name: /^Stripe/ }).click();
     await button(processors.test, dialog()).click();
-    await dialog().getByText('is required', { exact: false }).first().waitFor();
-    await enterAcquirer({ ...acquirers[0], secret: 'another' }, 'Main');
+    await dialog().getByText('is required').waitFor();
+    await field('Secret key', dialog()).fill('pk_live_publishable0000');
     await button(processors.test, dialog()).click();
-    await dialog().getByText('The acquirer rejects the secret.', { exact: false }).waitFor();
+    await dialog().getByText('must be a secret key', { exact: false }).waitFor();
+    await field('Secret key', dialog()).fill(`${secretKey}0`);
+    await button(processors.test, dialog()).click();
+    await dialog().getByText('Stripe does not know this secret key', { exact: false }).waitFor();
     assert.deepEqual(await liveConnections(), [], 'a test stores nothing');
-    await enterAcquirer(acquirers[0], 'Main');
+    await field('Secret key', dialog()).fill(secretKey);
+    await field('Signing secret (optional)', dialog()).fill(signingSecret);
+    await field(processors.name, dialog()).fill('Main');
     await button(processors.test, dialog()).click();
-    await dialog().getByText('It works.', { exact: false }).waitFor();
+    await dialog().getByText('It works. The account is', { exact: false }).waitFor();
     await inspect();
 
     await service.db.query(`UPDATE sessions SET stepped_up_at = stepped_up_at - $1 * interval '1 min'`, [
@@ -137,14 +158,24 @@ describe('an owner', () => {
     const confirmation = page.getByRole('dialog', { name: shell.stepUp });
     await field(auth.password, confirmation).fill(owner.password);
     await button(auth.confirm, confirmation).click();
-    await page.getByRole('heading', { name: 'Main' }).waitFor();
+    await page.getByRole('heading', { name: processors.connectedTitle('Main') }).waitFor();
+    const url = await dialog().getByTestId('notice-url').innerText();
+    const [connection] = await liveConnections();
+    assert.equal(new URL(url).pathname, `/processors/${connection?.id}/notices`);
+    const here = new URL(new URL(url).pathname, service.baseUrl).href;
+    await stripe.control({ webhook: { url: here, secret: signingSecret } });
+    await inspect();
+    await button(common.done, dialog()).click();
+    await card('Main').getByText(processors.noNotice).waitFor();
     await owner.call('POST', '/dashboard/session/step_up', { body: { password: owner.password } });
   });
 
   it('orders processors, and sets rules and verification', async () => {
     await button(processors.connect).click();
     await page.getByRole('button', { name: /^Acquirer protocol/ }).click();
-    await enterAcquirer(acquirers[1], 'Euro');
+    await field('URL', dialog()).selectOption(`${acquirer.url}/`);
+    await field('Secret', dialog()).fill(acquirer.secret);
+    await field(processors.name, dialog()).fill('Euro');
     await button(processors.connectNow, dialog()).click();
     await page.getByRole('heading', { name: 'Euro' }).waitFor();
     assert.deepEqual(await names(), ['Main', 'Euro']);
@@ -167,6 +198,10 @@ describe('an owner', () => {
     const [first, second] = await liveConnections();
     assert.deepEqual(first?.rules, { currencies: ['eur', 'chf'], brands: ['visa'], share: 30 });
     assert.deepEqual([first?.verifies_cards, second?.verifies_cards], [true, false]);
+    assert.equal((await (await liveOrder())()).body.status, 'succeeded', 'dollars go to Stripe');
+    await page.reload();
+    await card('Main').getByText(processors.noticeSeen, { exact: false }).waitFor();
+    await card('Main').getByText('1 call, none failed').waitFor();
     await card('Main').getByRole('button', { name: processors.test }).click();
     await card('Main').getByText('It works.', { exact: false }).waitFor();
     await inspect();
@@ -193,7 +228,7 @@ describe('an owner', () => {
     await dialog().getByText(processors.removeWarning).waitFor();
     await button(processors.remove, dialog()).click();
     await dialog().getByText('only this processor knows it', { exact: false }).waitFor();
-    await acquirers[1].control({ faults: {} });
+    await acquirer.control({ faults: {} });
     assert.equal((await placeOrder()).body.status, 'succeeded', 'a disconnected processor still answers');
     await button(processors.remove, dialog()).click();
     await page.getByText(processors.removed).waitFor();
@@ -208,7 +243,7 @@ describe('an owner', () => {
     assert.equal((await owner.in('POST', '/v1/webhook_endpoints', hook)).status, 201);
     await page.goto('/home');
     await page.getByRole('heading', { name: goingLive.title }).waitFor();
-    await page.getByText(goingLive.progress(3, 4), { exact: false }).waitFor();
+    await page.getByText(goingLive.progress(4, 5), { exact: false }).waitFor();
     await page.getByRole('link', { name: goingLive.open }).click();
     await button(goingLive.copy).click();
     await button(goingLive.copy, dialog()).click();

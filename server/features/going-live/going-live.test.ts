@@ -75,6 +75,25 @@ describe('going live', () => {
     assert.deepEqual([(await progress()).api_keys, (await progress()).complete], [false, false], id);
   });
 
+  it('lists the notices of each connected processor that sends them', async () => {
+    const { owner, live } = await merchant();
+    const connection = randomUUID();
+    await service.db.query(
+      `INSERT INTO processor_connections (company_id, id, kind, name, position, request_life_ms)
+       VALUES ($1, $2, 'stripe', 'Stripe', 1, 60000)`,
+      [live, connection],
+    );
+    const notices = async (): Promise<unknown> => {
+      const { body } = await owner.in('GET', '/dashboard/going_live', undefined, { company: live });
+      return body.steps.find(({ step }: { step: string }) => step === 'notices')?.is_done;
+    };
+    assert.equal(await notices(), false);
+    await service.db.query('UPDATE processor_connections SET notice_seen_at = now() WHERE id = $1', [connection]);
+    assert.equal(await notices(), true);
+    await service.db.query('UPDATE processor_connections SET disconnected_at = now() WHERE id = $1', [connection]);
+    assert.equal(await notices(), undefined);
+  });
+
   it('is not for a sandbox', async () => {
     const owner = await signUp(service);
     assertRefused(await owner.in('GET', '/dashboard/going_live'), 400, 'invalid_request');
