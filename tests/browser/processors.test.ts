@@ -177,12 +177,14 @@ describe('an owner', () => {
     await field('Secret', dialog()).fill(acquirer.secret);
     await field(processors.name, dialog()).fill('Euro');
     await button(processors.connectNow, dialog()).click();
-    await page.getByRole('heading', { name: 'Euro' }).waitFor();
+    await page.getByRole('heading', { name: processors.connectedTitle('Euro') }).waitFor();
+    await button(common.done, dialog()).click();
+    await page.getByRole('heading', { name: 'Euro', exact: true }).waitFor();
     assert.deepEqual(await names(), ['Main', 'Euro']);
     await button(processors.moveUp('Euro')).click();
     await page.getByText(processors.moved).waitFor();
     await page.getByLabel(processors.position(1, 2)).waitFor();
-    await page.waitForFunction(`document.querySelector('h3').innerText === 'Euro'`);
+    await page.getByRole('heading', { level: 3 }).first().filter({ hasText: 'Euro' }).waitFor();
 
     await choose('Euro', processors.editRules);
     await field(processors.currencies, dialog()).fill('euro');
@@ -224,6 +226,7 @@ describe('an owner', () => {
     const placeOrder = await orderInDoubt();
     await choose('Europe', processors.disconnect);
     await button(processors.disconnect, dialog()).click();
+    await page.getByRole('heading', { name: processors.earlier }).waitFor();
     await choose('Europe', processors.remove);
     await dialog().getByText(processors.removeWarning).waitFor();
     await button(processors.remove, dialog()).click();
