@@ -11,7 +11,7 @@ import { Table } from '../../components/table.tsx';
 import { TextLink } from '../../components/button.tsx';
 import { useFilters, useGet } from '../../data.ts';
 import { isoDay, money, shortMoney, words } from '../../format.ts';
-import { useCan } from '../../session.ts';
+import { useCan, useSignedIn } from '../../session.ts';
 import { home } from '../../texts/home.ts';
 import type { Statistics } from '../../types.ts';
 import { GettingStarted } from './getting-started.tsx';
