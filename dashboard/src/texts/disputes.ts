@@ -117,6 +117,7 @@ export const disputes = {
   evidence: 'Evidence',
   files: 'Files',
   submittedEvidence: 'Submitted evidence',
+  unsentDraft: 'Draft, not submitted',
   noEvidence: 'No evidence was submitted.',
   sandboxHint:
     'In the sandbox, the text winning_evidence in any field wins the dispute and losing_evidence loses it. Other evidence stays under review.',

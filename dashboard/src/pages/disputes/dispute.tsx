@@ -17,9 +17,15 @@ import { DisputeActions, isDecidedByHand } from './dispute-actions.tsx';
 import { EvidenceForm } from './evidence-form.tsx';
 import { EvidenceFiles } from './files.tsx';
 
+const final: readonly DisputeDetail['status'][] = ['inquiry_closed', 'won', 'lost', 'accepted'];
+
 export function DisputePage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string };
-  const query = useGet<DisputeDetail>(`/dashboard/disputes/${id}`, {}, { everyMs: lookEveryMs });
+  const path = `/dashboard/disputes/${id}`;
+  const query = useGet<DisputeDetail>(path);
+  const isOpen = query.data !== undefined && !final.includes(query.data.status);
+  // Poll until the dispute is decided, so that the decision appears without a reload.
+  useGet<DisputeDetail>(path, {}, { enabled: isOpen, everyMs: lookEveryMs });
   return <Load query={query}>{(dispute) => <Details key={dispute.id} dispute={dispute} />}</Load>;
 }
 
@@ -73,8 +79,6 @@ function Details({ dispute }: { dispute: DisputeDetail }) {
   );
 }
 
-const final: readonly DisputeDetail['status'][] = ['inquiry_closed', 'won', 'lost', 'accepted'];
-
 /** The newest entry comes first. */
 function entriesOf({ status, created_at, submitted_at, updated_at }: DisputeDetail) {
   const isInquiry = status === 'inquiry' || status === 'inquiry_closed';
@@ -90,6 +94,7 @@ function SubmittedEvidence({ dispute }: { dispute: DisputeDetail }) {
   const { company } = useSignedIn();
   const { answer, evidence, files } = dispute;
   const texts = disputes.questions.filter(({ name }) => evidence[name]);
+  const hasNone = texts.length === 0 && files.length === 0;
   return (
     <>
       {answer.reason && (
@@ -98,8 +103,10 @@ function SubmittedEvidence({ dispute }: { dispute: DisputeDetail }) {
           {isDecidedByHand(dispute, company) && ` ${disputes.decide[company.mode]}`}
         </p>
       )}
-      <Panel title={dispute.submitted_at ? disputes.submittedEvidence : disputes.evidence}>
-        {texts.length === 0 && files.length === 0 ? (
+      <Panel
+        title={dispute.submitted_at ? disputes.submittedEvidence : hasNone ? disputes.evidence : disputes.unsentDraft}
+      >
+        {hasNone ? (
           <p className="text-muted">{disputes.noEvidence}</p>
         ) : (
           <dl className="flex flex-col gap-4">
