@@ -61,8 +61,8 @@ function Copied({ result, onClose }: { readonly result: CopyResult; readonly onC
         {left_out.length > 0 && (
           <Table
             label={goingLive.leftOut}
-            rows={left_out}
-            keyOf={({ kind, name }) => `${kind} ${name}`}
+            rows={left_out.map((one, index) => ({ ...one, index }))}
+            keyOf={({ index }) => String(index)}
             columns={[
               { header: goingLive.leftOut, cell: ({ name }) => name, wraps: true },
               { header: goingLive.reason, cell: ({ reason }) => reason, wraps: true },

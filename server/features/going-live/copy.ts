@@ -109,9 +109,10 @@ export async function copyFromSandbox(
     if (kinds.includes(kind)) catalog[kind] = await copyCatalog(context, kind, sandboxId);
   }
   const existing = new Set((await endpointsOf(context)).map(({ url }) => url));
-  const wanted = endpoints.filter(({ url }) => !existing.has(url));
   const signing_secrets: CopyResult['signing_secrets'] = [];
-  for (const { url, description, enabled_events, api_version } of wanted) {
+  for (const { url, description, enabled_events, api_version } of endpoints) {
+    if (existing.has(url)) continue;
+    existing.add(url);
     const fields = { url, description, enabled_events, api_version } as Parameters<typeof createEndpoint>[2];
     const { id, signing_secret } = await createEndpoint(context, webhooks, fields, { url });
     signing_secrets.push({ endpoint_id: id, url, signing_secret });
@@ -121,7 +122,10 @@ export async function copyFromSandbox(
     products: counts(catalog.products),
     plans: counts(catalog.plans),
     coupons: counts(catalog.coupons),
-    webhook_endpoints: { copied: wanted.length, skipped: endpoints.length - wanted.length },
+    webhook_endpoints: {
+      copied: signing_secrets.length,
+      skipped: endpoints.length - signing_secrets.length,
+    },
     left_out: [...Object.values(catalog).flatMap((one) => one.leftOut), ...leftOut],
     signing_secrets,
   };

@@ -122,25 +122,28 @@ const copiedPlan = without(planColumns, 'id', 'updated_at');
 /** A plan is left out if one of its products does not exist in the live company. */
 export async function copyPlans(db: Queryable, { from, to, ids, at }: Copy): Promise<CopiedRow[]> {
   return db.query<CopiedRow>(
-    `WITH chosen AS (
+    `WITH missing AS (
        SELECT o.*, row_number() OVER (ORDER BY o.id) AS place, ${anyRow(
          `plan_products m WHERE m.company_id = $1 AND m.plan_id = o.id
           AND NOT EXISTS (SELECT 1 FROM ${sameProduct('m.product_id')})`,
        )} AS incomplete
        FROM plans o WHERE o.company_id = $1 AND o.${copied.plans} AND NOT EXISTS (
          SELECT 1 FROM plans t WHERE t.company_id = $2 AND t.plan_code = o.plan_code)
+     ), chosen AS (
+       SELECT m.*, n.id AS new_id FROM missing m
+       JOIN unnest($3::uuid[]) WITH ORDINALITY AS n (id, place) ON n.place = m.place
      ), made AS (
        INSERT INTO plans (company_id, id, updated_at, ${copiedPlan.join(', ')})
-       SELECT $2, n.id, $4, ${list(copiedPlan, 'c')} FROM chosen c
-       JOIN unnest($3::uuid[]) WITH ORDINALITY AS n (id, place) ON n.place = c.place
-       WHERE NOT c.incomplete ORDER BY n.place ON CONFLICT DO NOTHING RETURNING id, plan_code
+       SELECT $2, c.new_id, $4, ${list(copiedPlan, 'c')} FROM chosen c
+       WHERE NOT c.incomplete ORDER BY c.place ON CONFLICT DO NOTHING RETURNING id
      ), parts AS (
        INSERT INTO plan_products (company_id, plan_id, position, product_id, quantity)
        SELECT $2, made.id, m.position, (SELECT t.id FROM ${sameProduct('m.product_id')}), m.quantity
-       FROM made JOIN chosen c ON c.plan_code = made.plan_code
+       FROM made JOIN chosen c ON c.new_id = made.id
        JOIN plan_products m ON m.company_id = $1 AND m.plan_id = c.id
      )
-     SELECT name, NOT incomplete AS is_copied FROM chosen ORDER BY place`,
+     SELECT c.name, NOT c.incomplete AS is_copied FROM chosen c LEFT JOIN made ON made.id = c.new_id
+     WHERE c.incomplete OR made.id IS NOT NULL ORDER BY c.place`,
     [from, to, ids, at],
   );
 }
