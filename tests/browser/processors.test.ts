@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import axe, { type AxeResults } from 'axe-core';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { auth } from '../../dashboard/src/texts/auth.ts';
 import { common, shell } from '../../dashboard/src/texts/common.ts';
+import { disputes } from '../../dashboard/src/texts/disputes.ts';
 import { goingLive } from '../../dashboard/src/texts/going-live.ts';
 import { processors } from '../../dashboard/src/texts/processors.ts';
 import { settings } from '../../dashboard/src/texts/settings.ts';
+import { applyDueNotices } from '../../server/features/processors/notices.ts';
 import { limits } from '../../server/limits.ts';
+import { createLog } from '../../server/platform/log.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { companyOf, type Person, signUp } from '../support/dashboard.ts';
 import { assertRefused, openShop, order } from '../support/orders.ts';
@@ -27,6 +31,7 @@ let browser: Browser;
 let owner: Person;
 let page: Page;
 const problems: string[] = [];
+const log = createLog('silent', process.stderr);
 
 before(async () => {
   [stripe, acquirer, browser] = await Promise.all([
@@ -122,6 +127,20 @@ async function orderInDoubt(): Promise<() => Promise<Reply>> {
 const liveConnections = async (): Promise<Record<string, any>[]> =>
   (await owner.in('GET', '/dashboard/processors', undefined, { company: companyOf(owner, 'live') })).body.connections;
 
+/** Waits until the notices of Stripe have arrived and are applied. */
+async function applied(orderId: string, status: string): Promise<void> {
+  const read = async (): Promise<string> => {
+    const { vault, orders, db } = service;
+    await applyDueNotices({ db, vault, orders, log }, 100);
+    const [row] = await db.query<{ status: string }>('SELECT status FROM orders WHERE id = $1', [orderId]);
+    return row?.status ?? '';
+  };
+  for (let tries = 0; (await read()) !== status; tries += 1) {
+    assert.ok(tries < 100, `the order never becomes ${status}`);
+    await sleep(50);
+  }
+}
+
 describe('an owner', () => {
   it('reads that the sandbox needs no processor', async () => {
     await page.goto('/settings/processors');
@@ -170,6 +189,28 @@ describe('an owner', () => {
     await owner.call('POST', '/dashboard/session/step_up', { body: { password: owner.password } });
   });
 
+  it('takes a payment through Stripe, and answers the dispute that Stripe reports', async () => {
+    const { body: paid } = await (await liveOrder())();
+    assert.equal(paid.status, 'succeeded');
+    const transaction_id = paid.transactions[0].processor_transaction_id;
+    await stripe.call('POST', '/control/disputes', { transaction_id, action: 'open' });
+    await applied(paid.id, 'chargeback');
+    await page.goto('/disputes');
+    await page.getByRole('row', { name: paid.order_number }).click();
+    await page.getByText(disputes.meanings.needs_response).waitFor();
+    await page.getByLabel(disputes.questions[0]?.label ?? '', { exact: true }).fill('They confirmed the delivery.');
+    const receipt = { name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7 a receipt') };
+    await page.locator('input[type=file]').setInputFiles(receipt);
+    await page.getByRole('row', { name: /receipt\.pdf/ }).waitFor();
+    await button(disputes.submit).click();
+    await button(disputes.submit, dialog()).click();
+    await page.getByText(disputes.meanings.under_review).waitFor();
+    await stripe.call('POST', '/control/disputes', { transaction_id, action: 'win' });
+    await applied(paid.id, 'chargeback_dismissed');
+    await page.goto('/settings/processors');
+    await card('Main').getByText(processors.noNotice).waitFor({ state: 'detached' });
+  });
+
   it('orders processors, and sets rules and verification', async () => {
     await button(processors.connect).click();
     await page.getByRole('button', { name: /^Acquirer protocol/ }).click();
@@ -203,7 +244,9 @@ describe('an owner', () => {
     assert.equal((await (await liveOrder())()).body.status, 'succeeded', 'dollars go to Stripe');
     await page.reload();
     await card('Main').getByText(processors.noticeSeen, { exact: false }).waitFor();
-    await card('Main').getByText('1 call, none failed').waitFor();
+    await card('Main').getByText('2 calls, none failed').waitFor();
+    await card('Main').getByText(processors.lastCalls).click();
+    assert.equal(await card('Main').getByText('Approved', { exact: true }).count(), 2);
     await card('Main').getByRole('button', { name: processors.test }).click();
     await card('Main').getByText('It works.', { exact: false }).waitFor();
     await inspect();

@@ -71,6 +71,17 @@ export const processors = {
   noCalls: 'No calls',
   calls: (calls: number, failures: number) =>
     `${calls === 1 ? '1 call' : `${calls} calls`}, ${failures === 0 ? 'none failed' : `${failures} failed`}`,
+  lastCalls: 'Last calls',
+  outcomes: {
+    approved: 'Approved',
+    declined: 'Declined',
+    not_sent: 'Not sent',
+    unknown: 'Unknown',
+    unavailable: 'Not sent: the vault was unavailable',
+    not_found: 'Not found',
+    conflict: 'Conflict',
+    expired: 'Expired',
+  } as Readonly<Record<string, string>>,
   broken: 'Not used first because it does not answer',
   since: 'Connected since',
   until: 'Disconnected since',

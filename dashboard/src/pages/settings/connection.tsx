@@ -76,9 +76,31 @@ export function ConnectedProcessor(props: ConnectedProps) {
           [processors.notices, <Notices key="notices" connection={connection} />],
         ]}
       />
+      <LastCalls calls={health.last_calls} />
       <Verification connection={connection} reason={reason} />
       <StoredTest connection={connection} reason={reason} />
     </li>
+  );
+}
+
+/** What the processor answered lately. A reason never contains card data. */
+function LastCalls({ calls }: { readonly calls: Connection['health']['last_calls'] }) {
+  if (calls.length === 0) return null;
+  return (
+    <details className="mt-4 text-sm">
+      <summary className="cursor-pointer text-muted">{processors.lastCalls}</summary>
+      <ul className="mt-2 grid gap-1">
+        {calls.map(({ at, outcome, reason }, index) => (
+          // Calls have no id, and several may end in the same millisecond.
+          // oxlint-disable-next-line react/no-array-index-key
+          <li key={`${at} ${index}`} className="flex flex-wrap gap-x-3">
+            <DateTime at={at} />
+            <span>{processors.outcomes[outcome] ?? outcome}</span>
+            {reason && <span className="text-muted wrap-anywhere">{reason}</span>}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
