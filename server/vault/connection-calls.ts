@@ -2,7 +2,13 @@ import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/database.ts';
 import { deleteConnection } from './connection-queries.ts';
 import type { KeyStore } from './key-store.ts';
-import { type Connected, type ConnectedProcessors, openAdapter, storeConnection } from './processors/connections.ts';
+import {
+  completed,
+  type Connected,
+  type ConnectedProcessors,
+  openAdapter,
+  storeConnection,
+} from './processors/connections.ts';
 import { ConfigurationProblem } from './processors/kind.ts';
 import type { ConnectionTest } from './processors/processor.ts';
 import type { FieldProblem, Vault } from './vault.ts';
@@ -25,14 +31,14 @@ export function connectionCalls({
   'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'evidenceLimits' | 'submitEvidence' | 'acceptDispute'
 > {
   return {
-    connect: (connection) => noticingProblem(() => storeConnection(db, keys, extraOrigins, connection)),
+    connect: (connection) =>
+      noticingProblem(async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection))),
     forget: ({ companyId, connectionId }) => deleteConnection(db, companyId, connectionId),
     async test(connection) {
       if ('configuration' in connection) {
-        return (
-          (await noticingProblem(async () => openAdapter(connection, extraOrigins))) ??
-          testOf(openAdapter(connection, extraOrigins))
-        );
+        const whole = await completed(db, keys, connection);
+        const problem = await noticingProblem(async () => openAdapter(whole, extraOrigins));
+        return problem ?? testOf(openAdapter(whole, extraOrigins));
       }
       const connected = await processors(connection.companyId, 'live', connection.connectionId);
       return connected ? testOf(connected.processor) : { outcome: 'fails', problem: 'The credentials were removed.' };

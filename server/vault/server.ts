@@ -85,6 +85,7 @@ const newConnection = Type.Object({
   kind: Type.String(),
   configuration: Type.Record(Type.String(), Type.String()),
   timeoutMs: Type.Integer({ minimum: 1 }),
+  keepsOmitted: Type.Optional(Type.Boolean()),
 });
 type SentVerification = Omit<StoredVerification, 'cvc'> & { readonly cvc: string };
 const disputeRequest = { ...connectionKey, reference: Type.String(), disputeId: Type.String() };

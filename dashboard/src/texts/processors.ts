@@ -124,7 +124,8 @@ export const processors = {
   shareInvalid: 'Enter a whole number from 1 to 100.',
   credentials: 'Replace credentials',
   credentialsLead:
-    'Enter all fields again. The new credentials are used at once, also for refunds of earlier payments.',
+    'Fields that you leave empty keep their values. The new credentials are used at once, also for refunds of earlier payments.',
+  keep: 'Keep the current value',
   credentialsSaved: 'Credentials replaced.',
   disconnect: 'Disconnect',
   disconnectText: (name: string) =>

@@ -222,6 +222,17 @@ describe('the connections of a company', () => {
     assertRefused(await ask('POST', '', { kind: 'bank', configuration: {} }), 400, 'validation_error');
   });
 
+  it('keep the credentials that a change leaves out', async () => {
+    const { id } = (await ask('POST', '', acquirerOf(`${first.url}/`))).body;
+    const changed = await ask('PATCH', `/${id}`, { configuration: { secret: 'another' } });
+    assert.equal(changed.status, 200, changed.text);
+    assert.equal((await ask('POST', `/${id}/test`, {})).body.works, false, 'the new secret is wrong, at the same URL');
+    const test = { kind: 'acquirer', configuration: { secret: first.secret }, connection_id: id };
+    assert.equal((await ask('POST', '/test', test)).body.works, true, 'a test keeps them too, and stores nothing');
+    assert.equal((await ask('POST', `/${id}/test`, {})).body.works, false);
+    assertRefused(await ask('POST', '/test', { ...test, connection_id: randomUUID() }), 404, 'resource_not_found');
+  });
+
   it('are tested with a harmless call that says what is wrong', async () => {
     const test = async (secret: string): Promise<Reply> => ask('POST', '/test', acquirerOf(`${first.url}/`, secret));
     assert.deepEqual((await test(first.secret)).body.works, true);

@@ -27,9 +27,17 @@ export const connectionCreate = Type.Object(
 export type ConnectionCreate = Static<typeof connectionCreate>;
 
 export const connectionTest = Type.Object(
-  { kind, configuration },
+  {
+    kind,
+    configuration,
+    connection_id: Type.Optional(
+      uuid({ description: 'Fields that are left out have the stored values of this connection.' }),
+    ),
+  },
   { additionalProperties: false, title: 'ConnectionTestRequest' },
 );
+
+export type ConnectionTest = Static<typeof connectionTest>;
 
 export const connectionUpdate = Type.Object(
   {

@@ -1,12 +1,12 @@
 import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import { Secret } from '../../platform/secret.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ProcessorKind } from '../../vault/processors/kind.ts';
 import { kindNamed, processorKinds } from '../../vault/processors/kinds.ts';
-import type { FieldProblem, Vault } from '../../vault/vault.ts';
+import type { Vault } from '../../vault/vault.ts';
 import type { Connections } from './connections.ts';
+import { requireOffered, requireWorking, storeCredentials, testConfiguration, testToWire } from './credentials.ts';
 import {
   type ConnectionRow,
   findConnection,
@@ -21,6 +21,7 @@ import {
 } from './queries.ts';
 import type {
   Connection,
+  ConnectionTest,
   ConnectionCreate,
   ConnectionList,
   ConnectionTestResult,
@@ -38,8 +39,6 @@ export interface ProcessorDependencies {
   readonly acquirers: readonly string[];
   readonly forgetAccess: () => void;
 }
-
-type Configured = Pick<ConnectionCreate, 'kind' | 'configuration'>;
 
 function requireLive({ company }: RequestContext): void {
   if (company.mode !== 'live') {
@@ -119,52 +118,6 @@ function withUrls(kind: ProcessorKind, { acquirers }: ProcessorDependencies): Pr
   };
 }
 
-function requireOffered({ kind, configuration }: Configured, { acquirers }: ProcessorDependencies): void {
-  if (kind !== 'acquirer' || acquirers.includes(configuration.url ?? '')) return;
-  const known =
-    acquirers.length > 0 ? `one of ${acquirers.join(', ')}` : 'an acquirer that your operator offers (SVC_ACQUIRERS)';
-  throw invalidField('configuration.url', `must be ${known}`);
-}
-
-function refuseInvalid(problem: FieldProblem | undefined): void {
-  if (problem) throw invalidField(`configuration.${problem.field}`, problem.problem);
-}
-
-/** A connection that does not work is not stored: the owner sees at once what is wrong. */
-async function requireWorking(
-  vault: Pick<Vault, 'test'>,
-  companyId: string,
-  { kind, configuration }: Configured,
-): Promise<void> {
-  // An acquirer is the operator's own, and may start later.
-  if (kind === 'acquirer') return;
-  const result = await testConfiguration(vault, companyId, { kind, configuration });
-  if (!result.works) throw new ApiError('invalid_request', result.problem ?? '', { param: 'configuration' });
-}
-
-async function testConfiguration(
-  vault: Pick<Vault, 'test'>,
-  companyId: string,
-  { kind, configuration }: Configured,
-): Promise<ConnectionTestResult> {
-  const { timeoutMs } = kindNamed(kind);
-  const unsaved = { companyId, id: newId(0), kind, configuration: new Secret(configuration), timeoutMs };
-  const result = await vault.test(unsaved);
-  if (result.outcome === 'invalid') refuseInvalid(result);
-  return testToWire(result);
-}
-
-function testToWire(
-  result: Exclude<Awaited<ReturnType<Vault['test']>>, FieldProblem> | FieldProblem,
-): ConnectionTestResult {
-  if (result.outcome === 'works' && result.livemode) return { works: true, account: result.account, problem: null };
-  if (result.outcome === 'works') {
-    const problem = 'These are credentials of the test mode. Enter those of the live mode.';
-    return { works: false, account: result.account, problem };
-  }
-  return { works: false, account: null, problem: result.problem };
-}
-
 /** Runs before the transaction: the vault checks and stores the credentials. Returns the id of the connection. */
 export async function storeNew(
   { db, company, nowMs, auditFirst, ...rest }: RequestContext,
@@ -181,19 +134,8 @@ export async function storeNew(
   const id = newId(nowMs);
   // The vault may store the credentials although its answer is lost.
   await auditFirst?.(db);
-  await store(vault, company.id, id, input);
+  await storeCredentials(vault, company.id, id, input);
   return id;
-}
-
-async function store(
-  vault: Pick<Vault, 'connect'>,
-  companyId: string,
-  id: string,
-  { kind, configuration }: Configured,
-): Promise<void> {
-  const { timeoutMs } = kindNamed(kind);
-  const problem = await vault.connect({ companyId, id, kind, configuration: new Secret(configuration), timeoutMs });
-  refuseInvalid(problem);
 }
 
 export async function connect(
@@ -239,10 +181,11 @@ export async function replaceCredentials(
   const { kind: name, removed_at } = await existing(context, id);
   const { kind } = kindNamed(name);
   if (removed_at) throw removed();
-  requireOffered({ kind, configuration }, dependencies);
-  await requireWorking(dependencies.vault, context.company.id, { kind, configuration });
+  const replaced = { kind, configuration, connectionId: id };
+  if (configuration.url !== undefined) requireOffered(replaced, dependencies);
+  await requireWorking(dependencies.vault, context.company.id, replaced);
   await context.auditFirst?.(context.db);
-  await store(dependencies.vault, context.company.id, id, { kind, configuration });
+  await storeCredentials(dependencies.vault, context.company.id, id, replaced);
 }
 
 function removed(): ApiError {
@@ -295,11 +238,14 @@ export async function testConnection(
 export async function testUnsaved(
   context: RequestContext,
   dependencies: ProcessorDependencies,
-  input: Configured,
+  { kind, configuration, connection_id: connectionId }: ConnectionTest,
 ): Promise<ConnectionTestResult> {
   requireLive(context);
-  requireOffered(input, dependencies);
-  return testConfiguration(dependencies.vault, context.company.id, input);
+  if (connectionId !== undefined) await existing(context, connectionId);
+  if (connectionId === undefined || configuration.url !== undefined)
+    requireOffered({ kind, configuration }, dependencies);
+  const tested = { kind, configuration, ...(connectionId !== undefined && { connectionId }) };
+  return testConfiguration(dependencies.vault, context.company.id, tested);
 }
 
 /** New charges no longer use it. Its credentials stay, for refunds, lookups and disputes. */

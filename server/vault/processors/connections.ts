@@ -1,6 +1,6 @@
 import type { Mode } from '../../company.ts';
 import type { Database } from '../../platform/database.ts';
-import type { Secret } from '../../platform/secret.ts';
+import { Secret } from '../../platform/secret.ts';
 import {
   type ConnectionRow,
   findConnection,
@@ -55,9 +55,8 @@ export function connectedProcessors(
       ? findFirstConnection(db, companyId)
       : findConnection(db, companyId, connectionId));
     if (!row) return undefined;
-    const { id, kind, timeoutMs, firstUrl, credential } = row;
-    const part = firstUrl === null ? id : firstPart;
-    const opened = open(await keys.ring('live', credential.keyVersion), companyId, part, credential);
+    const { id, kind, timeoutMs } = row;
+    const opened = await openCredential(keys, row);
     const identity = `${id} ${timeoutMs} ${opened}`;
     const known = adapters.get(identity);
     if (known) return { processor: known, connectionId: id };
@@ -86,6 +85,22 @@ export interface NewConnection {
   readonly kind: string;
   readonly configuration: Secret<Configuration>;
   readonly timeoutMs: number;
+  /** Whether fields that are not given keep the values that are stored. */
+  readonly keepsOmitted?: boolean;
+}
+
+/** Adds the stored values of the fields that are not given, if they are kept. */
+export async function completed(db: Database, keys: KeyStore, connection: NewConnection): Promise<NewConnection> {
+  const { companyId, id, kind, configuration, keepsOmitted } = connection;
+  const row = keepsOmitted ? await findConnection(db, companyId, id) : undefined;
+  if (row?.kind !== kind) return connection;
+  const stored = configurationOf(row, await openCredential(keys, row));
+  return { ...connection, configuration: new Secret({ ...stored, ...configuration.reveal() }) };
+}
+
+async function openCredential(keys: KeyStore, { companyId, id, firstUrl, credential }: ConnectionRow): Promise<string> {
+  const part = firstUrl === null ? id : firstPart;
+  return open(await keys.ring('live', credential.keyVersion), companyId, part, credential);
 }
 
 /** Opens an adapter that is not stored; throws a `ConfigurationProblem` if a field is wrong. */

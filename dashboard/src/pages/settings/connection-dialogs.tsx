@@ -41,6 +41,7 @@ export function ReplaceCredentials({ connection, kind, onClose }: DialogProps & 
       <p className="mb-4 text-muted">{processors.credentialsLead}</p>
       <CredentialsForm
         kind={kind}
+        connectionId={connection.id}
         submit={processors.credentials}
         send={(body, key) => change(connection.id, body, key)}
         onDone={() => {

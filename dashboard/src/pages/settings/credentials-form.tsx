@@ -19,6 +19,8 @@ export interface TestResult {
 interface CredentialsFormProps {
   readonly kind: Kind;
   readonly submit: string;
+  /** The connection whose stored values are kept where a field is left empty. */
+  readonly connectionId?: string;
   /** The initial name, if the form asks for one. */
   readonly name?: string;
   readonly send: (body: object, key: string) => Promise<Connection>;
@@ -30,9 +32,12 @@ interface CredentialsFormProps {
 const draftName = ({ name }: KindField): string => `configuration.${name}`;
 
 /** The fields of a kind of processor, with a test that charges nothing. */
-export function CredentialsForm({ kind, submit, name, send, onDone, onCancel }: CredentialsFormProps) {
+export function CredentialsForm(props: CredentialsFormProps) {
+  const { kind, submit, connectionId, name, send, onDone, onCancel } = props;
   const [tested, setTested] = useState<{ readonly draft: string; readonly result: TestResult }>();
-  const initial = Object.fromEntries(kind.fields.map((field) => [draftName(field), field.choices?.[0] ?? '']));
+  const initial = Object.fromEntries(
+    kind.fields.map((field) => [draftName(field), connectionId ? '' : (field.choices?.[0] ?? '')]),
+  );
   const configurationOf = (draft: Record<string, string>): Record<string, string> =>
     Object.fromEntries(
       kind.fields.flatMap((field) => {
@@ -48,7 +53,10 @@ export function CredentialsForm({ kind, submit, name, send, onDone, onCancel }: 
   });
   const test = useAction<Record<string, string>, TestResult>({
     send: (configuration, key) =>
-      call<TestResult>('POST', '/dashboard/processors/test', { body: { kind: kind.kind, configuration }, key }),
+      call<TestResult>('POST', '/dashboard/processors/test', {
+        body: { kind: kind.kind, configuration, ...(connectionId && { connection_id: connectionId }) },
+        key,
+      }),
     onDone: (result, configuration) => setTested({ draft: JSON.stringify(configuration), result }),
   });
   const current = JSON.stringify(configurationOf(form.draft));
@@ -61,7 +69,7 @@ export function CredentialsForm({ kind, submit, name, send, onDone, onCancel }: 
   return (
     <PlainForm form={form} className="flex flex-col gap-4">
       {kind.fields.map((field) => (
-        <ConfigurationField key={field.name} form={fieldForm} field={field} />
+        <ConfigurationField key={field.name} form={fieldForm} field={field} keeps={connectionId !== undefined} />
       ))}
       {name !== undefined && (
         <TextField form={form} name="name" label={processors.name} hint={processors.nameHint} autoComplete="off" />
@@ -92,13 +100,22 @@ export function CredentialsForm({ kind, submit, name, send, onDone, onCancel }: 
 function ConfigurationField(props: {
   readonly form: ReturnType<typeof useForm<Record<string, string>, Connection>>;
   readonly field: KindField;
+  /** Whether an empty field keeps its stored value. */
+  readonly keeps: boolean;
 }) {
-  const { form, field } = props;
-  const label = field.is_optional ? `${field.label} (${common.optional.toLowerCase()})` : field.label;
+  const { form, field, keeps } = props;
+  const label = field.is_optional && !keeps ? `${field.label} (${common.optional.toLowerCase()})` : field.label;
   const bound = { form, name: draftName(field), label };
   if (field.choices) {
     return (
-      <SelectField {...bound} hint={field.help} choices={field.choices.map((value) => ({ value, label: value }))} />
+      <SelectField
+        {...bound}
+        hint={field.help}
+        choices={[
+          ...(keeps ? [{ value: '', label: processors.keep }] : []),
+          ...field.choices.map((value) => ({ value, label: value })),
+        ]}
+      />
     );
   }
   return (
