@@ -4,22 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, openDatabase } from '../../server/platform/database.ts';
-import { type ChaosAcquirer, openChaosAcquirer } from './acquirer.ts';
+import type { KindName } from '../../server/vault/processors/kind.ts';
 import { type Diary, newDiary, runClient } from './client.ts';
 import { type DoubtWatch, watchDoubt } from './doubt.ts';
 import { startKilling, type Victim } from './killer.ts';
+import { chaosKinds, timing } from './kinds.ts';
 import { type ChaosPostgres, openChaosPostgres } from './postgres.ts';
+import { type ChaosProcessor, openChaosProcessor } from './processor.ts';
 import { type Random, seededRandom } from '../support/seeded-random.ts';
 import { openShops, prepareCompany, type Shops } from './shops.ts';
 import { supervise, type Supervised } from './supervised.ts';
 import { type Totals, verify } from './verify.ts';
 
 /**
- * Clients order, refund and retry while the processes of the service, PostgreSQL and the acquirer are killed, and the
- * acquirer produces faults. Afterwards the database must agree with every response that a client got.
+ * Clients order, refund and retry while the processes of the service, PostgreSQL and the processor are killed, and the
+ * processor produces faults. Afterwards the database must agree with every response that a client got.
  */
 
 export interface ChaosOptions {
+  /** Each has a company of its own. */
+  readonly processors: readonly KindName[];
   readonly seconds: number;
   readonly clients: number;
   readonly seed: number;
@@ -30,6 +34,10 @@ export interface ChaosOptions {
   readonly killEveryMs: readonly [number, number];
   /** API processes also stop for seconds and continue, as on a machine that was suspended. */
   readonly freeze?: boolean;
+  /**
+   * At the end, what a dead process reserved is free at once, and notices are applied at once, as if time had passed.
+   */
+  readonly hurry?: boolean;
   readonly progress?: (line: string) => void;
 }
 
@@ -47,33 +55,13 @@ export interface ChaosReport {
   readonly folder: string;
 }
 
-export const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 500 };
-const drainMaxMs = 60_000;
-
-/**
- * Applies this share to operations, for every kind of fault, and to lookups; the same share of charges is declined,
- * and of refunds rejected at settlement.
- */
-function faultRates(rate: number): Record<string, number> {
-  const ways = ['timeout', 'error', 'reset'].flatMap((way) => [`${way}_before`, `${way}_after`]);
-  const operations = [...ways, 'late', 'duplicate'];
-  const declines = ['decline:05', 'decline:51', 'decline:54', 'decline:41', 'decline:62', 'decline:91'];
-  return {
-    ...Object.fromEntries(operations.map((kind) => [kind, rate / operations.length])),
-    ...Object.fromEntries(declines.map((kind) => [kind, rate / declines.length])),
-    reject_refund: rate,
-    lookup_timeout: rate / 2,
-    lookup_error: rate / 2,
-  };
-}
-
 interface Stage {
   readonly folder: string;
   readonly postgres: ChaosPostgres;
-  readonly acquirer: ChaosAcquirer;
+  readonly processors: readonly ChaosProcessor[];
   readonly services: readonly Supervised[];
   readonly urls: readonly string[];
-  readonly shops: Shops;
+  readonly shops: readonly Shops[];
 }
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
@@ -101,24 +89,35 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 }
 
 async function setUp(folder: string, options: ChaosOptions, ending: (() => void)[]): Promise<Stage> {
-  const random = seededRandom(options.seed);
-  const [databasePort = 0, acquirerPort = 0, ...apiPorts] = await freePorts(random, 4);
-  const acquirer = openChaosAcquirer(folder, acquirerPort, timing, options.seed);
-  ending.push(() => acquirer.killNow());
+  const { seed } = options;
+  const random = seededRandom(seed);
+  const [databasePort = 0, ...ports] = await freePorts(random, 3 + options.processors.length);
+  const apiPorts = ports.splice(0, 2);
+  const processors = options.processors.map((kind, index) =>
+    openChaosProcessor(kind, { folder, port: ports[index] ?? 0, seed }),
+  );
+  ending.push(...processors.map((processor) => () => processor.killNow()));
   const postgres = await openChaosPostgres(folder, databasePort);
   ending.push(() => postgres.killNow());
-  await Promise.all([postgres.start(), acquirer.start()]);
+  await Promise.all([postgres.start(), ...processors.map((processor) => processor.start())]);
   const environment = {
     DATABASE_URL: postgres.connectionString,
     SVC_MASTER_SECRET: 'the master secret of a run of chaos',
     SVC_DATA_DIR: join(folder, 'data'),
     SVC_LOG_LEVEL: 'warn',
+    SVC_PROCESSOR_ORIGINS: processors.map(({ url }) => url).join(),
     SVC_RATE_LIMIT_GLOBAL: 'off',
     SVC_RATE_LIMIT_READ: 'off',
     SVC_RATE_LIMIT_WRITE: 'off',
     SVC_RATE_LIMIT_CAPTURE: 'off',
   };
-  const apiKey = await prepareCompany(environment, { url: acquirer.url, secret: acquirer.secret, ...timing });
+  const urls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
+  const apiKeys: string[] = [];
+  for (const [index, processor] of processors.entries()) {
+    const { apiKey, connectionId } = await prepareCompany(environment, processor);
+    apiKeys.push(apiKey);
+    await processor.sendNoticesTo(`${urls[index % urls.length]}/processors/${connectionId}/notices`);
+  }
   const start = (name: string, more: NodeJS.ProcessEnv): Supervised => {
     const service = supervise(name, { ...environment, ...more }, join(folder, `${name.replaceAll(' ', '-')}.log`));
     ending.push(() => service.killNow());
@@ -129,18 +128,20 @@ async function setUp(folder: string, options: ChaosOptions, ending: (() => void)
     start('worker', { SVC_ROLES: 'worker,vault' }),
   ];
   await Promise.all(services.map((service) => service.waitUntilReady()));
-  const urls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
-  const shops = await openShops(urls[0] ?? '', apiKey, options.clients);
-  return { folder, postgres, acquirer, services, urls, shops };
+  const clients = Math.ceil(options.clients / processors.length);
+  const shops = await Promise.all(apiKeys.map((apiKey) => openShops(urls[0] ?? '', apiKey, clients)));
+  return { folder, postgres, processors, services, urls, shops };
 }
 
 async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
-  const { postgres, acquirer, services } = stage;
+  const { postgres, processors, services } = stage;
   const { seed, progress = () => undefined } = options;
   const diary = newDiary();
   const stopped = new AbortController();
   const abandoned = new AbortController();
-  await acquirer.setFaults(faultRates(options.faultRate));
+  await Promise.all(
+    processors.map((processor) => processor.setFaults(chaosKinds[processor.kind].faults(options.faultRate))),
+  );
   const doubt = watchDoubt(postgres.connectionString);
   const kills = startKilling(
     victims(stage, seededRandom(seed + 1), options),
@@ -148,18 +149,20 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
     options.killEveryMs,
     stopped.signal,
   );
-  const clients = stage.shops.customerIds.map((customerId, index) =>
-    runClient({
-      urls: stage.urls,
-      apiKey: stage.shops.apiKey,
-      customerId,
-      goods: stage.shops.goods,
-      random: seededRandom(seed + 1_000 + index),
-      diary,
-      thinkMs: options.thinkMs,
-      stopped: stopped.signal,
-      abandoned: abandoned.signal,
-    }),
+  const clients = stage.shops.flatMap(({ apiKey, customerIds, goods }, shop) =>
+    customerIds.map((customerId, index) =>
+      runClient({
+        urls: stage.urls,
+        apiKey,
+        customerId,
+        goods,
+        random: seededRandom(seed + 1_000 * (shop + 1) + index),
+        diary,
+        thinkMs: options.thinkMs,
+        stopped: stopped.signal,
+        abandoned: abandoned.signal,
+      }),
+    ),
   );
 
   const endAtMs = performance.now() + options.seconds * 1_000;
@@ -171,27 +174,31 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
 
   stopped.abort();
   const drainStartMs = performance.now();
+  const drainMaxMs = Math.max(...processors.map(({ kind }) => chaosKinds[kind].drainMaxMs));
   const giveUp = setTimeout(() => abandoned.abort(), drainMaxMs);
   await kills.done;
-  await acquirer.setFaults({});
-  await Promise.all([...services.map((service) => service.waitUntilReady()), ...clients]);
-  clearTimeout(giveUp);
+  await Promise.all(processors.map((processor) => processor.setFaults({})));
+  await Promise.all(services.map((service) => service.waitUntilReady()));
   const db = openDatabase({
     connectionString: postgres.connectionString,
     poolSize: 2,
     applicationName: 'chaos',
     onError: () => undefined,
   });
+  const hurrying = options.hurry ? setInterval(() => void hurry(db), 500) : undefined;
   try {
+    await Promise.all(clients);
+    clearTimeout(giveUp);
     await drain(db, stage, drainStartMs + drainMaxMs);
     const drainMs = performance.now() - drainStartMs;
-    const { violations, totals } = await verify(db, await acquirer.journal(), diary);
+    const journals = await Promise.all(processors.map((processor) => processor.journal()));
+    const { violations, totals } = await verify(db, journals.flat(), diary);
     await doubt.stop();
     return {
       seed,
       violations: [...services.flatMap(({ ownEnds }) => ownEnds), ...violations],
       kills: kills.counts,
-      faults: await acquirer.faultsMet(),
+      faults: await faultsMet(processors),
       diary,
       totals,
       ...summary(doubt),
@@ -199,12 +206,35 @@ async function play(stage: Stage, options: ChaosOptions): Promise<ChaosReport> {
       folder: stage.folder,
     };
   } finally {
+    clearInterval(hurrying);
     await db.close();
     await doubt.stop();
   }
 }
 
-function victims({ services, postgres, acquirer }: Stage, random: Random, { freeze }: ChaosOptions): Victim[] {
+async function faultsMet(processors: readonly ChaosProcessor[]): Promise<Map<string, number>> {
+  const met = new Map<string, number>();
+  for (const processor of processors) {
+    for (const [fault, count] of await processor.faultsMet()) met.set(fault, (met.get(fault) ?? 0) + count);
+  }
+  return met;
+}
+
+/** Nothing that a living process sends takes longer than this. */
+const sendingMaxMs = 5 * timing.timeoutMs;
+
+async function hurry(db: DatabasePool): Promise<void> {
+  await Promise.all([
+    db.query(
+      `UPDATE open_transactions SET locked_until = now()
+       WHERE locked_until > now() AND now() - uuid_extract_timestamp(id) > $1 * interval '1 ms'`,
+      [sendingMaxMs],
+    ),
+    db.query('UPDATE processor_notices SET next_try_at = now() WHERE applied_at IS NULL AND next_try_at > now()'),
+  ]).catch(() => undefined);
+}
+
+function victims({ services, postgres, processors }: Stage, random: Random, { freeze }: ChaosOptions): Victim[] {
   const weights: Readonly<Record<string, number>> = { worker: 2 };
   return [
     ...services.map((service) => ({
@@ -223,7 +253,7 @@ function victims({ services, postgres, acquirer }: Stage, random: Random, { free
       })),
     ...[
       { name: 'PostgreSQL', weight: 3, server: postgres },
-      { name: 'acquirer', weight: 1, server: acquirer },
+      ...processors.map((processor) => ({ name: processor.kind, weight: 1, server: processor })),
     ].map(({ name, weight, server }) => ({
       name,
       weight,
@@ -237,7 +267,7 @@ function victims({ services, postgres, acquirer }: Stage, random: Random, { free
   ];
 }
 
-/** Waits until no operation is open. Reading an order reconciles its open operations. */
+/** Waits until no operation is open and every notice is applied. Reading an order reconciles its open operations. */
 export async function drain(
   db: DatabasePool,
   { urls, shops }: Pick<Stage, 'urls' | 'shops'>,
@@ -245,16 +275,15 @@ export async function drain(
 ): Promise<void> {
   // A request whose answer was lost could still arrive.
   await sleep(timing.requestLifeMs);
+  const read = (orderId: string, apiKey: string): Promise<unknown> =>
+    fetch(`${urls[0]}/v1/orders/${orderId}`, { headers: { authorization: `Bearer ${apiKey}` } })
+      .then((response) => response.text())
+      .catch(() => undefined);
   for (;;) {
     const open = await db.query<{ order_id: string }>('SELECT DISTINCT order_id FROM open_transactions LIMIT 20');
-    if (open.length === 0 || performance.now() > untilMs) return;
-    await Promise.all(
-      open.map(({ order_id }) =>
-        fetch(`${urls[0]}/v1/orders/${order_id}`, { headers: { authorization: `Bearer ${shops.apiKey}` } })
-          .then((response) => response.text())
-          .catch(() => undefined),
-      ),
-    );
+    const waiting = await db.query('SELECT id FROM processor_notices WHERE applied_at IS NULL LIMIT 1');
+    if ((open.length === 0 && waiting.length === 0) || performance.now() > untilMs) return;
+    await Promise.all(open.flatMap(({ order_id }) => shops.map(({ apiKey }) => read(order_id, apiKey))));
     await sleep(250);
   }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { processorKinds } from '../../server/vault/processors/kinds.ts';
 import { runChaos } from './chaos.ts';
 import { describeReport } from './report.ts';
 
@@ -11,10 +12,19 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     faults: { type: 'string', default: '0.05' },
     freeze: { type: 'boolean', default: false },
+    processor: { type: 'string', default: 'acquirer' },
   },
 });
 
+const processors = values.processor.split(',').map((given) => {
+  const kind = processorKinds.find((one) => one.kind === given)?.kind;
+  if (kind) return kind;
+  process.stderr.write(`--processor must be one of ${processorKinds.map((one) => one.kind).join(', ')}\n`);
+  return process.exit(2);
+});
+
 const report = await runChaos({
+  processors,
   seconds: Number(values.minutes) * 60,
   clients: Number(values.clients),
   seed: Number(values.seed),

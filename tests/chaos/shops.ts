@@ -9,8 +9,10 @@ import { loadMasterSecrets } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
 import { originalKeys } from '../../server/platform/service-keys.ts';
 import { openKeyStore } from '../../server/vault/open-key-store.ts';
-import { connectAcquirer } from '../support/connect.ts';
+import type { KindName } from '../../server/vault/processors/kind.ts';
+import { connectTo } from '../support/connect.ts';
 import type { Goods } from './client.ts';
+import { chaosKinds, timing } from './kinds.ts';
 
 /** The live company of the clients: its key, its processor, its products and customers with cards. */
 
@@ -22,8 +24,8 @@ export interface Shops {
 
 export async function prepareCompany(
   environment: NodeJS.ProcessEnv,
-  processor: { url: string; secret: string; timeoutMs: number; requestLifeMs: number },
-): Promise<string> {
+  { kind, url }: { readonly kind: KindName; readonly url: string },
+): Promise<{ readonly apiKey: string; readonly connectionId: string }> {
   const config = loadConfig(environment);
   const connectionString = config.DATABASE_URL?.reveal() ?? '';
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
@@ -31,13 +33,17 @@ export async function prepareCompany(
   const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
   try {
     const { live } = await createCompanies(db, Date.now(), 'Chaos');
-    const { url, secret, timeoutMs, requestLifeMs } = processor;
     const installation = { db, vaultDb: db, keys: await openKeyStore(config, db) };
-    await connectAcquirer(installation, live.id, { url, secret, timeoutMs, requestLifeMs });
+    const connectionId = await connectTo(installation, live.id, {
+      ...timing,
+      kind,
+      configuration: chaosKinds[kind].configuration(url),
+      extraOrigins: [url],
+    });
     const { current } = await loadMasterSecrets(config);
     const pepper = originalKeys(current)['api-keys'];
     const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
-    return text.reveal();
+    return { apiKey: text.reveal(), connectionId };
   } finally {
     await db.close();
   }

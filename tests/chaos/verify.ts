@@ -1,7 +1,6 @@
 import type { Queryable } from '../../server/platform/database.ts';
 import { type OrderStatus, orderTransitions } from '../../server/features/orders/transitions.ts';
-import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
-import { compareLedger } from '../support/ledger.ts';
+import { compareLedger, type JournaledOperation } from '../support/ledger.ts';
 import type { Answer, Diary } from './client.ts';
 
 /** Checks what must be true when nothing is in progress. Each sentence it returns is a broken guarantee. */
@@ -13,6 +12,10 @@ export interface Totals {
   readonly refundsSettled: number;
   readonly refundsRejected: number;
   readonly declined: number;
+  /** Charges that were approved and then not captured. */
+  readonly notCaptured: number;
+  /** Authorizations that hold funds of a cardholder although they will never be captured. */
+  readonly leftAuthorized: number;
 }
 
 interface OrderRow {
@@ -30,7 +33,7 @@ interface OrderRow {
 const ordersStatement = `
   SELECT o.id, o.status, o.refunded_amount,
     count(t.id) FILTER (WHERE t.type = 'sale')::integer AS sales,
-    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status = 'succeeded')::integer AS good_sales,
+    count(t.id) FILTER (WHERE t.type = 'sale' AND t.status <> 'failed')::integer AS good_sales,
     count(t.id) FILTER (WHERE t.type = 'refund')::integer AS refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.type = 'refund' AND t.status = 'succeeded'), 0)::bigint AS refunded_in_all,
     coalesce(e.types, '{}') AS events
@@ -42,12 +45,15 @@ const ordersStatement = `
 
 export async function verify(
   db: Queryable,
-  journal: readonly Operation[],
+  journal: readonly JournaledOperation[],
   diary: Diary,
 ): Promise<{ violations: string[]; totals: Totals }> {
   const rows = await db.query<OrderRow>(ordersStatement);
   const open = await db.query<{ id: string; type: string; order_id: string; accepted: boolean }>(
     'SELECT id, type, order_id, slot = id AS accepted FROM open_transactions',
+  );
+  const waiting = await db.query<{ type: string; id: string; result: string | null }>(
+    'SELECT type, id, result FROM processor_notices WHERE applied_at IS NULL',
   );
   const orders = new Map(rows.map((row) => [row.id, row]));
   const answers = Map.groupBy(diary.answers, ({ orderId }) => orderId);
@@ -57,6 +63,7 @@ export async function verify(
     ...open.map(({ id, type, order_id, accepted }) =>
       accepted ? `refund ${id} of order ${order_id} has not settled` : `${type} ${id} of ${order_id} is in doubt`,
     ),
+    ...waiting.map(({ type, id, result }) => `the notice ${type} ${id} was not applied: ${result}`),
     ...(await compareLedger(db, journal)),
     ...(await doubleCharges(db, journal)),
     ...[...answers].flatMap(([id, ofOrder]) => lost(id, orders.get(id), ofOrder)),
@@ -76,18 +83,20 @@ export async function verify(
     refundsSettled: journal.filter(({ kind, status }) => kind === 'refund' && status === 'approved').length,
     refundsRejected: journal.filter(({ status }) => status === 'rejected').length,
     declined: journal.filter(({ status }) => status === 'declined').length,
+    notCaptured: journal.filter(({ status }) => status === 'not_captured').length,
+    leftAuthorized: journal.filter(({ status }) => status === 'authorized').length,
   };
   return { violations: [...violations, ...(await unequalSums(db, totals))], totals };
 }
 
 /** Uses only the journal, for cases that our own constraints could not detect. */
-async function doubleCharges(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
+async function doubleCharges(db: Queryable, journal: readonly JournaledOperation[]): Promise<string[]> {
   const rows = await db.query<{ reference: string; order_id: string }>(
     'SELECT reference, order_id FROM all_transactions',
   );
   const orderOf = new Map(rows.map(({ reference, order_id }) => [reference, order_id]));
   const approved = journal.filter(({ kind, status }) => kind === 'charge' && status === 'approved');
-  const byOrder = Map.groupBy(approved, ({ reference }) => orderOf.get(reference) ?? reference);
+  const byOrder = Map.groupBy(approved, ({ reference }) => orderOf.get(reference ?? '') ?? reference);
   return [...byOrder].flatMap(([order, charges]) =>
     charges.length > 1 ? [`order ${order} was charged ${charges.length} times`] : [],
   );

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '../../server/platform/database.ts';
-import { openChaosAcquirer } from '../chaos/acquirer.ts';
-import { drain, freePorts, timing } from '../chaos/chaos.ts';
+import { drain, freePorts } from '../chaos/chaos.ts';
 import { newDiary, runClient } from '../chaos/client.ts';
 import { openChaosPostgres } from '../chaos/postgres.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { openChaosProcessor } from '../chaos/processor.ts';
 import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';
@@ -37,7 +37,7 @@ export const drill: Drill = {
     const seed = Date.now() % 1_000_000;
     const [databasePort = 0, acquirerPort = 0, ...apiPorts] = await freePorts(seededRandom(seed), 5);
     const stoppingPort = apiPorts.pop() ?? 0;
-    const acquirer = openChaosAcquirer(folder, acquirerPort, timing, seed);
+    const acquirer = openChaosProcessor('acquirer', { folder, port: acquirerPort, seed });
     cleanUp(() => acquirer.killNow());
     const postgres = await openChaosPostgres(folder, databasePort);
     cleanUp(() => postgres.killNow());
@@ -54,7 +54,7 @@ export const drill: Drill = {
       SVC_RATE_LIMIT_CAPTURE: 'off',
     };
     const direct = { ...environment, DATABASE_URL: postgres.connectionString };
-    const apiKey = await prepareCompany(direct, { url: acquirer.url, secret: acquirer.secret, ...timing });
+    const { apiKey } = await prepareCompany(direct, acquirer);
     const frozen = { ...environment, DATABASE_URL: proxy.through(postgres.connectionString) };
     const api = (port: number): NodeJS.ProcessEnv => ({ ...frozen, SVC_ROLES: 'api,vault', PORT: String(port) });
     const services = [
@@ -122,7 +122,7 @@ export const drill: Drill = {
       onError: () => undefined,
     });
     cleanUp(() => db.close());
-    await drain(db, { urls, shops }, performance.now() + drainMaxMs);
+    await drain(db, { urls, shops: [shops] }, performance.now() + drainMaxMs);
     const { violations, totals } = await verify(db, await acquirer.journal(), diary);
     for (const violation of violations) note(violation);
 

@@ -127,7 +127,7 @@ export const drill: Drill = {
     await Promise.all(load);
     clearTimeout(giveUp);
     for (const set of Object.values(places)) await set(nextDayMs);
-    await drain(db, { urls: [url], shops }, performance.now() + drainMaxMs);
+    await drain(db, { urls: [url], shops: [shops] }, performance.now() + drainMaxMs);
     const journal = await acquirer.journal();
     const { violations, totals } = await verify(db, journal, diary);
     for (const violation of violations) note(violation);

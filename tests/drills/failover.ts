@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../server/platform/database.ts';
-import { openChaosAcquirer } from '../chaos/acquirer.ts';
-import { drain, freePorts, timing } from '../chaos/chaos.ts';
+import { drain, freePorts } from '../chaos/chaos.ts';
 import { newDiary, runClient } from '../chaos/client.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { openChaosProcessor } from '../chaos/processor.ts';
 import { openShops, prepareCompany } from '../chaos/shops.ts';
 import { supervise } from '../chaos/supervised.ts';
 import { verify } from '../chaos/verify.ts';
@@ -61,7 +61,7 @@ export const drill: Drill = {
         { postgres: other, rest: otherRest },
       ],
     });
-    const acquirer = openChaosAcquirer(folder, acquirerPort, timing, seed);
+    const acquirer = openChaosProcessor('acquirer', { folder, port: acquirerPort, seed });
     cleanUp(() => acquirer.killNow());
     await acquirer.start();
     const environment = {
@@ -74,7 +74,7 @@ export const drill: Drill = {
       SVC_RATE_LIMIT_WRITE: 'off',
       SVC_RATE_LIMIT_CAPTURE: 'off',
     };
-    const apiKey = await prepareCompany(environment, { url: acquirer.url, secret: acquirer.secret, ...timing });
+    const { apiKey } = await prepareCompany(environment, acquirer);
     const roles = {
       API: { SVC_ROLES: 'api,vault', PORT: String(apiPort) },
       worker: { SVC_ROLES: 'worker,vault', SVC_HEALTH_PORT: String(healthPort) },
@@ -148,7 +148,7 @@ export const drill: Drill = {
       onError: () => undefined,
     });
     cleanUp(() => db.close());
-    await drain(db, { urls: [url], shops }, performance.now() + drainMaxMs);
+    await drain(db, { urls: [url], shops: [shops] }, performance.now() + drainMaxMs);
     const { violations, totals } = await verify(db, await acquirer.journal(), diary);
     for (const violation of violations) note(violation);
     const restarts = services.flatMap(({ ownEnds }) => ownEnds);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Queryable } from '../../server/platform/database.ts';
-import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 import { freePorts } from '../chaos/chaos.ts';
 import { openShops } from '../chaos/shops.ts';
 import { svc } from '../support/command.ts';
@@ -161,7 +160,7 @@ export const drill: Drill = {
 };
 
 /** Counts the operations that the acquirer executed since. */
-const repeated = (before: readonly Operation[], now: readonly Operation[]): number => now.length - before.length;
+const repeated = (before: readonly object[], now: readonly object[]): number => now.length - before.length;
 
 /** Moves every subscription one day into the past. */
 async function makeDue(db: Queryable): Promise<void> {

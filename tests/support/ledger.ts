@@ -1,6 +1,18 @@
 import type { Queryable } from '../../server/platform/database.ts';
 import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
 
+/** A row in the journal of a simulated processor. */
+export interface JournaledOperation
+  extends Pick<Operation, 'kind' | 'charge_reference' | 'amount' | 'currency' | 'last4' | 'voided'> {
+  /** Null for a void at a processor that keeps no reference for it. */
+  readonly reference: string | null;
+  /** `not_captured` was approved before its capture failed; `authorized` and `cancelled` never moved money. */
+  readonly status: Operation['status'] | 'not_captured' | 'authorized' | 'cancelled';
+  readonly settled?: boolean;
+  /** Null if the processor may never have reported it. */
+  readonly transaction_id: string | null;
+}
+
 /**
  * Compares the acquirer's books with ours when no operation is in flight. It lists every operation that is missing on
  * one side or differs; an empty list means that they agree to the cent.
@@ -30,7 +42,7 @@ interface OrderRow {
   readonly event_sequences: readonly number[];
 }
 
-export async function compareLedger(db: Queryable, journal: readonly Operation[]): Promise<string[]> {
+export async function compareLedger(db: Queryable, operations: readonly JournaledOperation[]): Promise<string[]> {
   const ledger = await db.query<LedgerRow>(
     `SELECT t.id, coalesce(t.reference, t.id) AS reference, t.order_id, o.sale_id, t.type, t.status, t.amount, t.currency, t.card_last4,
        t.processor_response->>'transaction_id' AS processor_transaction_id
@@ -53,6 +65,7 @@ export async function compareLedger(db: Queryable, journal: readonly Operation[]
      ) e ON e.object_id = o.id
      WHERE c.mode = 'live'`,
   );
+  const journal = operations.filter(({ status }) => status !== 'authorized' && status !== 'cancelled');
   const ours = new Map(ledger.map((row) => [row.reference, row]));
   const theirs = new Map(journal.map((operation) => [operation.reference, operation]));
   const ofOrder = Map.groupBy(ledger, (row) => row.order_id);
@@ -63,18 +76,19 @@ export async function compareLedger(db: Queryable, journal: readonly Operation[]
   ];
 }
 
-const name = ({ kind, reference, status, amount }: Operation): string => `${status} ${kind} ${reference} of ${amount}`;
+const name = ({ kind, reference, status, amount }: JournaledOperation): string =>
+  `${status} ${kind} ${reference} of ${amount}`;
 const nameOf = ({ type, id, status, amount }: LedgerRow): string => `${status} ${type} ${id} of ${amount}`;
 
 /** Reports an operation at the acquirer that our books miss. */
-function missing(operation: Operation, ours: ReadonlyMap<string, LedgerRow>): string[] {
+function missing(operation: JournaledOperation, ours: ReadonlyMap<string, LedgerRow>): string[] {
   const what = `the acquirer has the ${name(operation)}`;
   if (operation.kind === 'void') {
     const sale = ours.get(operation.charge_reference ?? '');
     const stands = operation.status === 'approved' && sale?.status !== 'voided';
     return stands ? [`${what}; our sale is ${sale?.status ?? 'missing'}`] : [];
   }
-  const row = ours.get(operation.reference);
+  const row = ours.get(operation.reference ?? '');
   if (!row) return [`${what}; we do not know it`];
   const type = operation.kind === 'charge' ? 'sale' : 'refund';
   const wrong: string[] = [];
@@ -87,15 +101,18 @@ function missing(operation: Operation, ours: ReadonlyMap<string, LedgerRow>): st
   if (operation.kind === 'refund' && row.sale_id !== refunded) {
     wrong.push(`it gives back ${refunded}, ours ${row.sale_id}`);
   }
-  if (row.status !== 'undecided' && row.processor_transaction_id !== operation.transaction_id) {
-    wrong.push(`ours names ${row.processor_transaction_id}, theirs ${operation.transaction_id}`);
+  const { transaction_id } = operation;
+  const isNamed = transaction_id !== null && row.status !== 'undecided';
+  if (isNamed && row.processor_transaction_id !== transaction_id) {
+    wrong.push(`ours names ${row.processor_transaction_id}, theirs ${transaction_id}`);
   }
   if (!expected(operation).includes(row.status)) wrong.push(`ours is ${row.status}`);
   return wrong.map((why) => `${what}; ${why}`);
 }
 
-function expected({ kind, status, settled, voided }: Operation): readonly LedgerRow['status'][] {
+function expected({ kind, status, settled, voided }: JournaledOperation): readonly LedgerRow['status'][] {
   if (kind === 'charge') {
+    if (status === 'not_captured') return ['failed', 'voided'];
     if (status !== 'approved') return ['failed'];
     return voided ? ['voided'] : ['succeeded', 'chargeback'];
   }
@@ -104,7 +121,7 @@ function expected({ kind, status, settled, voided }: Operation): readonly Ledger
 }
 
 /** Reports a row of our books that the acquirer does not know, or that is in doubt. */
-function unfounded(row: LedgerRow, operation: Operation | undefined): string[] {
+function unfounded(row: LedgerRow, operation: JournaledOperation | undefined): string[] {
   if (row.status === 'undecided') return [`we have the ${nameOf(row)}`];
   const needsOne = row.status !== 'failed' || row.processor_transaction_id !== null;
   return needsOne && !operation ? [`we have the ${nameOf(row)}; the acquirer does not know it`] : [];

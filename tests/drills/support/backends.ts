@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { openDatabase, type DatabasePool } from '../../../server/platform/database.ts';
-import { type ChaosAcquirer, openChaosAcquirer } from '../../chaos/acquirer.ts';
-import { timing } from '../../chaos/chaos.ts';
+import { type ChaosProcessor, openChaosProcessor } from '../../chaos/processor.ts';
 import { type ChaosPostgres, openChaosPostgres } from '../../chaos/postgres.ts';
 import { prepareCompany } from '../../chaos/shops.ts';
 import { type Supervised, supervise } from '../../chaos/supervised.ts';
@@ -11,7 +10,7 @@ import type { DrillStage } from '../drill.ts';
 
 export interface Backends {
   readonly postgres: ChaosPostgres;
-  readonly acquirer: ChaosAcquirer;
+  readonly acquirer: ChaosProcessor;
   readonly apiKey: string;
   /** The environment of every process. */
   readonly environment: Record<string, string>;
@@ -25,7 +24,7 @@ export async function startBackends(
   seed: number,
   ofAcquirer: Readonly<Record<string, string>> = {},
 ): Promise<Backends> {
-  const acquirer = openChaosAcquirer(folder, ports.acquirer, timing, seed, ofAcquirer);
+  const acquirer = openChaosProcessor('acquirer', { folder, port: ports.acquirer, seed, environment: ofAcquirer });
   cleanUp(() => acquirer.killNow());
   const postgres = await openChaosPostgres(folder, ports.database);
   cleanUp(() => postgres.killNow());
@@ -40,7 +39,7 @@ export async function startBackends(
     SVC_RATE_LIMIT_WRITE: 'off',
     SVC_RATE_LIMIT_CAPTURE: 'off',
   };
-  const apiKey = await prepareCompany(environment, { url: acquirer.url, secret: acquirer.secret, ...timing });
+  const { apiKey } = await prepareCompany(environment, acquirer);
   return {
     postgres,
     acquirer,

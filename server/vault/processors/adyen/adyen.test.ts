@@ -156,7 +156,7 @@ describe('an Adyen that lies', () => {
     assert.deepEqual(subject.kind === 'operation' && subject.found, { outcome: 'not_found', isFinal: true });
     assert.deepEqual(
       (await adyen.executed(request.reference)).map(({ status }) => status),
-      ['authorized'],
+      ['cancelled'],
       'it is not captured',
     );
     const handle = await processor.prepare?.(request);

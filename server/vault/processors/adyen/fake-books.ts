@@ -66,6 +66,7 @@ export interface Books {
   capturedAmount(payment: Payment): number;
   refundedAmount(payment: Payment): number;
   isVoided(payment: Payment): boolean;
+  isCancelled(payment: Payment): boolean;
   hasFailed(psp: string): boolean;
   payments(): Iterable<Payment>;
   readonly size: number;
@@ -118,6 +119,7 @@ export function openBooks(): Books {
     capturedAmount,
     refundedAmount,
     isVoided: isReversed,
+    isCancelled,
     hasFailed: (psp) => failed.has(psp),
     payments: () => payments.values(),
     get size() {

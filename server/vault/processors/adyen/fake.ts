@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openFaults, operationFaults } from '../simulator/faults.ts';
 import { type Journal, openJournal } from '../simulator/journal.ts';
 import { answer, loseAnswer, pathParts, readBody } from '../simulator/wire.ts';
-import { type BooksLine, openBooks, type StoredAnswer } from './fake-books.ts';
+import { type Books, type BooksLine, openBooks, type Payment, type StoredAnswer } from './fake-books.ts';
 import { type DisputeLine, openDisputes } from './fake-disputes.ts';
 import { execute, failLater, newReference, problemOf, type Request, requestOf } from './fake-execution.ts';
 import { type NoticesLine, type NoticeTarget, openNotices } from './fake-notices.ts';
@@ -168,23 +168,30 @@ async function control(fake: Fake, path: readonly string[], response: ServerResp
   answer(response, 200, { done: true });
 }
 
+/** `authorized` holds funds of the cardholder; `not_captured` was approved until its capture failed. */
+function chargeStatus(books: Books, payment: Payment): string {
+  if (!payment.isAuthorized) return 'declined';
+  if (books.capturedAmount(payment) > 0) return 'approved';
+  if (payment.changes.some(({ type }) => type === 'capture')) return 'not_captured';
+  return books.isCancelled(payment) ? 'cancelled' : 'authorized';
+}
+
 /** Lists what was executed as the other simulators do, in our units. */
 function operationsOf({ books }: Fake): object[] {
   return [...books.payments()].flatMap((payment) => {
     const { psp, reference, last4, refusal, isAuthorized, atMs } = payment;
-    const captured = books.capturedAmount(payment);
-    const status = !isAuthorized ? 'declined' : captured > 0 ? 'approved' : 'authorized';
     const charge = {
       kind: 'charge',
       reference,
       charge_reference: null,
       ...fromAdyen(payment.amount),
       last4,
-      status,
+      status: chargeStatus(books, payment),
       voided: books.isVoided(payment),
       captures: payment.changes.filter(({ type }) => type === 'capture').length,
       response_code: refusal,
-      transaction_id: psp,
+      // Only the answer to the authorization names a refused payment, and it can be lost for good.
+      transaction_id: isAuthorized ? psp : null,
       taken_at_ms: atMs,
     };
     const followUps = payment.changes
@@ -196,6 +203,7 @@ function operationsOf({ books }: Fake): object[] {
         ...fromAdyen(change.amount ?? payment.amount),
         last4: null,
         status: !change.isDone ? 'declined' : books.hasFailed(change.psp) ? 'rejected' : 'approved',
+        settled: change.isDone && !books.hasFailed(change.psp),
         voided: false,
         response_code: null,
         transaction_id: change.psp,

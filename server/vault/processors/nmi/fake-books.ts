@@ -36,6 +36,7 @@ export interface FakeOperation {
   readonly charge_reference: string | null;
   readonly amount: number | undefined;
   readonly currency: string;
+  readonly last4: string | null;
   readonly status: 'approved' | 'declined' | 'rejected';
   readonly settled: boolean;
   readonly voided: boolean;
@@ -126,7 +127,7 @@ export const reportXml = (content: string): string =>
 
 export function operationsOf(books: Books, nowMs: number): FakeOperation[] {
   return [...books.all()].flatMap((transaction): FakeOperation[] => {
-    const { id, order_id, original_id, currency, actions } = transaction;
+    const { id, order_id, original_id, currency, last4, actions } = transaction;
     const { type, amount, success, at_ms } = main(transaction);
     if (type !== 'sale' && type !== 'refund') return [];
     const condition = conditionOf(transaction, nowMs);
@@ -137,6 +138,7 @@ export function operationsOf(books: Books, nowMs: number): FakeOperation[] {
       charge_reference: charge?.order_id ?? null,
       amount: minorUnits(amount, currency),
       currency: currency.toLowerCase(),
+      last4,
       status: !success ? 'declined' : condition === 'failed' ? 'rejected' : 'approved',
       settled: condition === 'complete',
       voided: condition === 'canceled',

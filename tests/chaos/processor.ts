@@ -4,12 +4,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Control } from '../../server/vault/processors/simulator/faults.ts';
-import type { Operation } from '../../server/vault/processors/acquirer/protocol.ts';
+import type { KindName } from '../../server/vault/processors/kind.ts';
+import type { JournaledOperation } from '../support/ledger.ts';
+import { chaosKinds, timing } from './kinds.ts';
 
-/** The acquirer simulator on a fixed port, with the same faults after each restart. */
+/** A simulated processor on a fixed port, with the same faults after each restart. */
 
-export interface ChaosAcquirer {
+export interface ChaosProcessor {
+  readonly kind: KindName;
   readonly url: string;
   readonly secret: string;
   isAlive(): boolean;
@@ -17,45 +19,47 @@ export interface ChaosAcquirer {
   start(): Promise<void>;
   /** Applies from now on, also after each restart. */
   setFaults(faults: Readonly<Record<string, number>>): Promise<void>;
-  journal(): Promise<Operation[]>;
+  /** Where its notices go, also after each restart. */
+  sendNoticesTo(url: string): Promise<void>;
+  journal(): Promise<JournaledOperation[]>;
   faultsMet(): Promise<Map<string, number>>;
   killNow(): void;
 }
 
-export interface AcquirerTiming {
-  readonly timeoutMs: number;
-  readonly requestLifeMs: number;
-  readonly settleAfterMs: number;
+export interface ProcessorPlace {
+  readonly folder: string;
+  readonly port: number;
+  readonly seed: number;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
-const program = fileURLToPath(new URL('./acquirer-main.ts', import.meta.url));
+const program = fileURLToPath(new URL('./processor-main.ts', import.meta.url));
 const startTimeoutMs = 30_000;
 
-export function openChaosAcquirer(
-  folder: string,
-  port: number,
-  timing: AcquirerTiming,
-  seed: number,
-  environment: Readonly<Record<string, string>> = {},
-): ChaosAcquirer {
+export function openChaosProcessor(
+  kind: KindName,
+  { folder, port, seed, environment = {} }: ProcessorPlace,
+): ChaosProcessor {
   const url = `http://127.0.0.1:${port}`;
-  const secret = 'secret of the acquirer';
-  const notes = join(folder, 'faults.txt');
+  const { secret, requestLifeMs, noticesTo } = chaosKinds[kind];
+  const notes = join(folder, `${kind}-faults.txt`);
   const parameters = Object.entries({
+    kind,
     port,
-    journal: join(folder, 'acquirer.ndjson'),
+    journal: join(folder, `${kind}.ndjson`),
     notes,
     secret,
     'settle-after-ms': timing.settleAfterMs,
-    'request-life-ms': timing.requestLifeMs,
+    'request-life-ms': requestLifeMs,
     'timeout-ms': timing.timeoutMs,
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
   let child: ChildProcess | undefined;
   let faults: Readonly<Record<string, number>> = {};
+  let target: object = {};
   let starts = 0;
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
 
-  async function call(method: string, path: string, body?: Control): Promise<Record<string, any>> {
+  async function call(method: string, path: string, body?: object): Promise<Record<string, any>> {
     const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
@@ -66,6 +70,7 @@ export function openChaosAcquirer(
   }
 
   return {
+    kind,
     url,
     secret,
     isAlive,
@@ -86,10 +91,11 @@ export function openChaosAcquirer(
           child = spawn(process.execPath, [program, ...parameters], { env, stdio: 'ignore' });
         }
         try {
-          await call('POST', '/control', { faults, seed: seed + starts });
+          const { settleAfterMs: settle_after_ms } = timing;
+          await call('POST', '/control', { faults, settle_after_ms, seed: seed + starts, ...target });
           return;
         } catch (error) {
-          if (Date.now() > deadlineMs) throw new Error('the acquirer does not start', { cause: error });
+          if (Date.now() > deadlineMs) throw new Error(`the ${kind} does not start`, { cause: error });
         }
         await sleep(50);
       }
@@ -97,6 +103,11 @@ export function openChaosAcquirer(
     async setFaults(wanted) {
       faults = wanted;
       await call('POST', '/control', { faults });
+    },
+    async sendNoticesTo(noticeUrl) {
+      if (!noticesTo) return;
+      target = noticesTo(noticeUrl);
+      await call('POST', '/control', target);
     },
     journal: async () => (await call('GET', '/journal')).operations,
     async faultsMet() {
