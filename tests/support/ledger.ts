@@ -67,7 +67,7 @@ export async function compareLedger(db: Queryable, operations: readonly Journale
   );
   const journal = operations.filter(({ status }) => status !== 'authorized' && status !== 'cancelled');
   const ours = new Map(ledger.map((row) => [row.reference, row]));
-  const theirs = new Map(journal.map((operation) => [operation.reference, operation]));
+  const theirs = new Map(operations.map((operation) => [operation.reference, operation]));
   const ofOrder = Map.groupBy(ledger, (row) => row.order_id);
   return [
     ...journal.flatMap((operation) => missing(operation, ours)),

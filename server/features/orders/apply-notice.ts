@@ -5,7 +5,7 @@ import { changeIfPossible, type Dispute } from './chargebacks.ts';
 import type { Charging } from './charging.ts';
 import { adoptRecorded, type DisputeRow, saveDispute } from './dispute-queries.ts';
 import { findByReference, findCharge, markSettled, type NoticedTransaction, returnRefund } from './notice-queries.ts';
-import { changeSale, findOpenByReference } from './open-queries.ts';
+import { changeSale, findOpenByReference, findOpenOf } from './open-queries.ts';
 import { type OrderState, toWire } from './order.ts';
 import { findOrder, lockOrder, moveOrder } from './queries.ts';
 import { recordFound } from './reconcile.ts';
@@ -123,7 +123,10 @@ const ours = ({ reference, transactionId }: NoticedCharge): NoticedCharge => ({
   transactionId,
 });
 
-/** The customer pays nothing, so the order is voided. */
+/**
+ * The customer pays nothing, so the order is voided. A refund of the charge fails too, and is decided first. If a refund
+ * was executed all the same, a person has to decide.
+ */
 async function applyNotCaptured(
   charging: Charging,
   { companyId, connectionId }: NoticeToApply,
@@ -131,10 +134,17 @@ async function applyNotCaptured(
 ): Promise<Applied> {
   const charge = await findCharge(charging.db, companyId, connectionId, ours(noticed));
   if (!charge) return applyNotCapturedInDoubt(charging, { companyId, connectionId }, ours(noticed));
-  const voided = await charging.db.transaction(async (transaction) => {
+  return charging.db.transaction(async (transaction) => {
     const state = await lockOrder(transaction, companyId, charge.order_id);
-    const status = state && nextOrderStatus(state.order.status, 'void_approved');
-    if (!status || state.order.sale_id !== charge.id) return false;
+    if (!state || state.order.sale_id !== charge.id) return done('the charge is not the one that was paid');
+    const open = await findOpenOf(transaction, companyId, charge.order_id);
+    if (open.length > 0) return later('another operation of the order is decided first');
+    const status = state.order.refunded_amount === 0 && nextOrderStatus(state.order.status, 'not_captured');
+    if (!status) {
+      const context = { company_id: companyId, order_id: charge.order_id, status: state.order.status };
+      charging.log.error(context, 'a charge was not captured, and the status of its order does not show it');
+      return done('the status of the order does not allow it');
+    }
     const at = nowOf(charging, state);
     await changeSale(transaction, companyId, charge.id, 'voided', at);
     const to = { ...state.order, status, sequence: state.order.sequence + 1, updated_at: at };
@@ -143,9 +153,11 @@ async function applyNotCaptured(
     );
     const object = toWire({ ...state, order: to, transactions });
     const event = newEvent(companyId, at.getTime(), 'order.voided', object, to.sequence, null);
-    return moveOrder(transaction, { from: state.order, to, events: [event] });
+    if (!(await moveOrder(transaction, { from: state.order, to, events: [event] }))) {
+      throw new Error('a locked order has changed');
+    }
+    return done('the order is voided');
   });
-  return done(voided ? 'the order is voided' : 'the status of the order does not allow it');
 }
 
 /** A charge in doubt that was not captured did not happen. */

@@ -62,8 +62,11 @@ export async function recordFound(
   }
   if (open.type === 'void') return recordVoid(charging, open, found.outcome === 'conflict' ? notFound : found);
   if (open.type === 'refund') {
-    if (open.accepted) await recordRefundSettlement(charging, open, found);
-    else await recordRefundOutcome(charging, open, isAnotherRefund(state, open, found) ? notFound : found);
+    if (open.accepted) return recordRefundSettlement(charging, open, found);
+    const outcome = isAnotherRefund(state, open, found) ? notFound : found;
+    await recordRefundOutcome(charging, open, outcome);
+    // A notice that a refund has settled is the only one, and may arrive before the refund is recorded as accepted.
+    if (outcome.outcome === 'approved') await recordRefundSettlement(charging, open, outcome);
     return;
   }
   await recordSale(charging, state, open, found);

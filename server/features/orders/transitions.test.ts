@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
 import {
   approvedOutcome,
@@ -130,6 +131,18 @@ const attempts: Readonly<Record<OrderTrigger, (id: string, status: OrderStatus) 
     const error = { code: 'invalid_state_transition', status: 422 };
     await assert.rejects(voidOrder(service, id), error);
   },
+  async not_captured(id) {
+    const connectionId = randomUUID();
+    const [sale] = await service.db.query<{ company_id: string; reference: string }>(
+      `UPDATE transactions SET connection_id = $2, reference = coalesce(reference, id)
+       WHERE order_id = $1 AND type = 'sale' RETURNING company_id, reference`,
+      [id, connectionId],
+    );
+    assert.ok(sale);
+    const charge = { reference: sale.reference, transactionId: null };
+    const place = { companyId: sale.company_id, connectionId, happenedAt: new Date() };
+    await service.orders.applyNotice({ ...place, about: { kind: 'not_captured', charge } });
+  },
   async chargeback_raised(id) {
     assertRefused(await disputes(id), 422, 'invalid_state_transition');
   },
@@ -166,6 +179,7 @@ describe('the transitions of an order', () => {
         'refunded → refund_failed',
         'refund_failed → refund_failed',
         'succeeded → voided',
+        'refund_failed → voided',
         'succeeded → chargeback',
         'partially_refunded → chargeback',
         'chargeback → chargeback_accepted',

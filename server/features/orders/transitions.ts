@@ -21,6 +21,7 @@ export const orderTriggers = [
   'refund_accepted_in_part',
   'refund_rejected',
   'void_approved',
+  'not_captured',
   'chargeback_raised',
   'chargeback_accepted',
   'chargeback_dismissed',
@@ -45,6 +46,9 @@ export const orderTransitions: readonly Transition[] = [
   ['refunded', 'refund_rejected', 'refund_failed'],
   ['refund_failed', 'refund_rejected', 'refund_failed'],
   ['succeeded', 'void_approved', 'voided'],
+  ['succeeded', 'not_captured', 'voided'],
+  // A charge that was not captured cannot be refunded either, and that may be known first.
+  ['refund_failed', 'not_captured', 'voided'],
   ['succeeded', 'chargeback_raised', 'chargeback'],
   ['partially_refunded', 'chargeback_raised', 'chargeback'],
   ['chargeback', 'chargeback_accepted', 'chargeback_accepted'],

@@ -19,6 +19,7 @@ import { createLog } from '../../platform/log.ts';
 import { failureReasons, noResponse } from '../../vault/processors/processor.ts';
 import { localVault, type Vault } from '../../vault/vault.ts';
 import { recordAcceptance } from '../disputes/service.ts';
+import { lockMs } from '../orders/timing.ts';
 import { applyDueNotices } from './notices.ts';
 
 /** A service whose vault accepts the notices that a test sends, as the processor of the connection would. */
@@ -240,6 +241,80 @@ describe('a notice about an operation', () => {
       ['voided', 'order.voided'],
     );
   });
+});
+
+/** Refunds an order, with these faults at the acquirer; returns the reference of the refund. */
+async function refunded(id: string, next: readonly string[], status: number): Promise<string> {
+  await acquirer.control({ next, settle_after_ms: 60_000 });
+  const reply = await service.call('POST', `/v1/orders/${id}/refund`, { key, body: { amount: 100 } });
+  assert.equal(reply.status, status, reply.text);
+  return (await referencesOf(id)).at(-1) ?? '';
+}
+
+const approved = (reference: string): NoticeSubject => {
+  const response = { ...noResponse, transaction_id: 'acq_by_notice' };
+  return { kind: 'operation', reference, found: { outcome: 'approved', response, settled: true } };
+};
+const declined = (reference: string): NoticeSubject => {
+  const failure = { failureCode: 'processor_declined', failureReason: failureReasons.processor_declined } as const;
+  return { kind: 'operation', reference, found: { outcome: 'declined', response: noResponse, ...failure } };
+};
+
+it('a notice settles a refund that is in doubt, although no later one repeats it', async () => {
+  const { id } = await paid();
+  const reference = await refunded(id, ['reset_after'], 502);
+  await receive(noticeOf(approved(reference)));
+  const found = await read(id);
+  assert.deepEqual(
+    [found.status, found.refunded_amount, found.transactions[1].status],
+    ['partially_refunded', 100, 'succeeded'],
+  );
+  assert.deepEqual((await eventTypes(service, id)).slice(1), ['order.succeeded', 'order.partially_refunded']);
+});
+
+it('an order whose charge was not captured is voided after its refund has failed', async () => {
+  const { id } = await paid();
+  const [charge = ''] = await referencesOf(id);
+  const refund = await refunded(id, [], 200);
+  const notCaptured = noticeOf({ kind: 'not_captured', charge: { reference: charge, transactionId: null } });
+  await receive(notCaptured);
+  assert.deepEqual(await resultOf(notCaptured), {
+    applied: false,
+    result: 'another operation of the order is decided first',
+  });
+  await receive(noticeOf(declined(refund)));
+  await receive();
+  const found = await read(id);
+  assert.deepEqual([found.status, found.refunded_amount], ['voided', 0]);
+  assert.deepEqual((await eventTypes(service, id)).slice(1), [
+    'order.succeeded',
+    'order.refund_failed',
+    'order.voided',
+  ]);
+});
+
+it('an order that was refunded stays so if its charge was not captured', async () => {
+  const { id } = await paid();
+  const [charge = ''] = await referencesOf(id);
+  await receive(noticeOf(approved(await refunded(id, [], 200))));
+  await receive(noticeOf({ kind: 'not_captured', charge: { reference: charge, transactionId: null } }));
+  assert.equal((await read(id)).status, 'partially_refunded');
+});
+
+it('a notice about an operation whose process died is applied soon after its reservation has ended', async () => {
+  const early = noticeOf({ kind: 'settled', charge: { reference: randomUUID(), transactionId: null } });
+  const reservedSeconds = lockMs.live / 1_000;
+  let seconds = 0;
+  for (let tries = 0; seconds < reservedSeconds; tries += 1) {
+    assert.ok(tries < 10);
+    await receive(early);
+    const [row] = await service.db.query<{ seconds: number }>(
+      'SELECT extract(epoch FROM next_try_at - now())::float AS seconds FROM processor_notices WHERE id = $1',
+      [early.id],
+    );
+    seconds += row?.seconds ?? 0;
+  }
+  assert.ok(seconds < reservedSeconds + 5, `it is tried again ${seconds} s after it arrived`);
 });
 
 it('a charge in doubt that was not captured fails', async () => {

@@ -63,8 +63,11 @@ export async function receiveNotices(
 
 export { noticesChannel };
 
-/** What a notice is about is usually recorded within seconds, and sometimes after an outage. */
-const delaysMs = [5_000, 15_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, dayMs];
+/**
+ * What a notice is about is usually recorded within seconds. If the process that sends it has died, it is reserved for
+ * 30 seconds more. After an outage it takes longer.
+ */
+const delaysMs = [2_000, 5_000, 10_000, 15_000, minuteMs, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs, dayMs];
 
 /** Applies one batch of notices that are due. Returns how many there were. */
 export async function applyDueNotices(dependencies: NoticeDependencies, count: number): Promise<number> {

@@ -164,12 +164,14 @@ export function execute(fake: Fake, request: Request, fault: string | undefined)
 
 const failures: Readonly<Record<string, string>> = { capture_failed: 'CAPTURE_FAILED', reject_refund: 'REFUND_FAILED' };
 
-/** The card network rejects a capture or refund some time after it succeeded. */
+/** The card network rejects a capture or refund some time after it succeeded, but no capture that was refunded. */
 export function failLater(fake: Fake, line: PaymentLine | ChangeLine, fault: string | undefined): void {
   const eventCode = failures[fault ?? ''];
   if (eventCode === undefined || line.type === 'payment' || !line.isDone || !line.amount) return;
   const { psp, payment, reference, amount } = line;
   setTimeout(() => {
+    const paid = fake.books.payment(payment ?? '');
+    if (line.type === 'capture' && paid && fake.books.refundedAmount(paid) > 0) return;
     write(fake, { type: 'failure', of: psp });
     fake.notices.add({
       eventCode,
