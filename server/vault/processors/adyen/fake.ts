@@ -176,9 +176,10 @@ function chargeStatus(books: Books, payment: Payment): string {
   return books.isCancelled(payment) ? 'cancelled' : 'authorized';
 }
 
-/** Lists what was executed as the other simulators do, in our units. */
+/** Lists what was executed as the other simulators do, in our units. A check of a card is no operation. */
 function operationsOf({ books }: Fake): object[] {
-  return [...books.payments()].flatMap((payment) => {
+  const payments = [...books.payments()].filter(({ amount }) => amount.value > 0);
+  return payments.flatMap((payment) => {
     const { psp, reference, last4, refusal, isAuthorized, atMs } = payment;
     const charge = {
       kind: 'charge',

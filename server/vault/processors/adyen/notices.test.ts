@@ -141,6 +141,7 @@ describe('a notice of Adyen', () => {
       { reason: 'Not enough balance' },
     ],
     ['AUTHORISATION', 'false', operation('declined', { failureCode: 'unknown' }), { reason: 'Something new' }],
+    ['AUTHORISATION', 'false', { kind: 'other' }, { amount: { currency: 'EUR', value: 0 } }],
     ['CAPTURE', 'true', operation('approved')],
     ['CAPTURE', 'false', { kind: 'not_captured' }],
     ['CAPTURE_FAILED', 'true', { kind: 'not_captured' }],

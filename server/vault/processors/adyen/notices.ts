@@ -87,7 +87,9 @@ const cancelled: Reader = ({ merchantReference }, isSuccess) =>
 const failedLater: Reader = (item) => followUp(item, false);
 
 const readers: Readonly<Record<string, Reader>> = {
-  AUTHORISATION: (item, isSuccess) => (isSuccess ? other : operation(item.merchantReference, refusal(item))),
+  // A check of a card has an amount of zero; its answer was enough.
+  AUTHORISATION: (item, isSuccess) =>
+    isSuccess || item.amount.value === 0 ? other : operation(item.merchantReference, refusal(item)),
   CAPTURE: (item, isSuccess) =>
     isSuccess
       ? operation(item.merchantReference, approved(item.originalReference, false))

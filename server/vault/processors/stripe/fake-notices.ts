@@ -8,8 +8,8 @@ import { type Books, type EventRecord, newId } from './fake-books.ts';
 
 export const noticeFaults = ['notice_twice', 'notice_late', 'notice_forged', 'notice_lost'] as const;
 
-const attemptsMax = 40;
-const attemptDelayMs = 250;
+/** Stripe repeats an event for days until it is accepted, less often every time. */
+const attemptDelaysMs = [250, 250, 500, 1_000, 2_000];
 const lateMs = 1_000;
 
 export interface Notices {
@@ -43,13 +43,13 @@ export function openNotices(books: Books, clock: Clock, pick: () => string | und
     if (fault === 'notice_lost') return void books.put('events', { ...record, delivered: true });
     if (fault === 'notice_late') await sleep(lateMs);
     if (fault === 'notice_forged') await post(record.body.replaceAll('succeeded', 'failed'), 'whsec_of_another');
-    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    for (let attempt = 0; ; attempt += 1) {
       if (await post(record.body)) {
         books.put('events', { ...record, delivered: true });
         if (fault === 'notice_twice') await post(record.body);
         return;
       }
-      await sleep(attemptDelayMs);
+      await sleep(attemptDelaysMs[Math.min(attempt, attemptDelaysMs.length - 1)]);
     }
   }
 

@@ -94,6 +94,20 @@ function unexpectedState(books: Books, intent: Intent): Reply {
   });
 }
 
+/** Reports that a payment succeeded. */
+function reportPaid({ books, notices }: Bank, intent: Intent): void {
+  notices.emit('payment_intent.succeeded', showIntent(books, intent, false));
+  const charge = books.charges.get(intent.chargeId ?? '');
+  if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
+}
+
+const processingMs = 300;
+
+/** Ends the processing of a payment some time later, also after a restart. */
+export function endProcessing(bank: Bank, intent: Intent): void {
+  setTimeout(() => reportPaid(bank, bank.books.put('intents', { ...intent, status: 'succeeded' })), processingMs);
+}
+
 const confirm: Operate = (bank, id, form, fault) => {
   const { books, notices, clock } = bank;
   const intent = books.intents.get(id);
@@ -126,12 +140,7 @@ const confirm: Operate = (bank, id, form, fault) => {
   }
   const status = fault === 'processing' ? 'processing' : 'succeeded';
   const paid = books.put('intents', { ...intent, status, chargeId: charge?.id ?? null });
-  if (status === 'processing') {
-    setTimeout(() => books.put('intents', { ...paid, status: 'succeeded' }), 300);
-  } else {
-    notices.emit('payment_intent.succeeded', showIntent(books, paid, false));
-    if (charge) notices.emit('charge.succeeded', { ...showCharge(books, charge), balance_transaction: null });
-  }
+  (status === 'processing' ? endProcessing : reportPaid)(bank, paid);
   return ok(showIntent(books, paid, true));
 };
 

@@ -18,7 +18,7 @@ import {
   type TableName,
 } from './fake-books.ts';
 import { noticeFaults, openNotices } from './fake-notices.ts';
-import { type Bank, moveDispute, operations, type Reply, watchRefund } from './fake-operations.ts';
+import { type Bank, endProcessing, moveDispute, operations, type Reply, watchRefund } from './fake-operations.ts';
 import { checkRequest, refusal } from './fake-rules.ts';
 import { idempotencyHeader, kindName } from './requests.ts';
 
@@ -304,6 +304,7 @@ export async function openFake({ journalFile, secret, clock, lateMs }: FakeOptio
     settleAfterMs: undefined,
     isAuthorized: (request) => timingSafeEqual(digest(request.headers.authorization ?? ''), expected),
   };
+  for (const intent of books.intents.values()) if (intent.status === 'processing') endProcessing(stripe, intent);
   for (const refund of books.refunds.values()) if (refund.settlesAtMs > clock.nowMs()) watchRefund(stripe, refund);
   const server = createServer((request, response) => {
     // Only the journal can fail here, and a processor without a journal has to end.
