@@ -8,6 +8,7 @@ export const timing = { timeoutMs: 1_000, requestLifeMs: 4_000, settleAfterMs: 5
 
 export interface ChaosKind {
   readonly secret: string;
+  readonly timeoutMs: number;
   /** A request that arrives late is executed within this time, or not at all. */
   readonly requestLifeMs: number;
   configuration(url: string): Configuration;
@@ -42,6 +43,7 @@ const webhook = { username: 'svc', password: 'the password of the webhook' };
 export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   acquirer: {
     secret: 'secret of the acquirer',
+    timeoutMs: timing.timeoutMs,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({ url, secret: chaosKinds.acquirer.secret }),
     faults: (rate) => ({
@@ -54,6 +56,8 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   stripe: {
     secret: 'sk_test_51NotARealKey00000000',
+    // A refund that Stripe does not list is certain to be gone only after twelve timeouts.
+    timeoutMs: timing.timeoutMs / 2,
     requestLifeMs: timing.requestLifeMs,
     configuration: (url) => ({
       secret_key: chaosKinds.stripe.secret,
@@ -74,6 +78,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   nmi: {
     secret: 'FakeSecurityKey'.padEnd(32, '8'),
+    timeoutMs: timing.timeoutMs,
     // NMI executes whatever arrives. In the last two timeouts of its life a request is not sent.
     requestLifeMs: 2 * timing.timeoutMs,
     configuration: (url) => ({ security_key: chaosKinds.nmi.secret, api_url: url }),
@@ -90,6 +95,7 @@ export const chaosKinds: Readonly<Record<KindName, ChaosKind>> = {
   },
   adyen: {
     secret: `AQE${'x'.repeat(60)}`,
+    timeoutMs: timing.timeoutMs,
     requestLifeMs: 2 * timing.timeoutMs,
     configuration: (url) => ({
       api_key: chaosKinds.adyen.secret,

@@ -41,7 +41,7 @@ export function openChaosProcessor(
   { folder, port, seed, environment = {} }: ProcessorPlace,
 ): ChaosProcessor {
   const url = `http://127.0.0.1:${port}`;
-  const { secret, requestLifeMs, noticesTo } = chaosKinds[kind];
+  const { secret, timeoutMs, requestLifeMs, noticesTo } = chaosKinds[kind];
   const notes = join(folder, `${kind}-faults.txt`);
   const parameters = Object.entries({
     kind,
@@ -51,7 +51,7 @@ export function openChaosProcessor(
     secret,
     'settle-after-ms': timing.settleAfterMs,
     'request-life-ms': requestLifeMs,
-    'timeout-ms': timing.timeoutMs,
+    'timeout-ms': timeoutMs,
   }).flatMap(([name, value]) => [`--${name}`, String(value)]);
   let child: ChildProcess | undefined;
   let faults: Readonly<Record<string, number>> = {};

@@ -32,12 +32,14 @@ export async function prepareCompany(
   await migrate(connectionString);
   const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
   try {
+    const { configuration, timeoutMs } = chaosKinds[kind];
     const { live } = await createCompanies(db, Date.now(), 'Chaos');
     const installation = { db, vaultDb: db, keys: await openKeyStore(config, db) };
     const connectionId = await connectTo(installation, live.id, {
-      ...timing,
       kind,
-      configuration: chaosKinds[kind].configuration(url),
+      configuration: configuration(url),
+      timeoutMs,
+      requestLifeMs: timing.requestLifeMs,
       extraOrigins: [url],
     });
     const { current } = await loadMasterSecrets(config);
