@@ -409,8 +409,8 @@ describe('a notice about a dispute', () => {
     assert.equal((await read(one.id)).status, 'succeeded');
     // After the last delay, which is a day, it is given up.
     for (const [tries, applied] of [
-      [7, false],
-      [8, true],
+      [9, false],
+      [10, true],
     ]) {
       await service.db.query('UPDATE processor_notices SET tries = $2 WHERE id = $1', [unknown.id, tries]);
       await receive();
