@@ -102,7 +102,9 @@ function missing(operation: JournaledOperation, ours: ReadonlyMap<string, Ledger
     wrong.push(`it gives back ${refunded}, ours ${row.sale_id}`);
   }
   const { transaction_id } = operation;
-  const isNamed = transaction_id !== null && row.status !== 'undecided';
+  // A charge in doubt that was not captured fails before its id is known.
+  const isNameless = row.status === 'undecided' || (operation.status === 'not_captured' && row.status === 'failed');
+  const isNamed = transaction_id !== null && !isNameless;
   if (isNamed && row.processor_transaction_id !== transaction_id) {
     wrong.push(`ours names ${row.processor_transaction_id}, theirs ${transaction_id}`);
   }
