@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { processorKinds } from '../server/vault/processors/kinds.ts';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Person, signUp } from './support/dashboard.ts';
@@ -27,6 +28,9 @@ const isText = ({ schemas }: RequestField): boolean =>
       !(typeof pattern === 'string' && pattern.startsWith('^/')),
   );
 
+/** What an owner copies from a processor; it is sealed. */
+const credentials = processorKinds.flatMap(({ fields }) => fields.map(({ name }) => `configuration.${name}`));
+
 /** Text that programs fill, and secrets that are never kept as they are. */
 const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createProduct: ['sku'],
@@ -35,6 +39,9 @@ const filledByPrograms: Readonly<Record<string, readonly string[]>> = {
   createWebhookEndpoint: ['url'],
   updateWebhookEndpoint: ['url'],
   addDisputeFile: ['content'],
+  connectProcessor: credentials,
+  testProcessorCredentials: credentials,
+  updateProcessor: credentials,
   createOrder: ['coupon_code'],
   createSubscription: ['coupon_code'],
   validateCoupon: ['code'],

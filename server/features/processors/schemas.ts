@@ -3,13 +3,23 @@ import { name, nullable, timestamp, uuid } from '../../http/schemas.ts';
 import { limits } from '../../limits.ts';
 import { brandNames } from '../../platform/card-brands.ts';
 import { choice } from '../../platform/choice.ts';
+import type { Configuration } from '../../vault/processors/kind.ts';
 import { processorKinds } from '../../vault/processors/kinds.ts';
 
 const kind = choice(processorKinds.map((one) => one.kind));
-const configuration = Type.Record(Type.String(), Type.String({ maxLength: limits.processorFieldLength }), {
-  maxProperties: 20,
-  description: 'The fields of this kind of processor, see `kinds`. They are stored encrypted and never returned.',
-});
+const fieldNames = [...new Set(processorKinds.flatMap(({ fields }) => fields.map(({ name: field }) => field)))];
+const configuration = Type.Unsafe<Configuration>(
+  Type.Object(
+    Object.fromEntries(
+      fieldNames.map((field) => [field, Type.Optional(Type.String({ maxLength: limits.processorFieldLength }))]),
+    ),
+    {
+      additionalProperties: false,
+      title: 'ConnectionConfiguration',
+      description: 'The fields of this kind of processor, see `kinds`. They are stored encrypted and never returned.',
+    },
+  ),
+);
 
 const rules = Type.Object(
   {
