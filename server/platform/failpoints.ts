@@ -5,6 +5,8 @@
 export const failpoints = [
   'charge.before_intent',
   'charge.after_intent',
+  'charge.after_prepare',
+  'charge.after_handle',
   'charge.after_processor',
   'charge.after_record',
   'refund.before_intent',

@@ -1,5 +1,6 @@
 import type { Queryable } from '../platform/database.ts';
 import { dayMs, hourMs } from '../platform/durations.ts';
+import { failpoint } from '../platform/failpoints.ts';
 import { findHandle, keepHandle } from './connection-queries.ts';
 import type { Connected } from './processors/connections.ts';
 import type { ChargeRequest, LookupOutcome, LookupRequest, Outcome, Processor } from './processors/processor.ts';
@@ -52,11 +53,13 @@ async function prepareAndCharge(db: Queryable, connected: Connected, request: Ch
   if (stored !== undefined) return processor.charge({ ...request, handle: stored });
   const prepared = await processor.prepare(request);
   if (prepared.outcome !== 'prepared') return prepared;
+  failpoint('charge.after_prepare');
   const kept = await keepHandle(db, key, prepared.handle);
   if (kept === null) {
     await cancelPrepared(processor, request);
     return givenUp;
   }
+  failpoint('charge.after_handle');
   return processor.charge({ ...request, handle: kept });
 }
 

@@ -745,3 +745,48 @@ describe('a decline', { concurrency: false }, () => {
     await booksAgree();
   });
 });
+
+describe('many operations that are due at once', () => {
+  const count = 60;
+  const atOnce = 25;
+
+  /** Looks them all up at a processor that takes this long and says nothing certain. */
+  async function lookUpAll(tookMs: number): Promise<{ asked: number; mostAtOnce: number }> {
+    let [asked, current, mostAtOnce] = [0, 0, 0];
+    interference = {
+      async lookup() {
+        asked += 1;
+        current += 1;
+        mostAtOnce = Math.max(mostAtOnce, current);
+        await sleep(tookMs);
+        current -= 1;
+        return { outcome: 'unknown', reason: 'a test' };
+      },
+    };
+    try {
+      await service.db.query('UPDATE open_transactions SET next_check_at = now(), locked_until = now()');
+      await service.orders.reconcileDue(500);
+    } finally {
+      interference = {};
+    }
+    return { asked, mostAtOnce };
+  }
+
+  it('are looked up a few at a time, and not at all at a connection that does not answer', async () => {
+    await drain();
+    const orderId = await placeOrder();
+    await service.db.query(
+      `INSERT INTO open_transactions (company_id, order_id, slot, id, reference, customer_id, payment_method_id, type,
+         amount, currency, card_brand, card_last4, updated_at, locked_until, in_doubt, next_check_at, connection_id)
+       SELECT t.company_id, t.order_id, n.id, n.id, n.id, t.customer_id, t.payment_method_id, 'refund', 1, t.currency,
+         t.card_brand, t.card_last4, now(), now(), false, now(), t.connection_id
+       FROM transactions t, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) n WHERE t.order_id = $1`,
+      [orderId, count],
+    );
+    const quick = await lookUpAll(200);
+    assert.equal(quick.asked, count);
+    assert.ok(quick.mostAtOnce <= atOnce, `${quick.mostAtOnce} at once`);
+    assert.equal((await lookUpAll(2_100)).asked, atOnce);
+    await service.db.query('DELETE FROM open_transactions WHERE order_id = $1', [orderId]);
+  });
+});

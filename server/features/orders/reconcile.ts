@@ -22,11 +22,16 @@ import { recordVoid } from './voids.ts';
  * nothing changes.
  */
 export async function reconcile(charging: Charging, open: OpenTransaction): Promise<void> {
+  await lookUp(charging, open);
+}
+
+/** Returns false if the processor gave no definite answer. */
+async function lookUp(charging: Charging, open: OpenTransaction): Promise<boolean> {
   const state = await findOrder(charging.db, open.company_id, open.order_id);
-  if (!state) return;
+  if (!state) return true;
   const { transactions, card, mode } = state;
   // Another process has recorded the outcome meanwhile.
-  if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return;
+  if (open.type === 'sale' && transactions.find(({ id }) => id === open.id)?.status !== 'in_progress') return true;
   const found = await charging.vault.lookup({
     companyId: open.company_id,
     mode,
@@ -42,7 +47,9 @@ export async function reconcile(charging: Charging, open: OpenTransaction): Prom
   });
   if (open.connection_id !== null) charging.connections.note(open.connection_id, found);
   failpoint('reconcile.after_lookup');
-  if (found.outcome !== 'unknown') await recordFound(charging, state, open, found);
+  if (found.outcome === 'unknown') return false;
+  await recordFound(charging, state, open, found);
+  return true;
 }
 
 /** Records what a lookup or a notice says about an open operation. */
@@ -140,16 +147,41 @@ async function chargeNext(
  */
 export async function reconcileDue(charging: Charging, batch: number): Promise<number> {
   const due = await claimDue(charging.db, batch, checkDelaysMs, resendDelayMs);
-  await Promise.all(
-    due.map((open) =>
-      (open.waiting ? resendOrGiveUp : reconcile)(charging, open).catch((error: unknown) => {
-        const { company_id, order_id, id } = open;
-        const level = error instanceof ApiError ? 'warn' : 'error';
-        charging.log[level]({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
-      }),
-    ),
-  );
+  const ofConnection = Map.groupBy(due, ({ connection_id }) => connection_id);
+  await Promise.all([...ofConnection].map(([id, operations]) => reconcileAt(charging, id, operations)));
   return due.length;
+}
+
+/** More at once would exceed the rate limits of processors after an outage, and none would be answered in time. */
+const lookupsAtOnce = 25;
+/** Then the connection does not answer: the others are asked when they are due again, and no batch waits for long. */
+const silentMs = 2_000;
+
+async function reconcileAt(
+  charging: Charging,
+  connectionId: string | null,
+  operations: readonly OpenTransaction[],
+): Promise<void> {
+  const atOnce = connectionId === null ? operations.length : lookupsAtOnce;
+  for (let start = 0; start < operations.length; start += atOnce) {
+    const startedMs = performance.now();
+    const answered = await Promise.all(
+      operations.slice(start, start + atOnce).map((open) => reconcileOne(charging, open)),
+    );
+    if (!answered.some(Boolean) && performance.now() - startedMs > silentMs) return;
+  }
+}
+
+async function reconcileOne(charging: Charging, open: OpenTransaction): Promise<boolean> {
+  try {
+    if (!open.waiting) return await lookUp(charging, open);
+    await resendOrGiveUp(charging, open);
+  } catch (error) {
+    const { company_id, order_id, id } = open;
+    const level = error instanceof ApiError ? 'warn' : 'error';
+    charging.log[level]({ err: error, company_id, order_id, transaction_id: id }, 'a transaction stays open');
+  }
+  return true;
 }
 
 /** Reconciles the open operations of an order now, for a reader who waits. The next read shows the outcome. */

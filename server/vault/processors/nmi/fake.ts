@@ -260,14 +260,13 @@ function report({ books, clock, settings }: Fake, fields: URLSearchParams): stri
   if (![start, end].every((date) => /^(\d{14}|9?)$/.test(date))) return error('Invalid date');
   if (!ids && !fields.get('order_id') && start === '') return error('Query is too broad');
   const found = [...books.all()].filter((transaction) => {
-    const date = dateText(changedAtMs(transaction, nowMs));
-    return (
+    const isAsked =
       (!fields.has('order_id') || transaction.order_id === fields.get('order_id')) &&
       (!ids || ids.includes(transaction.id)) &&
-      date >= start &&
-      date <= end &&
-      nowMs - (transaction.actions[0]?.at_ms ?? 0) >= settings.lag_ms
-    );
+      nowMs - (transaction.actions[0]?.at_ms ?? 0) >= settings.lag_ms;
+    if (!isAsked) return false;
+    const date = dateText(changedAtMs(transaction, nowMs));
+    return date >= start && date <= end;
   });
   const limit = Number(fields.get('result_limit') ?? 1_000);
   return reportXml(
