@@ -8,6 +8,6 @@ if (wanted === undefined) {
   walk({
     kind: 'stripe',
     everything: false,
-    only: ['charge.after_handle', 'charge.after_processor', 'retry.after_processor', 'refund.after_processor'],
+    only: ['charge.after_handle', 'charge.after_processor'],
   });
 } else walk({ kind: kindNamed(wanted).kind, everything: true });
