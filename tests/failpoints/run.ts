@@ -12,7 +12,7 @@ if (!processorKinds.some(({ kind }) => kind === processor)) {
   process.exit(2);
 }
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-const { status } = spawnSync(process.execPath, [file('../run.ts'), 'tests/processor-failpoints.test.ts'], {
+const { status } = spawnSync(process.execPath, [file('../run.ts'), 'tests/failpoints.test.ts'], {
   cwd: file('../..'),
   env: { ...process.env, SVC_FAILPOINTS_PROCESSOR: processor },
   stdio: 'inherit',
