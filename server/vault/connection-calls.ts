@@ -26,10 +26,7 @@ export function connectionCalls({
   readonly processors: ConnectedProcessors;
   readonly clock: Clock;
   readonly extraOrigins: readonly string[];
-}): Pick<
-  Vault,
-  'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'evidenceLimits' | 'submitEvidence' | 'acceptDispute'
-> {
+}): Pick<Vault, 'connect' | 'forget' | 'test' | 'receive' | 'poll' | 'submitEvidence' | 'acceptDispute'> {
   return {
     connect: (connection) =>
       noticingProblem(async () => storeConnection(db, keys, extraOrigins, await completed(db, keys, connection))),
@@ -51,9 +48,6 @@ export function connectionCalls({
     async poll({ connectionId, ...request }) {
       const connected = await processors(request.companyId, 'live', connectionId);
       return connected?.processor.poll?.(request);
-    },
-    async evidenceLimits({ companyId, connectionId }) {
-      return (await processors(companyId, 'live', connectionId))?.processor.disputes?.limits;
     },
     async submitEvidence({ connectionId, ...request }) {
       const disputes = (await processors(request.companyId, 'live', connectionId))?.processor.disputes;

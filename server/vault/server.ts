@@ -312,7 +312,6 @@ function mountConnections(app: FastifyInstance, vault: Vault): void {
     vault.receive({ ...delivery, body: Buffer.from(body, 'base64') }),
   );
   mount('/poll', vaultCalls.poll, ({ after, ...key }) => vault.poll({ ...key, ...(after !== undefined && { after }) }));
-  mount('/evidence-limits', vaultCalls.connectionKey, (body) => vault.evidenceLimits(body));
   mount('/accept-dispute', vaultCalls.acceptDispute, (body) => vault.acceptDispute(body));
   mount(
     '/submit-evidence',

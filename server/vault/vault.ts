@@ -16,7 +16,6 @@ import {
 import type {
   DisputeOutcome,
   EvidenceRequest,
-  EvidenceLimits,
   NoticeDelivery,
   Polled,
   PollRequest,
@@ -68,8 +67,6 @@ export interface Vault {
   receive(delivery: ConnectionKey & Omit<NoticeDelivery, 'nowMs'>): Promise<Reception>;
   /** Asks a processor for notices; undefined if it cannot be asked. */
   poll(request: ConnectionKey & PollRequest): Promise<Polled | undefined>;
-  /** What evidence the processor takes; undefined if it takes none through us. */
-  evidenceLimits(connection: ConnectionKey): Promise<EvidenceLimits | undefined>;
   submitEvidence(request: ConnectionKey & EvidenceRequest): Promise<DisputeOutcome>;
   acceptDispute(request: ConnectionKey & Omit<EvidenceRequest, 'texts' | 'files'>): Promise<DisputeOutcome>;
   /** What the processor answered when the card was verified; null if it was not. */

@@ -63,7 +63,6 @@ const vaultCalls = [
   'test',
   'receive',
   'poll',
-  'evidenceLimits',
   'submitEvidence',
   'acceptDispute',
   'verification',

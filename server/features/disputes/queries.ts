@@ -12,6 +12,8 @@ export interface DisputeRow {
   readonly transaction_id: string;
   readonly connection_id: string | null;
   readonly connection_name: string | null;
+  /** The kind of the connection. */
+  readonly kind: string | null;
   readonly processor_id: string;
   readonly state: DisputeState;
   readonly amount: number;
@@ -39,6 +41,8 @@ const columns = `id, order_id, transaction_id, connection_id, processor_id, stat
     AS order_number,
   (SELECT p.name FROM processor_connections p
    WHERE p.company_id = disputes.company_id AND p.id = disputes.connection_id) AS connection_name,
+  (SELECT p.kind FROM processor_connections p
+   WHERE p.company_id = disputes.company_id AND p.id = disputes.connection_id) AS kind,
   (SELECT json_agg(json_build_object('id', f.id, 'kind', f.kind, 'name', f.name,
      'size_bytes', octet_length(f.content)) ORDER BY f.id)
    FROM dispute_files f WHERE f.company_id = disputes.company_id AND f.dispute_id = disputes.id) AS files`;

@@ -58,7 +58,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       permission: 'orders:read',
       category: 'read',
       idempotency: 'none',
-      handle: ({ context, params }) => getDispute(context, dependencies, params.id ?? ''),
+      handle: ({ context, params }) => getDispute(context, params.id ?? ''),
     }),
     defineRoute({
       ...common,
@@ -67,7 +67,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       operationId: 'updateDispute',
       summary: 'Save the draft of the evidence',
       body: disputeUpdate,
-      handle: ({ context, params, body }) => changeEvidence(context, dependencies, params.id ?? '', body),
+      handle: ({ context, params, body }) => changeEvidence(context, params.id ?? '', body),
     }),
     defineRoute({
       ...common,
@@ -77,7 +77,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       summary: 'Add a file to the evidence',
       body: fileCreate,
       bodyBytes: limits.evidenceBodyBytes,
-      handle: ({ context, params, body }) => addFile(context, dependencies, params.id ?? '', body),
+      handle: ({ context, params, body }) => addFile(context, params.id ?? '', body),
     }),
     defineRoute({
       ...common,
@@ -85,7 +85,7 @@ export function disputeRoutes(dependencies: DisputeDependencies): Route[] {
       path: `${path}/:id/files/:file_id`,
       operationId: 'removeDisputeFile',
       summary: 'Remove a file from the evidence',
-      handle: ({ context, params }) => removeFile(context, dependencies, params.id ?? '', params.file_id ?? ''),
+      handle: ({ context, params }) => removeFile(context, params.id ?? '', params.file_id ?? ''),
     }),
     defineRoute({
       ...common,

@@ -4,6 +4,7 @@ import type { PageRequest } from '../../http/route.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
+import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Orders } from '../orders/service.ts';
 import {
@@ -22,7 +23,7 @@ import type { Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schema
 /** Disputes: the merchant reads them, collects evidence, submits it through the processor, or accepts. */
 
 export interface DisputeDependencies {
-  readonly vault: Pick<Vault, 'evidenceLimits' | 'submitEvidence' | 'acceptDispute'>;
+  readonly vault: Pick<Vault, 'submitEvidence' | 'acceptDispute'>;
   readonly orders: Pick<Orders, 'resolveChargeback'>;
 }
 
@@ -74,13 +75,9 @@ async function existing({ db, company }: RequestContext, id: string): Promise<Di
   return row;
 }
 
-export async function getDispute(
-  context: RequestContext,
-  dependencies: DisputeDependencies,
-  id: string,
-): Promise<DisputeDetail> {
+export async function getDispute(context: RequestContext, id: string): Promise<DisputeDetail> {
   const row = await existing(context, id);
-  const limits = await limitsOf(context, dependencies, row);
+  const limits = limitsOf(context, row);
   const reason = whyNot(row, limits);
   return {
     ...toWire(row),
@@ -96,13 +93,9 @@ export async function getDispute(
 }
 
 /** Undefined if the processor takes no answers through us. */
-async function limitsOf(
-  { company }: RequestContext,
-  { vault }: DisputeDependencies,
-  { connection_id: connectionId }: DisputeRow,
-): Promise<EvidenceLimits | undefined> {
+function limitsOf({ company }: RequestContext, { kind }: DisputeRow): EvidenceLimits | undefined {
   if (company.mode === 'sandbox') return sandboxLimits;
-  return connectionId === null ? undefined : vault.evidenceLimits({ companyId: company.id, connectionId });
+  return kind === null ? undefined : kindNamed(kind).evidence;
 }
 
 const answerable: readonly DisputeState[] = ['inquiry', 'needs_response'];
@@ -117,11 +110,10 @@ function whyNot({ state, submitted_at }: DisputeRow, limits: EvidenceLimits | un
 
 async function requireAnswerable(
   context: RequestContext,
-  dependencies: DisputeDependencies,
   id: string,
 ): Promise<{ readonly row: DisputeRow; readonly limits: EvidenceLimits }> {
   const row = await existing(context, id);
-  const limits = await limitsOf(context, dependencies, row);
+  const limits = limitsOf(context, row);
   const reason = whyNot(row, limits);
   if (reason !== null || !limits) throw new ApiError('invalid_state_transition', reason ?? '', { param: 'id' });
   return { row, limits };
@@ -130,18 +122,17 @@ async function requireAnswerable(
 /** Saves a draft. A blank text is no evidence. */
 export async function changeEvidence(
   context: RequestContext,
-  dependencies: DisputeDependencies,
   id: string,
   { evidence }: DisputeUpdate,
 ): Promise<DisputeDetail> {
-  const { limits } = await requireAnswerable(context, dependencies, id);
+  const { limits } = await requireAnswerable(context, id);
   const texts = Object.fromEntries(Object.entries(evidence).filter(([, text]) => text?.trim()));
   const length = Object.values(texts).join('').length;
   if (length > limits.textLengthMax) {
     throw invalidField('evidence', `must have at most ${limits.textLengthMax} characters in all. It has ${length}`);
   }
   await saveEvidence(context.db, context.company.id, id, texts, new Date(context.nowMs));
-  return getDispute(context, dependencies, id);
+  return getDispute(context, id);
 }
 
 const signatures: Readonly<Record<FileCreate['content_type'], readonly number[]>> = {
@@ -152,11 +143,10 @@ const signatures: Readonly<Record<FileCreate['content_type'], readonly number[]>
 
 export async function addFile(
   context: RequestContext,
-  dependencies: DisputeDependencies,
   id: string,
   { kind, name, content_type: contentType, content: base64 }: FileCreate,
 ): Promise<DisputeDetail> {
-  const { row, limits } = await requireAnswerable(context, dependencies, id);
+  const { row, limits } = await requireAnswerable(context, id);
   if (!limits.contentTypes.includes(contentType)) {
     throw invalidField('content_type', `must be one of ${limits.contentTypes.join(', ')} for this processor`);
   }
@@ -172,18 +162,13 @@ export async function addFile(
   }
   const file = { kind, name, contentType, content };
   await insertFile(context.db, context.company.id, id, newId(context.nowMs), file);
-  return getDispute(context, dependencies, id);
+  return getDispute(context, id);
 }
 
-export async function removeFile(
-  context: RequestContext,
-  dependencies: DisputeDependencies,
-  id: string,
-  fileId: string,
-): Promise<DisputeDetail> {
-  await requireAnswerable(context, dependencies, id);
+export async function removeFile(context: RequestContext, id: string, fileId: string): Promise<DisputeDetail> {
+  await requireAnswerable(context, id);
   if (!(await deleteFile(context.db, context.company.id, id, fileId))) throw notFound('file');
-  return getDispute(context, dependencies, id);
+  return getDispute(context, id);
 }
 
 /** Runs before the transaction. Returns the state that the processor reports; undefined in the sandbox. */
@@ -192,7 +177,7 @@ export async function sendEvidence(
   dependencies: DisputeDependencies,
   id: string,
 ): Promise<DisputeState | undefined> {
-  const { row } = await requireAnswerable(context, dependencies, id);
+  const { row } = await requireAnswerable(context, id);
   const files = await findFiles(context.db, context.company.id, id);
   if (Object.keys(row.evidence).length === 0 && files.length === 0) {
     throw new ApiError('invalid_request', 'There is no evidence yet. Enter a text or add a file first.');
@@ -239,7 +224,7 @@ export async function recordSubmission(
   const answer = { state: reported ?? 'under_review', isSubmission: true, at };
   await markAnswered(context.db, context.company.id, id, answer);
   if (row.connection_id === null) await decide(context, dependencies, row);
-  return getDispute(context, dependencies, id);
+  return getDispute(context, id);
 }
 
 async function decide(context: RequestContext, { orders }: DisputeDependencies, row: DisputeRow): Promise<void> {
@@ -259,5 +244,5 @@ export async function recordAcceptance(
   const answer = { state: reported ?? 'accepted', isSubmission: false, at: new Date(context.nowMs) };
   if (row.connection_id === null) await dependencies.orders.resolveChargeback(context, row.order_id, 'accepted');
   else await markAnswered(context.db, context.company.id, id, answer);
-  return getDispute(context, dependencies, id);
+  return getDispute(context, id);
 }

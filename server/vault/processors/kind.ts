@@ -1,3 +1,4 @@
+import type { EvidenceLimits } from './notices.ts';
 import type { Processor } from './processor.ts';
 
 /** As they are stored. */
@@ -21,6 +22,8 @@ export interface ProcessorKind {
   readonly timeoutMs: number;
   /** Whether it sends notices, so that the owner has to enter our notice URL at the processor. */
   readonly sendsNotices: boolean;
+  /** What evidence it takes about a dispute; absent if it takes none through us. */
+  readonly evidence?: EvidenceLimits;
   /** Throws a `ConfigurationProblem` if the fields do not fit together. */
   open(configuration: Configuration, options: OpenOptions): Processor;
 }

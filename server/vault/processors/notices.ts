@@ -159,7 +159,6 @@ export type DisputeOutcome =
   | { readonly outcome: 'not_sent' | 'unknown'; readonly reason: string };
 
 export interface DisputeOperations {
-  readonly limits: EvidenceLimits;
   submit(request: EvidenceRequest): Promise<DisputeOutcome>;
   accept(request: DisputeRequest): Promise<DisputeOutcome>;
 }

@@ -7,7 +7,7 @@ import type { SupplyDefenseDocumentRequest } from '@adyen/api-library/lib/src/ty
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
-import type { DisputeOperations, DisputeOutcome, EvidenceFile, EvidenceRequest } from '../notices.ts';
+import type { DisputeOperations, EvidenceLimits, DisputeOutcome, EvidenceFile, EvidenceRequest } from '../notices.ts';
 import { pdfOf } from './evidence.ts';
 import { keyOf } from './requests.ts';
 
@@ -84,6 +84,14 @@ function documentsFor(reason: DefenseReason, documents: readonly Document[]): De
   });
 }
 
+/** Adyen takes PDF up to 2 MB. It does not take PNG. */
+export const evidenceLimits: EvidenceLimits = {
+  textLengthMax: 20_000,
+  fileBytesMax: 2 * 1024 * 1024,
+  filesMax: 5,
+  contentTypes: ['application/pdf', 'image/jpeg'],
+};
+
 /** The reason with the fewest required documents: the evidence is the same for each. */
 const easiest = (reasons: readonly DefenseReason[]): DefenseReason | undefined =>
   reasons.toSorted((one, other) => requiredTypes(one).length - requiredTypes(other).length)[0];
@@ -119,13 +127,6 @@ export function disputeOperations(merchantAccountCode: string, post: DisputesPos
   }
 
   return {
-    // Adyen takes PDF up to 2 MB. It does not take PNG.
-    limits: {
-      textLengthMax: 20_000,
-      fileBytesMax: 2 * 1024 * 1024,
-      filesMax: 5,
-      contentTypes: ['application/pdf', 'image/jpeg'],
-    },
     submit,
     async accept({ reference, disputeId }) {
       const request = { disputePspReference: disputeId, merchantAccountCode } satisfies AcceptDisputeRequest;

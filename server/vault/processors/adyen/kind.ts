@@ -2,6 +2,7 @@ import { systemClock } from '../../../platform/clock.ts';
 import { Secret } from '../../../platform/secret.ts';
 import { allowedUrl, type Configuration, ConfigurationProblem, type OpenOptions, type ProcessorKind } from '../kind.ts';
 import { adyenProcessor } from './adapter.ts';
+import { evidenceLimits } from './disputes.ts';
 import { checkoutVersion } from './requests.ts';
 
 const checkoutOrigins = ['https://checkout-test.adyen.com', 'https://*-checkout-live.adyenpayments.com'];
@@ -102,6 +103,7 @@ export const adyenKind: ProcessorKind = {
   requestLifeMs: 60_000,
   timeoutMs: 20_000,
   sendsNotices: true,
+  evidence: evidenceLimits,
   open(configuration, options) {
     const { api_key = '', merchant_account = '', hmac_key = '', webhook_username, webhook_password } = configuration;
     if ((webhook_username === undefined) !== (webhook_password === undefined)) {

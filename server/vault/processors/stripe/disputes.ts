@@ -1,5 +1,12 @@
 import { type Answer, jsonOf, type Silence } from '../exchange.ts';
-import type { DisputeOperations, DisputeOutcome, DisputeReason, DisputeState, EvidenceRequest } from '../notices.ts';
+import type {
+  DisputeOperations,
+  EvidenceLimits,
+  DisputeOutcome,
+  DisputeReason,
+  DisputeState,
+  EvidenceRequest,
+} from '../notices.ts';
 import type { Client } from './client.ts';
 import { cleanText, created } from './answers.ts';
 import { type Dispute, readDispute, readError } from './objects.ts';
@@ -41,6 +48,13 @@ export const disputeReason = ({ reason }: Dispute): DisputeReason => reasons.get
 
 /** All files together; the card networks accept no more. */
 const fileBytesMax = 4_500_000;
+
+export const evidenceLimits: EvidenceLimits = {
+  textLengthMax: 150_000,
+  fileBytesMax,
+  filesMax: 8,
+  contentTypes: ['application/pdf', 'image/jpeg', 'image/png'],
+};
 
 function outcomeOf(answer: Answer | Silence, disputeId: string): DisputeOutcome | undefined {
   if ('reason' in answer) {
@@ -92,12 +106,6 @@ export function disputeOperations({ send, sendFile }: Client): DisputeOperations
   }
 
   return {
-    limits: {
-      textLengthMax: 150_000,
-      fileBytesMax,
-      filesMax: 8,
-      contentTypes: ['application/pdf', 'image/jpeg', 'image/png'],
-    },
     async submit(request) {
       const problem = problemOf(request);
       if (problem) return { outcome: 'refused', reason: problem };

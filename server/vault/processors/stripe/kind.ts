@@ -2,6 +2,7 @@ import { Secret } from '../../../platform/secret.ts';
 import { minuteMs } from '../../../platform/durations.ts';
 import { allowedUrl, ConfigurationProblem, type ProcessorKind } from '../kind.ts';
 import { stripeProcessor } from './adapter.ts';
+import { evidenceLimits } from './disputes.ts';
 
 const apiOrigin = 'https://api.stripe.com';
 const filesOrigin = 'https://files.stripe.com';
@@ -48,6 +49,7 @@ export const stripeKind: ProcessorKind = {
   requestLifeMs: minuteMs,
   timeoutMs: 10_000,
   sendsNotices: true,
+  evidence: evidenceLimits,
   open({ secret_key = '', signing_secret = '', api_url }, options) {
     const secrets = signing_secret.split(',').flatMap((secret) => secret.trim() || []);
     if (!secrets.every((secret) => signingSecret.test(secret))) {
