@@ -260,7 +260,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     company: merchant.sandbox,
     createKey,
     createMerchant,
-    call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions),
+    call: (method, path, callOptions = {}) => callAt(baseUrl, merchant.key, method, path, callOptions, logLines),
     async stop() {
       clocks.stop();
       components.stop();
@@ -282,6 +282,7 @@ export async function callAt(
   method: string,
   path: string,
   { key = defaultKey, body, raw, headers = {}, idempotencyKey }: CallOptions,
+  logLines: readonly string[] = [],
 ): Promise<Reply> {
   const payload = body === undefined ? raw : JSON.stringify(body);
   const answer = await exchange(baseUrl + path, method, payload, {
@@ -291,10 +292,17 @@ export async function callAt(
     ...headers,
   });
   const reply = { ...answer, body: parse(answer.text) };
+  if (reply.status === 500) explain(`${method} ${path}`, reply.headers.get('svc-request-id'), logLines);
   if (reply.status >= 400)
     assert.match(reply.headers.get('svc-version') ?? '', /^\d{4}-\d\d-\d\d$/, `${method} ${path}`);
   checkAgainstDocument(method, path, reply);
   return reply;
+}
+
+/** The response of a rare 500 does not contain its cause, but the log does. */
+function explain(call: string, requestId: string | null, logLines: readonly string[]): void {
+  const lines = logLines.filter((line) => requestId !== null && line.includes(requestId));
+  process.stderr.write(`${call} was answered with 500:\n${lines.join('')}`);
 }
 
 const agent = new Agent({ keepAlive: true });
