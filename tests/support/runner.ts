@@ -14,14 +14,12 @@ const durationsFile = join(root, 'tests', 'durations.json');
 const seconds = JSON.parse(readFileSync(durationsFile, 'utf8')) as Record<string, number>;
 const secondsOfNewFile = 3;
 // A file that takes this long runs in its own process; shorter ones share a process up to this time.
-const processSecondsMax = 15;
-const filesPerProcessMax = 8;
+const processSecondsMax = 40;
+const filesPerProcessMax = 16;
 // One more than the number of processors: many tests wait for a process to start or for time to pass.
 const concurrency = availableParallelism() + 1;
 // More failures than this are not flakiness, and a second run would only delay the report.
 const rerunMax = 10;
-// The tests in these folders start few processes, so they can share one.
-const sharing = /^(server|sdk|tests)\/(?!browser\/)/;
 
 const secondsOf = (files: readonly string[]): number =>
   files.reduce((total, file) => total + (seconds[file] ?? secondsOfNewFile), 0);
@@ -35,7 +33,7 @@ function grouped(files: readonly string[]): string[][] {
   const open = new Map<string, string[]>();
   for (const file of files) {
     const folder = file.split('/')[0] ?? '';
-    const shares = sharing.test(file) && secondsOf([file]) < processSecondsMax;
+    const shares = secondsOf([file]) < processSecondsMax;
     const group = shares ? open.get(folder) : undefined;
     if (group && group.length < filesPerProcessMax && secondsOf([...group, file]) <= processSecondsMax)
       group.push(file);
