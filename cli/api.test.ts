@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startTestService, type TestService } from '../tests/support/service.ts';
 import { somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
+import { programPath } from '../tests/support/programs.ts';
 
 const run = promisify(execFile);
 let service: TestService;
@@ -26,7 +27,7 @@ async function svc(...parameters: string[]): Promise<{ code: number; stdout: str
   const { SVC_KEY: _, SVC_URL: __, SVC_BASE_URL: ___, ...rest } = process.env;
   const env = { ...rest, SVC_DATA_DIR: folder };
   try {
-    return { code: 0, ...(await run(process.execPath, ['cli/svc.ts', ...parameters], { env })) };
+    return { code: 0, ...(await run(process.execPath, [programPath('svc'), ...parameters], { env })) };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
     return { code, stdout, stderr };

@@ -11,6 +11,7 @@ import { startTestService, type TestService } from '../tests/support/service.ts'
 import { advance, somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
 import { examine } from './doctor.ts';
 import { checks } from './doctor-queries.ts';
+import { programPath } from '../tests/support/programs.ts';
 
 const run = promisify(execFile);
 let service: TestService;
@@ -167,11 +168,11 @@ describe('the doctor', () => {
       DATABASE_URL: service.database.connectionString,
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
-    const healthy = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env });
+    const healthy = await run(process.execPath, [programPath('svc'), 'doctor'], { env });
     assert.ok(healthy.stdout.startsWith(`No problems found: ${checks.length + 4} checks.`), healthy.stdout);
     await service.db.query('UPDATE coupons SET used = used + 1');
-    const sick = await run(process.execPath, ['cli/svc.ts', 'doctor'], { env }).catch((error: unknown) => error);
-    const asJson = await run(process.execPath, ['cli/svc.ts', 'doctor', '--json'], { env }).catch(
+    const sick = await run(process.execPath, [programPath('svc'), 'doctor'], { env }).catch((error: unknown) => error);
+    const asJson = await run(process.execPath, [programPath('svc'), 'doctor', '--json'], { env }).catch(
       (error: unknown) => error,
     );
     await service.db.query('UPDATE coupons SET used = used - 1');

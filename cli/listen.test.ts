@@ -13,13 +13,13 @@ import { webhooks } from '../sdk/node/src/index.ts';
 import { insertEvents } from '../server/features/events/queries.ts';
 import { newEvent } from '../server/features/events/service.ts';
 import { eventIdOf, newId } from '../server/platform/ids.ts';
-import { fileURLToPath } from 'node:url';
 import { type RunningCommand, startPlainReceiver, startSvc, svc } from '../tests/support/command.ts';
 import { type FlakyProxy, type Mishap, startFlakyProxy } from '../tests/support/flaky-proxy.ts';
 import { openShop, order } from '../tests/support/orders.ts';
 import { someCustomer, startTestService, type TestService } from '../tests/support/service.ts';
 import { eventually } from '../tests/support/webhooks.ts';
 import { listen } from './listen.ts';
+import { programPath } from '../tests/support/programs.ts';
 
 /** `SVC_LISTEN_EVENTS=1000 SVC_LISTEN_CUTS=20`: the long version. */
 const eventCount = Number(process.env.SVC_LISTEN_EVENTS ?? 200);
@@ -262,10 +262,11 @@ describe('svc listen', () => {
   });
 
   test('ends when only its launcher gets the signal, as with `npx svc listen &` and `kill $!`', async (t) => {
-    const program = fileURLToPath(new URL('svc.ts', import.meta.url));
     const environment = { ...process.env, ...settings(service.key), npm_lifecycle_event: 'npx' };
     // The shell stays between, as the one of npm does.
-    const launcher = spawn('sh', ['-c', '"$0" "$@"; true', process.execPath, program, 'listen'], { env: environment });
+    const launcher = spawn('sh', ['-c', '"$0" "$@"; true', process.execPath, programPath('svc'), 'listen'], {
+      env: environment,
+    });
     t.after(() => launcher.kill('SIGKILL'));
     const ended = once(launcher.stdout, 'close');
     let output = '';

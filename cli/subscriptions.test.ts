@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startTestService, type TestService } from '../tests/support/service.ts';
 import { advance, readSubscription, somePlan, someSubscriber, subscribe } from '../tests/support/subscriptions.ts';
+import { programPath } from '../tests/support/programs.ts';
 
 const run = promisify(execFile);
 const masterSecret = Buffer.alloc(32, 7).toString('latin1');
@@ -17,7 +18,7 @@ after(() => service.stop());
 async function svc(...parameters: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const env = { ...process.env, DATABASE_URL: service.database.connectionString, SVC_MASTER_SECRET: masterSecret };
   try {
-    return { code: 0, ...(await run(process.execPath, ['cli/svc.ts', ...parameters], { env })) };
+    return { code: 0, ...(await run(process.execPath, [programPath('svc'), ...parameters], { env })) };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
     return { code, stdout, stderr };

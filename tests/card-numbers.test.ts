@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { readyUrl } from './support/ready.ts';
+import { programPath } from './support/programs.ts';
 
 /**
  * Marker numbers through every way into a real service, also the ways that fail; then a search for them in all that it
@@ -102,7 +102,7 @@ const grouped = (number: string, separator: string): string => (number.match(/.{
 
 const root = await mkdtemp(join(tmpdir(), 'svc-card-numbers-'));
 const folder = join(root, 'data');
-const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const program = programPath('main');
 
 interface Running {
   readonly child: ChildProcess;

@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { type FreezingProxy, startFreezingProxy } from './support/freezing-proxy.ts';
 import { readyUrl } from './support/ready.ts';
+import { programPath } from './support/programs.ts';
 
 /**
  * The whole service as a process whose network to the database stops carrying packets, with short time-outs. The drill
  * `npm run drill blackhole` plays the same with the usual ones, under load.
  */
 
-const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const program = programPath('main');
 const statementTimeoutMs = 2_000;
 /** What is under way is given up after 2.4 s; the rest is for connecting anew, on a busy machine. */
 const recoveryMs = 6_000;

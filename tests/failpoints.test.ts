@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { allCompanies } from '../server/features/companies/service.ts';
 import { backdateSubscription } from '../server/features/subscriptions/service.ts';
 import { type Failpoint, failpoints } from '../server/platform/failpoints.ts';
@@ -24,13 +23,14 @@ import { contextOf, openShop, type Shop } from './support/orders.ts';
 import { type Reply, startTestService, type TestService } from './support/service.ts';
 import { somePlan, subscribe } from './support/subscriptions.ts';
 import type { Company } from '../server/company.ts';
+import { programPath } from './support/programs.ts';
 
 /**
  * The service dies at every named moment on the path of money, in a process of its own. A second process is on the same
  * database: it answers the repeated request and recovers. Afterwards our books and those of the acquirer must agree.
  */
 
-const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const program = programPath('main');
 /** Compiled code of the processes that follow: those that are killed leave none. */
 const compileCache = await mkdtemp(join(tmpdir(), 'svc-compiled-'));
 

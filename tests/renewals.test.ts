@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { maintainPartitions } from '../server/features/events/jobs.ts';
 import { type Crowd, openCrowd, subscribeSome } from './renewals/crowd.ts';
 import { verify } from './renewals/verify.ts';
 import { capture } from './support/orders.ts';
 import { startTestService, type TestService } from './support/service.ts';
+import { programPath } from './support/programs.ts';
 
 /**
  * Months pass for many subscriptions, billed by workers of which some are killed over and over, while people retry declined
@@ -20,7 +20,7 @@ const long = process.env.SVC_RENEWALS !== undefined;
 const [steady, doomed] = long ? [2, 2] : [1, 1];
 const timeout = long ? 3_600_000 : 100_000;
 const dayMs = 86_400_000;
-const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const program = programPath('main');
 
 let service: TestService;
 let crowd: Crowd;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundlePrograms } from './support/bundled-programs.ts';
 import { runTestFiles } from './support/runner.ts';
 import { startTestServer } from './support/test-server.ts';
 
@@ -50,6 +51,7 @@ const folder = await mkdtemp(join(await fastestFolder(), 'svc-tests-'));
 await chmod(folder, 0o711);
 // What the tests leave behind, for example because they kill a process, ends with the folder.
 process.env.TMPDIR = folder;
+await bundlePrograms();
 const postgres = await startTestServer(folder);
 try {
   passed = await runTestFiles(files, folder, {

@@ -17,10 +17,11 @@ import { type Receiver, startReceiver } from './support/receiver.ts';
 import { readyUrl } from './support/ready.ts';
 import { someCustomer, someProduct } from './support/service.ts';
 import { eventually } from './support/webhooks.ts';
+import { programPath } from './support/programs.ts';
 
 /** One order through an API, a vault and a worker in two processes, as a collector of traces sees it. */
 
-const program = fileURLToPath(new URL('../server/main.ts', import.meta.url));
+const program = programPath('main');
 const certificates = fileURLToPath(new URL('support/certificates/ca.pem', import.meta.url));
 const token = 'a credential of this test for its vault, long enough';
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';

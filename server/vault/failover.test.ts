@@ -7,7 +7,6 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { eventually } from '../../tests/support/webhooks.ts';
 import { startTestService, type TestService } from '../../tests/support/service.ts';
 import { Secret } from '../platform/secret.ts';
@@ -16,10 +15,11 @@ import { remoteVault } from './client.ts';
 import { nextKeys } from './key-store.ts';
 import { freePort } from './testing.ts';
 import type { Vault } from './vault.ts';
+import { programPath } from '../../tests/support/programs.ts';
 
 /** Two vaults in processes of their own, on one database with the same keys. */
 
-const program = fileURLToPath(new URL('../main.ts', import.meta.url));
+const program = programPath('main');
 const token = 'a credential of this test for its vaults, long enough';
 const keys = nextKeys(undefined);
 

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { cloneDatabase } from '../../tests/support/database.ts';
 import { someCustomer } from '../../tests/support/service.ts';
@@ -16,13 +15,14 @@ import { fileKeyStore } from './key-store.ts';
 import { open, seal } from './keys.ts';
 import { cardWith, freePort, newRing, someNumber } from './testing.ts';
 import { readyUrl } from '../../tests/support/ready.ts';
+import { programPath } from '../../tests/support/programs.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'svc-vault-'));
 after(() => rm(root, { recursive: true, force: true }));
 const newFolder = (): Promise<string> => mkdtemp(join(root, 'data-'));
 
 describe('processes of their own', () => {
-  const program = fileURLToPath(new URL('../main.ts', import.meta.url));
+  const program = programPath('main');
   const token = `process-${randomBytes(24).toString('hex')}`;
   const masterSecret = 'a master secret of this test, long enough';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { programPath } from '../support/programs.ts';
 
 /** A process of the service under a supervisor that restarts it whenever it exits. */
 
@@ -22,7 +22,7 @@ export interface Supervised {
   killNow(): void;
 }
 
-const program = fileURLToPath(new URL('../../server/main.ts', import.meta.url));
+const program = programPath('main');
 const restartPauseMs = 200;
 const readyTimeoutMs = 30_000;
 

@@ -2,13 +2,13 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { programPath } from './programs.ts';
 
 /** The `svc` command as a person runs it, and a plain receiver on this machine. */
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL('../../cli/svc.ts', import.meta.url));
+const program = programPath('svc');
 
 export interface Ended {
   readonly code: number;

@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { programPath } from './programs.ts';
 
 /** Processes of the service, of this version or of a release, each with its own settings. */
 
@@ -53,7 +54,7 @@ function machine(): NodeJS.ProcessEnv {
 
 /** Starts a process and waits until it is ready. The port is that of its API, or of a vault alone. */
 export async function startProcess({ name, root, port, environment }: Settings): Promise<FleetProcess> {
-  const child = spawn(process.execPath, [join(root, 'server/main.ts')], {
+  const child = spawn(process.execPath, [root === thisRoot ? programPath('main') : join(root, 'server/main.ts')], {
     env: { ...machine(), PORT: String(port), SVC_VAULT_PORT: String(port), SVC_LOG_LEVEL: 'warn', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -96,7 +97,7 @@ function isWarning(line: string): boolean {
 
 /** Runs a `svc` command of a tree. Fails if the command fails. */
 export function runSvc(root: string, environment: Readonly<Record<string, string>>, ...words: string[]): string {
-  return execFileSync(process.execPath, [join(root, 'cli/svc.ts'), ...words], {
+  return execFileSync(process.execPath, [root === thisRoot ? programPath('svc') : join(root, 'cli/svc.ts'), ...words], {
     env: { ...machine(), ...environment },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],

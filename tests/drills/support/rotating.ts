@@ -13,6 +13,7 @@ import { startReceiver } from '../../support/receiver.ts';
 import { startTraffic, type Traffic } from '../../support/traffic.ts';
 import { type DrillStage, exactly, type Figure, shown } from '../drill.ts';
 import { demoOf, findProduct, within } from './upgrading.ts';
+import { programPath } from '../../support/programs.ts';
 
 /**
  * All secrets change under load: the master secret, the keys that it protects, the vault keys and the token of the vault.
@@ -171,7 +172,7 @@ interface Ended {
 async function rotate(environment: Record<string, string>, killAt?: string): Promise<Ended> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const machine = { PATH, HOME, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) };
-  const child = spawn(process.execPath, [join(thisRoot, 'cli/svc.ts'), 'secrets', 'rotate'], {
+  const child = spawn(process.execPath, [programPath('svc'), 'secrets', 'rotate'], {
     env: { ...machine, ...environment },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
