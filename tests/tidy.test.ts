@@ -174,6 +174,13 @@ test('amounts are scaled by the decimals of their currency, never by 100', () =>
   assert.deepEqual(offenders(asNumbers, /(Number|parseFloat)\([^)]*(amount|price|percentage|minimum)/i), []);
 });
 
+test('only what begins a test run changes the environment of its process, which test files share', () => {
+  const beginning = ['run.ts', 'generators/run.ts', 'support/runner.ts', 'support/test-server.ts'];
+  const allowed = [...beginning, 'support/bundled-programs.ts'].map((file) => `tests/${file}`);
+  const files = sources.filter((file) => !file.startsWith('dashboard/') && !allowed.includes(file));
+  assert.deepEqual(offenders(files, /process\.env(\.\w+|\[[^\]]+\]) *(\?\?|\|\|)?=[^=]|delete process\.env/), []);
+});
+
 test('a source file has at most 400 lines, a test file at most 800', () => {
   const long = sources
     .map((file) => ({ file, lines: read(file).split('\n').length }))

@@ -1,12 +1,14 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import packedChromium from '@sparticuz/chromium';
+import { promisify } from 'node:util';
 import { type Browser, chromium } from 'playwright-core';
 
 /** A real Chromium from the npm registry, unpacked once and shared by all tests that need a browser. */
 
+const run = promisify(execFile);
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 
 export async function launchBrowser(): Promise<Browser> {
@@ -38,15 +40,11 @@ async function unpackedChromium(): Promise<string> {
 }
 
 async function unpackInto(folder: string): Promise<void> {
-  const { TMPDIR } = process.env;
-  // The package always unpacks into the folder for temporary files.
-  process.env.TMPDIR = folder;
-  try {
-    await packedChromium.executablePath();
-  } finally {
-    if (TMPDIR === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = TMPDIR;
-  }
+  const chromiumUrl = JSON.stringify(import.meta.resolve('@sparticuz/chromium'));
+  const program = `import chromium from ${chromiumUrl}; await chromium.executablePath();`;
+  // The package always unpacks into the folder for temporary files. In this process, a service that starts meanwhile
+  // would keep its data there.
+  await run(process.execPath, ['--input-type=module', '--eval', program], { env: { ...process.env, TMPDIR: folder } });
 }
 
 /** Uses only the bundled font, so that pages look and measure the same on every machine. */
