@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import type { Database } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';
+import { rowsOf } from '../platform/rows.ts';
 
 /** All statements about idempotency keys. */
 
@@ -79,9 +80,16 @@ export function claimOf(request: KeyedRequest): Claim {
   };
 }
 
-/** The columns of a claim, for json_to_recordset. */
-export const claimRecord = `key text, method text, path text, field_hashes jsonb, api_version text, version_named boolean,
-  expires_at timestamptz`;
+/** The columns of a claim, for `rowsOf`. */
+export const claimColumns = {
+  key: 'text',
+  method: 'text',
+  path: 'text',
+  field_hashes: 'jsonb',
+  api_version: 'text',
+  version_named: 'boolean',
+  expires_at: 'timestamptz',
+} as const;
 
 /**
  * Claims the keys of the rows of `source`, which has the columns of a claim, `company_id`, `request_id` and
@@ -94,11 +102,8 @@ export const claimKeys = (source: string, operationId: string): string => `
   FROM ${source} ORDER BY company_id, key
   ON CONFLICT DO NOTHING RETURNING operation_id`;
 
-const claimOneStatement = `
-  WITH claim AS (
-    SELECT $1::uuid AS company_id, $2::text AS request_id, $3::uuid AS operation_id, c.*
-    FROM json_to_record($4::json) AS c (${claimRecord})
-  ) ${claimKeys('claim', 'operation_id')}`;
+const claimRows = rowsOf({ company_id: 'uuid', request_id: 'text', operation_id: 'uuid', ...claimColumns });
+const claimOneStatement = claimKeys(`${claimRows.from(1)} AS claim`, 'operation_id');
 
 /**
  * Runs in the transaction that records the intent, before the request is checked: an earlier request with the same
@@ -110,8 +115,9 @@ export async function claimKey(
   operationId: string,
 ): Promise<boolean> {
   if (!request) return true;
-  const claim = JSON.stringify(claimOf(request));
-  const rows = await transaction.query(claimOneStatement, [request.companyId, request.requestId, operationId, claim]);
+  const { companyId: company_id, requestId: request_id } = request;
+  const claim = { company_id, request_id, operation_id: operationId, ...claimOf(request) };
+  const rows = await transaction.query(claimOneStatement, claimRows.values([claim]));
   return rows.length === 1;
 }
 

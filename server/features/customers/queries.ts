@@ -70,7 +70,7 @@ export async function insertCustomer(
      INSERT INTO customers (company_id, id, email, email_key, first_name, last_name, phone, phone_key, company,
        shipping_address, tags, metadata, search, updated_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, array_to_tsvector($13::text[]), $14))
-     ${insertingEvents('$15', '$16')}`,
+     ${insertingEvents(15)}`,
     [...values(companyId, row, keys), ...eventValues([created])],
   );
 }

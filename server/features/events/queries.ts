@@ -2,6 +2,7 @@ import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { EventFacts } from './envelope.ts';
 
@@ -19,32 +20,34 @@ export interface EventRow {
   readonly trace?: string;
 }
 
-const eventColumns = 'company_id, id, type, object_id, sequence, request_id, trace';
+const eventRows = rowsOf({
+  company_id: 'uuid',
+  id: 'uuid',
+  type: 'text',
+  object_id: 'uuid',
+  sequence: 'integer',
+  request_id: 'text',
+  trace: 'text',
+  previous: 'json',
+  object: 'json',
+});
 
-/** A control character: it does not occur in JSON text. */
-const separator = '\u001e';
+const eventColumns = 'company_id, id, type, object_id, sequence, request_id, trace, previous, object';
 
 /**
- * Returns SQL that inserts events together with the change they describe. `rows` and `objects` are SQL for the two values
- * of `eventValues`. The objects are separate, because PostgreSQL would parse JSON inside of JSON three times.
+ * Returns SQL that inserts events together with the change they describe. The values of `eventValues` are parameters
+ * of the statement, starting with `$first`.
  */
-export const insertingEvents = (rows: string, objects: string, where = 'true'): string => `
-  INSERT INTO events (${eventColumns}, previous, object) SELECT ${eventColumns}, previous, object::json
-  FROM ROWS FROM (
-    json_to_recordset((${rows})::json)
-      AS (company_id uuid, id uuid, type text, object_id uuid, sequence integer, request_id text, trace text, previous json),
-    unnest(string_to_array(${objects}, E'\\x1e'))
-  ) AS e (${eventColumns}, previous, object) WHERE ${where}`;
+export const insertingEvents = (first: number, where = 'true'): string => `
+  INSERT INTO events (${eventColumns}) SELECT ${eventColumns} FROM ${eventRows.from(first)} AS e WHERE ${where}`;
 
-export function eventValues(events: readonly EventRow[]): [rows: string, objects: string] {
-  return [
-    JSON.stringify(events.map((event) => ({ ...event, object: undefined }))),
-    events.map(({ object }) => JSON.stringify(object)).join(separator),
-  ];
-}
+/** How many parameters they are. */
+export const eventCount = eventRows.count;
+
+export const eventValues = eventRows.values as (events: readonly EventRow[]) => string[];
 
 export async function insertEvents(db: Queryable, events: readonly EventRow[]): Promise<void> {
-  await db.query(insertingEvents('$1', '$2'), eventValues(events));
+  await db.query(insertingEvents(1), eventValues(events));
 }
 
 const columns = 'id, type, sequence, request_id, object, previous';

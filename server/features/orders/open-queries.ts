@@ -26,15 +26,14 @@ export interface NewOpenTransaction {
   readonly updated_at: Date;
 }
 
-/**
- * Returns SQL for the time until which a request recorded now is valid; `company` is SQL for the id of its company.
- */
-export const validUntil = (company: string): string => `date_trunc('milliseconds', now())
-  + (SELECT c.request_life_ms FROM companies c WHERE c.id = ${company}) * interval '1 ms'`;
+/** Returns SQL for the time until which a request recorded now is valid; `lifeMs` is SQL. */
+export const validFor = (lifeMs: string): string => `date_trunc('milliseconds', now()) + ${lifeMs} * interval '1 ms'`;
 
-/** Returns SQL for the connection that a new sale of the company is recorded with; null in the sandbox. */
-export const firstConnection = (company: string): string =>
-  `(SELECT c.connection_id FROM companies c WHERE c.id = ${company})`;
+/** The same for a company, whose id is `$1`. */
+const validUntil = validFor('(SELECT c.request_life_ms FROM companies c WHERE c.id = $1)');
+
+/** The connection that a new sale of the company is recorded with; null in the sandbox. */
+const firstConnection = '(SELECT c.connection_id FROM companies c WHERE c.id = $1)';
 
 /** Refunds and voids go where the charge of the order went. */
 const connectionOfCharge = `(SELECT t.connection_id FROM orders o
@@ -82,9 +81,9 @@ export async function insertOpen(db: Queryable, open: NewOpenTransaction, lockMs
     `INSERT INTO open_transactions (company_id, order_id, slot, id, customer_id, payment_method_id, type, amount,
        currency, card_brand, card_last4, updated_at, request_id, reference, valid_until, locked_until, next_check_at,
        connection_id)
-     VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil('$1')},
+     VALUES ($1, $2, '${inFlightSlot}', $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14, ${validUntil},
        now() + $12 * interval '1 ms', now() + $12 * interval '1 ms',
-       ${open.type === 'sale' ? firstConnection('$1') : connectionOfCharge})
+       ${open.type === 'sale' ? firstConnection : connectionOfCharge})
      ON CONFLICT (company_id, order_id, slot) DO NOTHING RETURNING ${openedColumns}`,
     [
       open.company_id,
@@ -183,7 +182,7 @@ export async function markWaiting(db: Queryable, open: OpenKey, checkAfterMs: nu
  */
 export async function claimWaiting(db: Queryable, open: OpenKey, lockMs: number): Promise<Opened | undefined> {
   const rows = await db.query<OpenedRow>(
-    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil('$1')},
+    `UPDATE open_transactions SET waiting = false, checks = 0, opened_at = now(), valid_until = ${validUntil},
        sending = sending + 1, locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs],
@@ -212,7 +211,7 @@ export async function renewSending(
   const rows = await db.query<OpenedRow>(
     `UPDATE open_transactions SET sending = sending + 1, in_doubt = false, checks = 0,
        reference = coalesce($6, reference), connection_id = coalesce($8, connection_id),
-       valid_until = ${validUntil('$1')} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
+       valid_until = ${validUntil} + coalesce(to_timestamp($7 / 1000.0) - date_trunc('milliseconds', now()), '0'),
        locked_until = now() + $5 * interval '1 ms', next_check_at = now() + $5 * interval '1 ms'
      WHERE ${isThisSending} AND slot = '${inFlightSlot}' AND NOT waiting RETURNING ${openedColumns}`,
     [...keyOf(open), lockMs, reference ?? null, fromMs ?? null, connectionId ?? null],

@@ -1,7 +1,8 @@
 import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import type { ProcessorResponse } from '../../vault/processors/processor.ts';
 import { type RedemptionOutcome, redemptionOutcomeParts } from '../coupons/redemption-queries.ts';
-import { type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
+import { eventCount, type EventRow, eventValues, insertingEvents } from '../events/queries.ts';
 import { inFlightSlot } from './open-queries.ts';
 import type { OrderRow, TransactionSummary } from './order.ts';
 
@@ -27,51 +28,82 @@ export interface OutcomeRecord {
   readonly chargebackAt: Date | null;
 }
 
+const changeRows = rowsOf({
+  company_id: 'uuid',
+  order_id: 'uuid',
+  from_status: 'text',
+  from_sequence: 'integer',
+  status: 'text',
+  sequence: 'integer',
+  attempt_count: 'integer',
+  next_retry_at: 'timestamptz',
+  subscription_cycle: 'integer',
+  payment_method_id: 'uuid',
+  card_brand: 'text',
+  card_last4: 'text',
+  failure_code: 'text',
+  failure_reason: 'text',
+  sale_id: 'uuid',
+  updated_at: 'timestamptz',
+  event_id: 'uuid',
+  transaction_id: 'uuid',
+  sending: 'integer',
+  disowned: 'boolean',
+  replaces_answer: 'boolean',
+  transaction_status: 'text',
+  transaction_failure_code: 'text',
+  transaction_failure_reason: 'text',
+  processor_response: 'json',
+  chargeback_at: 'timestamptz',
+});
+const firstEvent = 1 + changeRows.count;
+const redemptionParameter = firstEvent + eventCount;
+
+const isMoved = (id: string): string => `${id} = ANY (ARRAY(SELECT order_id FROM moved))`;
+
+// The operation is looked up for each change. As an ordinary join, PostgreSQL would read all open operations, of which
+// it expects hardly any.
 const outcomeStatement = (more: string): string => `
-  WITH change AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($1::json) AS c (company_id uuid, order_id uuid, from_status text,
-      from_sequence integer, status text, sequence integer, attempt_count integer, next_retry_at timestamptz,
-      subscription_cycle integer, payment_method_id uuid, card_brand text, card_last4 text,
-      failure_code text, failure_reason text, sale_id uuid, updated_at timestamptz, event_id uuid,
-      transaction_id uuid, sending integer, disowned boolean, replaces_answer boolean, transaction_status text, transaction_failure_code text, transaction_failure_reason text,
-      processor_response json, chargeback_at timestamptz)
-  ), moved AS (
+  WITH moved AS (
     UPDATE orders o SET status = c.status, sequence = c.sequence, attempt_count = c.attempt_count,
       next_retry_at = c.next_retry_at, subscription_cycle = c.subscription_cycle,
       payment_method_id = c.payment_method_id, card_brand = c.card_brand, card_last4 = c.card_last4,
       failure_code = c.failure_code, failure_reason = c.failure_reason,
-      sale_id = c.sale_id, updated_at = c.updated_at, 
+      sale_id = c.sale_id, updated_at = c.updated_at,
       answer_event_id = CASE WHEN c.replaces_answer THEN c.event_id ELSE coalesce(o.answer_event_id, c.event_id) END
-    FROM change c
-    JOIN open_transactions t ON t.company_id = c.company_id AND t.order_id = c.order_id
-      AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending
+    FROM ${changeRows.from(1)} AS c
+    CROSS JOIN LATERAL (
+      SELECT FROM open_transactions t WHERE t.company_id = c.company_id AND t.order_id = c.order_id
+        AND t.slot = '${inFlightSlot}' AND t.id = c.transaction_id AND t.sending = c.sending OFFSET 0
+    ) AS open
     WHERE o.company_id = c.company_id AND o.id = c.order_id AND o.status = c.from_status
       AND o.sequence = c.from_sequence
-    RETURNING o.company_id, o.id
+    RETURNING o.company_id, o.id AS order_id, c.transaction_id, c.sending, c.transaction_status, c.processor_response,
+      c.transaction_failure_code, c.transaction_failure_reason, c.updated_at, c.disowned, c.chargeback_at
   ), closed AS (
-    DELETE FROM open_transactions t USING change c, moved m
-    WHERE m.company_id = c.company_id AND m.id = c.order_id
-      AND t.company_id = c.company_id AND t.order_id = c.order_id AND t.slot = '${inFlightSlot}'
-      AND t.id = c.transaction_id AND t.sending = c.sending
+    DELETE FROM open_transactions t USING moved m
+    WHERE t.company_id = m.company_id AND t.order_id = m.order_id AND t.slot = '${inFlightSlot}'
+      AND t.id = m.transaction_id AND t.sending = m.sending
     RETURNING t.company_id, t.id, t.order_id, t.customer_id, t.payment_method_id, t.type, t.amount, t.currency,
-      t.card_brand, t.card_last4, c.transaction_status, c.processor_response, c.transaction_failure_code,
-      c.transaction_failure_reason, c.updated_at, CASE WHEN c.disowned THEN NULL ELSE t.reference END,
+      t.card_brand, t.card_last4, m.transaction_status, m.processor_response, m.transaction_failure_code,
+      m.transaction_failure_reason, m.updated_at, CASE WHEN m.disowned THEN NULL ELSE t.reference END,
       t.connection_id
   ), recorded AS (
     INSERT INTO transactions (company_id, id, order_id, customer_id, payment_method_id, type, amount, currency,
       card_brand, card_last4, status, processor_response, failure_code, failure_reason, updated_at, reference, connection_id)
     SELECT * FROM closed
   ), emitted AS (
-    ${insertingEvents('$2', '$3', 'object_id IN (SELECT id FROM moved)')}
+    ${insertingEvents(firstEvent, isMoved('object_id'))}
   ), disputed AS (
     INSERT INTO scheduled_chargebacks (company_id, order_id, due_at)
-    SELECT c.company_id, c.order_id, c.chargeback_at FROM change c JOIN moved m ON m.id = c.order_id
-    WHERE c.chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
+    SELECT company_id, order_id, chargeback_at FROM moved WHERE chargeback_at IS NOT NULL ON CONFLICT DO NOTHING
   )${more}
-  SELECT id FROM moved`;
+  SELECT order_id AS id FROM moved`;
 
 const recordPlain = outcomeStatement('');
-const recordRedeeming = outcomeStatement(`, ${redemptionOutcomeParts('$4', 'e.order_id IN (SELECT id FROM moved)')}`);
+const recordRedeeming = outcomeStatement(
+  `, ${redemptionOutcomeParts(`$${redemptionParameter}`, isMoved('e.order_id'))}`,
+);
 
 /** Returns for each record whether it took effect. It does not if the order has changed meanwhile. */
 export async function writeOutcomes(
@@ -112,7 +144,7 @@ export async function writeOutcomes(
   }));
   const redeeming = redemptions.length > 0;
   const rows = await db.query<{ id: string }>(redeeming ? recordRedeeming : recordPlain, [
-    JSON.stringify(changes),
+    ...changeRows.values(changes),
     ...eventValues(taken.map(({ event }) => event)),
     ...(redeeming ? [JSON.stringify(redemptions)] : []),
   ]);

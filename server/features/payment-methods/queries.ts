@@ -129,9 +129,6 @@ export async function insertPaymentMethod(
   return rows.length === 1;
 }
 
-const ifDefault = (yes: string, no: string): string =>
-  `CASE WHEN EXISTS (SELECT 1 FROM made_default) THEN ${yes}::text ELSE ${no}::text END`;
-
 /**
  * The same for a customer who is not deleted, and sets the default, in one statement. Returns undefined if the
  * customer or the card does not exist. A capture takes two thirds of the time that it takes in a transaction.
@@ -143,6 +140,7 @@ export async function attachAtOnce(
   setAsDefault: boolean,
   attached: (isDefault: boolean) => EventRow,
 ): Promise<{ isDefault: boolean } | undefined> {
+  const asDefault = attached(true);
   const [row] = await db.query<{ is_default: boolean }>(
     `WITH customer AS MATERIALIZED (
        SELECT id, default_payment_method_id FROM customers
@@ -160,7 +158,7 @@ export async function attachAtOnce(
          AND ($11::boolean OR customer.default_payment_method_id IS NULL)
        RETURNING 1
      ), emitted AS (
-       ${insertingEvents(ifDefault('$12', '$14'), ifDefault('$13', '$15'), 'EXISTS (SELECT 1 FROM added)')}
+       ${insertingEvents(13, 'EXISTS (SELECT 1 FROM added) AND (e.id = $12) = EXISTS (SELECT 1 FROM made_default)')}
      )
      SELECT EXISTS (SELECT 1 FROM made_default) AS is_default FROM added`,
     [
@@ -175,8 +173,8 @@ export async function attachAtOnce(
       method.fingerprint,
       method.billing_details && JSON.stringify(method.billing_details),
       setAsDefault,
-      ...eventValues([attached(true)]),
-      ...eventValues([attached(false)]),
+      asDefault.id,
+      ...eventValues([asDefault, attached(false)]),
     ],
   );
   return row && { isDefault: row.is_default };
