@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startClient } from './client.ts';
+import { workload as processes } from './api-processes.ts';
 import { workload as capture } from './capture.ts';
 import { workload as coupons } from './coupons.ts';
 import { workload as customers } from './customers.ts';
@@ -23,6 +24,7 @@ const workloads: Readonly<Record<string, Workload>> = {
   customers,
   capture,
   orders,
+  processes,
   coupons,
   renewals,
   webhooks,

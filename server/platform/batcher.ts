@@ -13,6 +13,60 @@ export interface BatcherOptions {
   readonly batchMax: number;
   /** How many batches may run at once. */
   readonly width: number;
+  /** Without it, a batch never waits for more items. */
+  readonly gathering?: Gathering;
+}
+
+/**
+ * Lets a batch wait while others are on their way, because a batch costs almost the same for few items as for many. It
+ * matters when requests are spread over several processes, each of which makes its own batches.
+ */
+interface Gathering {
+  /** How many items are on their way to this batcher or in it: a batch with all of them waits for nothing. */
+  readonly underway: () => number;
+  /** How long the first item of a batch may wait. */
+  readonly patienceMs: () => number;
+}
+
+/** Batches are gathered only if the last ones had more items than this, on average. Otherwise few requests come. */
+const gatheredSize = 1.5;
+/** The share of the last batch in the average. */
+const lastShare = 0.2;
+
+export interface Flow {
+  readonly run: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly gathering: Gathering;
+}
+
+/** The share of the time of a request that its first batch may wait, and the most. */
+const patientShare = 0.25;
+const patienceMaxMs = 20;
+/** The share of the last request in the average time. */
+const lastTimeShare = 0.05;
+
+/**
+ * Requests that pass through the same batchers. Gathered in the first one, they stay together in the others. When the
+ * database is busy, requests take longer and the first batch waits longer; a single request waits for nothing.
+ */
+export function createFlow(): Flow {
+  let underway = 0;
+  let usualMs = 0;
+  return {
+    async run(work) {
+      const startedMs = performance.now();
+      underway += 1;
+      try {
+        return await work();
+      } finally {
+        underway -= 1;
+        usualMs += (performance.now() - startedMs - usualMs) * lastTimeShare;
+      }
+    },
+    gathering: {
+      underway: () => underway,
+      patienceMs: () => Math.min(usualMs * patientShare, patienceMaxMs),
+    },
+  };
 }
 
 const observeSize = histogram('svc_batch_size');
@@ -26,6 +80,7 @@ export const inBatchers = (): number => batchedItems;
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly place: ReturnType<typeof currentPlace>;
+  readonly sinceMs: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,11 +88,21 @@ interface Waiting<Item, Result> {
 export function createBatcher<Item, Result>(
   name: BatchName,
   work: (items: readonly Item[]) => Promise<readonly Result[]>,
-  { batchMax, width }: BatcherOptions = { batchMax: 64, width: 1 },
+  { batchMax, width, gathering }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = [];
   let running = 0;
   let starting = false;
+  let usualSize = 1;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** How long the next batch still waits for more items. */
+  function gatherMs(): number {
+    const [first] = queue;
+    if (!gathering || !first || usualSize < gatheredSize || queue.length >= batchMax) return 0;
+    if (gathering.underway() <= queue.length) return 0;
+    return gathering.patienceMs() - (performance.now() - first.sinceMs);
+  }
 
   /** Returns the error with which the whole batch failed. */
   async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
@@ -73,9 +138,16 @@ export function createBatcher<Item, Result>(
 
   function start(): void {
     starting = false;
+    clearTimeout(timer);
     while (running < width && queue.length > 0) {
+      const waitMs = gatherMs();
+      if (waitMs > 0) {
+        timer = setTimeout(start, waitMs);
+        return;
+      }
       running += 1;
       const batch = queue.splice(0, batchMax);
+      usualSize += (batch.length - usualSize) * lastShare;
       observeSize({ batch: name }, batch.length);
       void runBatch(batch).finally(() => {
         running -= 1;
@@ -87,7 +159,7 @@ export function createBatcher<Item, Result>(
 
   function enqueue(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    queue.push({ item, place: currentPlace(), resolve, reject });
+    queue.push({ item, place: currentPlace(), sinceMs: gathering ? performance.now() : 0, resolve, reject });
     batchedItems += 1;
     // The callers of a finished batch all continue in the same turn. Without this delay the first of them would start
     // a batch alone.

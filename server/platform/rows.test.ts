@@ -25,6 +25,7 @@ const rows = rowsOf({
   flag: 'boolean',
   at: 'timestamptz',
   lockMs: 'uuid',
+  words: 'text[]',
 });
 
 const read = (given: Parameters<typeof rows.values>[0]): Promise<object[]> =>
@@ -42,15 +43,24 @@ it('returns every value as it was given', async () => {
     flag: place % 2 === 0,
     at,
     lockMs: id,
+    words: texts.slice(0, place),
   }));
   assert.deepEqual(await read(given), given);
 });
 
 it('returns null for null and undefined', async () => {
-  const nothing = { text: null, value: null, flag: null, at: null, lockMs: null };
+  const nothing = { text: null, value: null, flag: null, at: null, lockMs: null, words: null };
   const given = [
     { place: 0, ...nothing },
-    { place: 1, text: undefined, value: undefined, flag: undefined, at: undefined, lockMs: undefined },
+    {
+      place: 1,
+      text: undefined,
+      value: undefined,
+      flag: undefined,
+      at: undefined,
+      lockMs: undefined,
+      words: undefined,
+    },
   ];
   assert.deepEqual(await read(given), [
     { place: 0, ...nothing },

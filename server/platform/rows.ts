@@ -3,7 +3,7 @@
  * recordset, for which it builds a hash table for each row.
  */
 
-type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'boolean' | 'timestamptz' | 'json' | 'jsonb';
+type ColumnType = 'uuid' | 'text' | 'integer' | 'bigint' | 'boolean' | 'timestamptz' | 'json' | 'jsonb' | 'text[]';
 
 type Value = string | number | boolean | Date | object | null | undefined;
 
@@ -18,7 +18,7 @@ export interface Rows<Name extends string> {
 export function rowsOf<Name extends string>(columns: Readonly<Record<Name, ColumnType>>): Rows<Name> {
   const list = Object.entries(columns) as [Name, ColumnType][];
   const names = list.map(([name]) => `"${name}"`).join(', ');
-  const cast = list.map(([name, type]) => (isJson(type) ? `"${name}"::${type}` : `"${name}"`)).join(', ');
+  const cast = list.map(([name, type]) => (isCast(type) ? `"${name}"::${type}` : `"${name}"`)).join(', ');
   return {
     count: list.length,
     from(first) {
@@ -28,34 +28,44 @@ export function rowsOf<Name extends string>(columns: Readonly<Record<Name, Colum
     values: (rows) =>
       list.map(([name, type]) => {
         if (isJson(type)) return rows.map((row) => jsonText(row[name])).join(separator);
-        const elements =
-          type === 'text' ? rows.map((row) => textElement(row[name])) : rows.map((row) => plain(row[name]));
-        return `{${elements.join()}}`;
+        return arrayText(
+          rows.map((row) => row[name]),
+          elementOf[type] ?? plain,
+        );
       }),
   };
 }
 
 const isJson = (type: ColumnType): boolean => type === 'json' || type === 'jsonb';
 
+/** Whether the array has texts, which become values of the type later. */
+const isCast = (type: ColumnType): boolean => isJson(type) || type === 'text[]';
+
 /** A control character: it does not occur in JSON text, which therefore needs no quotes. */
 const separator = '\u001e';
 
 function arrayOf(type: ColumnType, parameter: string): string {
-  return isJson(type) ? `string_to_array(${parameter}, E'\\x1e', 'null')` : `${parameter}::${type}[]`;
+  if (isJson(type)) return `string_to_array(${parameter}, E'\\x1e', 'null')`;
+  return `${parameter}::${isCast(type) ? 'text' : type}[]`;
 }
 
 const jsonText = (value: Value): string => JSON.stringify(value ?? null);
 
-function plain(value: Value): string {
-  if (value === null || value === undefined) return 'NULL';
-  return value instanceof Date ? value.toISOString() : String(value);
+function arrayText(values: readonly Value[], element: (value: NonNullable<Value>) => string): string {
+  return `{${values.map((value) => (value === null || value === undefined ? 'NULL' : element(value))).join()}}`;
 }
+
+const plain = (value: NonNullable<Value>): string => (value instanceof Date ? value.toISOString() : String(value));
 
 // The word NULL, empty text, spaces, braces, commas, quotes and backslashes need quotes.
 const needsNoQuotes = /^(?!null$)[\w./:+-]+$/i;
 
-function textElement(value: Value): string {
-  if (value === null || value === undefined) return 'NULL';
+function quoted(value: NonNullable<Value>): string {
   const text = String(value);
   return needsNoQuotes.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
+
+const elementOf: Partial<Record<ColumnType, (value: NonNullable<Value>) => string>> = {
+  text: quoted,
+  'text[]': (value) => quoted(arrayText(value as readonly string[], quoted)),
+};

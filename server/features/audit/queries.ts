@@ -2,6 +2,7 @@ import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 
 export interface AuditRow {
@@ -19,6 +20,19 @@ export interface AuditRow {
 
 const columns = 'id, actor_kind, actor_id, actor_name, action, object_id, fields, address, request_id';
 
+const entryRows = rowsOf({
+  company_id: 'uuid',
+  id: 'uuid',
+  actor_kind: 'text',
+  actor_id: 'uuid',
+  actor_name: 'text',
+  action: 'text',
+  object_id: 'text',
+  fields: 'text[]',
+  address: 'text',
+  request_id: 'text',
+});
+
 /** An entry that already exists, because the answer to an earlier attempt was lost, stays unchanged. */
 export async function insertEntries(
   db: Queryable,
@@ -26,12 +40,8 @@ export async function insertEntries(
 ): Promise<void> {
   await db.query(
     `INSERT INTO audit_entries (company_id, ${columns})
-     SELECT company_id, id, actor_kind, actor_id, actor_name, action, object_id,
-       ARRAY (SELECT json_array_elements_text(fields)), address, request_id
-     FROM json_to_recordset($1::json) AS e (company_id uuid, id uuid, actor_kind text, actor_id uuid, actor_name text,
-       action text, object_id text, fields json, address text, request_id text)
-     ON CONFLICT DO NOTHING`,
-    [JSON.stringify(entries)],
+     SELECT company_id, ${columns} FROM ${entryRows.from(1)} AS e ON CONFLICT DO NOTHING`,
+    entryRows.values(entries),
   );
 }
 

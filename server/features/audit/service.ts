@@ -31,6 +31,8 @@ export async function recordEntries(db: Queryable, entries: readonly NewAuditEnt
   if (entries.length > 0) await insertEntries(db, entries.map(toRow));
 }
 
+const patienceMs = 25;
+
 export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
   const insert = createBatcher<ReturnType<typeof toRow>, void>(
     'audit_entries',
@@ -38,7 +40,8 @@ export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
       await insertEntries(db, rows);
       return rows.map(() => undefined);
     },
-    { batchMax: 256, width: 1 },
+    // No request waits for its entry, so each statement may take many.
+    { batchMax: 256, width: 1, gathering: { underway: () => Infinity, patienceMs: () => patienceMs } },
   );
   const background = createBackground();
   return {

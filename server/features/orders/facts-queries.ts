@@ -1,6 +1,7 @@
 import { keyColumns, type KeyRow } from '../../http/key-queries.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { rowsOf } from '../../platform/rows.ts';
 import { anyRow } from '../../platform/sql.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import { type CouponFacts, couponFactsJson, factsFromJson } from '../coupons/redemption-queries.ts';
@@ -65,22 +66,38 @@ interface FactsRow extends KeyRow {
   exp_month: number;
   exp_year: number;
   billing_details: BillingDetails | null;
-  products: ProductFacts[] | null;
+  /** Null except in the first row. */
+  products: (ProductFacts & { readonly company_id: string })[] | null;
   coupon: Parameters<typeof factsFromJson>[0];
 }
 
+const requestRows = rowsOf({
+  place: 'integer',
+  company_id: 'uuid',
+  key: 'text',
+  reference: 'uuid',
+  now: 'timestamptz',
+  customer_id: 'uuid',
+  payment_method_id: 'uuid',
+  coupon_code: 'text',
+});
+const productRows = rowsOf({ company_id: 'uuid', id: 'uuid' });
+
+// The first row has the products of all requests, which are often the same.
 const readFactsStatement = `
   SELECT q.place, ${keyColumns('q.now')}, o.answer_event_id IS NOT NULL AS answered,
     ${anyRow('transactions t WHERE t.company_id = q.company_id AND t.reference = q.reference')} AS reference_used,
     c.id IS NOT NULL AS customer_found, c.deleted_at IS NOT NULL AS customer_deleted,
     c.default_payment_method_id IS NOT NULL AS has_card,
     m.id AS payment_method_id, m.card_id, m.brand, m.last4, m.exp_month, m.exp_year, m.billing_details,
-    (SELECT json_agg(json_build_object('id', p.id, 'name', p.name, 'sku', p.sku, 'amount', p.amount,
-       'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
-     FROM products p WHERE p.company_id = q.company_id AND p.id = ANY(q.product_ids)) AS products,
-    ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} AS coupon
-  FROM json_to_recordset($1::json) AS q (place integer, company_id uuid, key text, reference uuid, now timestamptz,
-    customer_id uuid, payment_method_id uuid, product_ids uuid[], coupon_code text)
+    CASE WHEN q.place = 0 THEN (
+      SELECT json_agg(json_build_object('company_id', p.company_id, 'id', p.id, 'name', p.name, 'sku', p.sku,
+        'amount', p.amount, 'currency', p.currency, 'active', p.active, 'ordered', p.ordered))
+      FROM ${productRows.from(1 + requestRows.count)} AS w CROSS JOIN LATERAL (
+        SELECT * FROM products p WHERE p.company_id = w.company_id AND p.id = w.id OFFSET 0) AS p) END AS products,
+    CASE WHEN q.coupon_code IS NOT NULL
+      THEN ${couponFactsJson('q.company_id', 'q.coupon_code', 'q.customer_id')} END AS coupon
+  FROM ${requestRows.from(1)} AS q
   LEFT JOIN idempotency_keys k ON k.company_id = q.company_id AND k.key = q.key
   LEFT JOIN orders o ON o.company_id = k.company_id AND o.id = k.operation_id
   LEFT JOIN customers c ON c.company_id = q.company_id AND c.id = q.customer_id
@@ -88,13 +105,20 @@ const readFactsStatement = `
     AND m.id = coalesce(q.payment_method_id, c.default_payment_method_id)`;
 
 export async function readFacts(db: Queryable, requests: readonly FactsRequest[]): Promise<Facts[]> {
-  const rows = await db.query<FactsRow>(readFactsStatement, [
-    JSON.stringify(
-      requests.map((request, place) => ({ place, ...request, product_ids: `{${request.product_ids.join()}}` })),
+  const wanted = new Map(
+    requests.flatMap(({ company_id, product_ids }) =>
+      product_ids.map((id) => [`${company_id} ${id}`, { company_id, id }] as const),
     ),
+  );
+  const rows = await db.query<FactsRow>(readFactsStatement, [
+    ...requestRows.values(requests.map((request, place) => ({ place, ...request }))),
+    ...productRows.values([...wanted.values()]),
   ]);
   rows.sort((left, right) => left.place - right.place);
-  return rows.map((row) => ({
+  const found = new Map(
+    rows[0]?.products?.map(({ company_id, ...product }) => [`${company_id} ${product.id}`, product]),
+  );
+  return rows.map((row, place) => ({
     key: row.method === null ? undefined : row,
     answered: row.answered,
     referenceUsed: row.reference_used,
@@ -111,7 +135,11 @@ export async function readFacts(db: Queryable, requests: readonly FactsRequest[]
             expYear: row.exp_year,
             billing: row.billing_details,
           },
-    products: row.products ?? [],
+    products: productsOf(requests[place]),
     coupon: factsFromJson(row.coupon),
   }));
+
+  function productsOf(request: FactsRequest | undefined): ProductFacts[] {
+    return request?.product_ids.flatMap((id) => found.get(`${request.company_id} ${id}`) ?? []) ?? [];
+  }
 }

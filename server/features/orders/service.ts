@@ -3,7 +3,7 @@ import { notFound } from '../../errors.ts';
 import type { PhasedRequest } from '../../http/phases.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest, PhasedAnswer } from '../../http/route.ts';
-import { createBatcher } from '../../platform/batcher.ts';
+import { createBatcher, createFlow } from '../../platform/batcher.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { traceparent } from '../../platform/spans.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -112,9 +112,14 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
   const recordWithOthers = createBatcher('other_outcomes', (outcomes: readonly ChargeOutcome[]) =>
     recordOutcomes(dependencies, outcomes),
   );
+  const flow = createFlow();
   const charging: Charging = {
     ...dependencies,
-    readFacts: createBatcher('facts', (requests) => readFacts(batchDb, requests)),
+    readFacts: createBatcher('facts', (requests) => readFacts(batchDb, requests), {
+      batchMax: 64,
+      width: 1,
+      gathering: flow.gathering,
+    }),
     recordIntent: createBatcher('intents', (intents) => recordIntents(batchDb, intents)),
     recordRedeemingIntent: createBatcher('redeeming_intents', (intents) => recordRedeemingIntents(batchDb, intents)),
     reconcile: (open) => reconcile(charging, open),
@@ -130,7 +135,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
     },
   };
   return {
-    create: (context, input, key) => createOrder(charging, context, input, key),
+    create: (context, input, key) => flow.run(() => createOrder(charging, context, input, key)),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
     retry: (context, id, key) => retryOrder(charging, context, id, key),
     void: (context, id, key) => voidOrder(charging, context, id, key),

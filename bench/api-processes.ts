@@ -1,0 +1,181 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Client, startClient } from './client.ts';
+import { median } from './compare.ts';
+import type { ServerProcess } from './environment.ts';
+import { openShop, workload as orders } from './orders.ts';
+import { cpuSeconds, familyCpuSeconds, watchOthers } from './processes.ts';
+import type { Bench, Cell, Report, Workload } from './workload.ts';
+
+/** `npm run bench processes`: the same number of clients, over more and more API processes of one PostgreSQL. */
+
+const connections = 128;
+const processCounts = [1, 2, 4, 8];
+const commitsMax = 0.45;
+const growthMax = 1.3;
+
+interface Measured {
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly commits: number;
+  readonly nodeCpuUs: number;
+  readonly postgresCpuUs: number;
+  readonly othersShare: number;
+}
+
+async function measure(
+  { environment: { sql, key, postgresPid } }: Bench,
+  servers: readonly ServerProcess[],
+  clients: readonly Client[],
+  data: Readonly<Record<string, readonly string[]>>,
+  seconds: number,
+): Promise<Measured> {
+  await sql.query('VACUUM ANALYZE');
+  await sql.query('CHECKPOINT');
+  const commits = async (): Promise<number> => {
+    await sql.query('SELECT pg_stat_clear_snapshot()');
+    const { rows } = await sql.query<{ count: string }>('SELECT sum(xact_commit) AS count FROM pg_stat_database');
+    return Number(rows[0]?.count);
+  };
+  const cpu = (): { node: number; postgres: number } => ({
+    node: servers.reduce((sum, { pid }) => sum + (cpuSeconds(pid) ?? Number.NaN), 0),
+    postgres: familyCpuSeconds(postgresPid) ?? Number.NaN,
+  });
+  const commitsBefore = await commits();
+  const others = watchOthers(postgresPid);
+  const before = cpu();
+  const results = await Promise.all(
+    servers.map(({ baseUrl }, index) =>
+      (clients[index] as Client).run({
+        module: orders.module,
+        request: 'order',
+        baseUrl,
+        key,
+        connections: connections / servers.length,
+        seconds,
+        data,
+      }),
+    ),
+  );
+  const after = cpu();
+  const othersShare = others() ?? 0;
+  for (const { statuses, count, samples } of results) {
+    if (statuses['201'] !== count) throw new Error(`not all are 201: ${JSON.stringify({ statuses, samples })}`);
+  }
+  // PostgreSQL sessions report their statistics up to a second later.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const count = results.reduce((sum, one) => sum + one.count, 0);
+  return {
+    perSecond: results.reduce((sum, one) => sum + one.perSecond, 0),
+    p50Ms: median(results.map((one) => one.p50Ms)),
+    p99Ms: Math.max(...results.map((one) => one.p99Ms)),
+    commits: ((await commits()) - commitsBefore) / count,
+    nodeCpuUs: ((after.node - before.node) * 1e6) / count,
+    postgresCpuUs: ((after.postgres - before.postgres) * 1e6) / count,
+    othersShare,
+  };
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const { environment, options, note } = bench;
+  // All processes share the folder, because it contains the vault keys.
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-processes-'));
+  const settings = { SVC_DATA_DIR: dataDir, SVC_ROLES: 'api,vault', SVC_DATABASE_POOL: '4' };
+  const servers: ServerProcess[] = [];
+  const clients: Client[] = [];
+  const measured = processCounts.map((processes) => ({ processes, rounds: [] as Measured[] }));
+  try {
+    for (let n = 1; n <= Math.max(...processCounts); n += 1) {
+      servers.push(await environment.startService(`api ${n}`, { settings }));
+      clients.push(startClient());
+    }
+    const [first] = servers;
+    if (!first) throw new Error('no process was started');
+    const { customers, products } = await openShop(first, environment.key);
+    const data = { customers, products };
+    await measure(bench, servers, clients, data, 8);
+    for (let round = 1; round <= options.rounds; round += 1) {
+      for (const { processes, rounds } of measured) {
+        const one = await measure(bench, servers.slice(0, processes), clients, data, options.seconds ?? 8);
+        rounds.push(one);
+        note(
+          `round ${round}, ${processes} processes: ${Math.round(one.perSecond)}/s, ${one.commits.toFixed(2)} commits, ${Math.round(one.nodeCpuUs)} + ${Math.round(one.postgresCpuUs)} µs`,
+        );
+      }
+    }
+  } finally {
+    for (const client of clients) client.stop();
+    for (const server of servers) await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  return reportOf(measured);
+}
+
+function reportOf(measured: readonly { processes: number; rounds: readonly Measured[] }[]): Report {
+  const middle = measured.map(({ processes, rounds }) => {
+    const of = (pick: (one: Measured) => number): number => median(rounds.map(pick));
+    const alone = measured[0]?.rounds ?? [];
+    const growth = median(rounds.map((one, index) => one.postgresCpuUs / (alone[index]?.postgresCpuUs ?? Number.NaN)));
+    return { processes, of, growth };
+  });
+  const digits = (value: number, places = 0): Cell => Number(value.toFixed(places));
+  return {
+    tables: [
+      {
+        title: `Orders over ${connections} connections to several API processes`,
+        columns: [
+          'processes',
+          'orders/s',
+          'p50 ms',
+          'p99 ms',
+          'commits',
+          'CPU µs node',
+          'CPU µs postgres',
+          'to one process',
+          'CPU % others',
+        ],
+        rows: middle.map(({ processes, of, growth }) => [
+          processes,
+          digits(of((one) => one.perSecond)),
+          digits(
+            of((one) => one.p50Ms),
+            1,
+          ),
+          digits(
+            of((one) => one.p99Ms),
+            1,
+          ),
+          digits(
+            of((one) => one.commits),
+            2,
+          ),
+          digits(of((one) => one.nodeCpuUs)),
+          digits(of((one) => one.postgresCpuUs)),
+          digits(growth, 2),
+          digits(of((one) => one.othersShare * 100)),
+        ]),
+      },
+    ],
+    targets: middle.flatMap(({ processes, of, growth }) => {
+      const commits = of((one) => one.commits);
+      return [
+        {
+          name: `commits for each order, ${processes} processes`,
+          wanted: `≤ ${commitsMax}`,
+          measured: commits.toFixed(2),
+          met: commits <= commitsMax,
+        },
+        {
+          name: `PostgreSQL CPU, ${processes} processes to one`,
+          wanted: `≤ ${growthMax}`,
+          measured: growth.toFixed(2),
+          met: growth <= growthMax,
+        },
+      ];
+    }),
+  };
+}
+
+export const workload: Workload = { module: import.meta.url, requests: {}, run };
