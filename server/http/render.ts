@@ -1,3 +1,4 @@
+import { jsonText } from '../platform/json-text.ts';
 import { ownTurn } from '../platform/own-turn.ts';
 import type { Page } from './lists.ts';
 import type { Route } from './route.ts';
@@ -19,7 +20,7 @@ function picked(object: unknown, fields: Rendering['fields']): unknown {
 }
 
 export function render({ route, apiVersion, fields }: Rendering, result: unknown): string {
-  return JSON.stringify(renderResponse(apiVersion, route, picked(result, fields)));
+  return jsonText(renderResponse(apiVersion, route, picked(result, fields)));
 }
 
 // About a millisecond of work.

@@ -40,7 +40,7 @@ export interface Flow {
 
 /** The share of the time of a request that its first batch may wait, and the most. */
 const patientShare = 0.25;
-const patienceMaxMs = 20;
+const patienceMaxMs = 50;
 /** The share of the last request in the average time. */
 const lastTimeShare = 0.05;
 

@@ -1,3 +1,5 @@
+import { jsonText } from './json-text.ts';
+
 /**
  * Rows as parameters of a statement: one array for each column. PostgreSQL reads them at a third of the cost of a JSON
  * recordset, for which it builds a hash table for each row.
@@ -27,7 +29,7 @@ export function rowsOf<Name extends string>(columns: Readonly<Record<Name, Colum
     },
     values: (rows) =>
       list.map(([name, type]) => {
-        if (isJson(type)) return rows.map((row) => jsonText(row[name])).join(separator);
+        if (isJson(type)) return rows.map((row) => jsonText(row[name] ?? null)).join(separator);
         return arrayText(
           rows.map((row) => row[name]),
           elementOf[type] ?? plain,
@@ -48,8 +50,6 @@ function arrayOf(type: ColumnType, parameter: string): string {
   if (isJson(type)) return `string_to_array(${parameter}, E'\\x1e', 'null')`;
   return `${parameter}::${isCast(type) ? 'text' : type}[]`;
 }
-
-const jsonText = (value: Value): string => JSON.stringify(value ?? null);
 
 function arrayText(values: readonly Value[], element: (value: NonNullable<Value>) => string): string {
   return `{${values.map((value) => (value === null || value === undefined ? 'NULL' : element(value))).join()}}`;

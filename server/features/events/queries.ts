@@ -2,6 +2,7 @@ import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type
 import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { keepJsonText } from '../../platform/json-text.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { EventFacts } from './envelope.ts';
@@ -44,7 +45,10 @@ export const insertingEvents = (first: number, where = 'true'): string => `
 /** How many parameters they are. */
 export const eventCount = eventRows.count;
 
-export const eventValues = eventRows.values as (events: readonly EventRow[]) => string[];
+export function eventValues(events: readonly EventRow[]): string[] {
+  for (const { object } of events) keepJsonText(object);
+  return eventRows.values(events as readonly (EventRow & { readonly trace: string | undefined })[]);
+}
 
 export async function insertEvents(db: Queryable, events: readonly EventRow[]): Promise<void> {
   await db.query(insertingEvents(1), eventValues(events));
