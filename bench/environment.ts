@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { createApiKey } from '../server/features/api-keys/service.ts';
+import { createApiKey, reserveApiKey } from '../server/features/api-keys/service.ts';
 import { createCompanies } from '../server/features/companies/service.ts';
-import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { controlPlaneOn, type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { firstShard } from '../server/shards/shards.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
@@ -148,10 +149,14 @@ async function createCompany(connectionString: string, masterSecret: string, nam
     applicationName: 'bench',
     onError: () => undefined,
   });
-  const { sandbox } = await createCompanies(db, Date.now(), name);
+  const { sandbox } = await createCompanies({ name: firstShard, db }, Date.now(), name);
   const pepper = originalKeys(new Secret(Buffer.from(masterSecret)))['api-keys'];
   const keyOf = async (kind: 'secret' | 'publishable'): Promise<string> =>
-    (await createApiKey(db, pepper, sandbox, Date.now(), { kind, name: 'bench' })).text.reveal();
+    (
+      await createApiKey(db, await reserveApiKey(controlPlaneOn(db), pepper, sandbox, Date.now(), kind), Date.now(), {
+        name: 'bench',
+      })
+    ).text.reveal();
   const access = { companyId: sandbox.id, key: await keyOf('secret'), publishableKey: await keyOf('publishable') };
   await db.close();
   return access;

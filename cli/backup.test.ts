@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { createCompanies } from '../server/features/companies/service.ts';
-import { openDatabase } from '../server/platform/database.ts';
+import { controlPlaneOn, openDatabase } from '../server/platform/database.ts';
 import { prepareKeys } from '../server/platform/key-ring.ts';
 import { rememberMasterSecret } from '../server/platform/master-secret.ts';
 import { readMigrations } from '../server/platform/migration-files.ts';
@@ -85,8 +85,8 @@ before(async () => {
     applicationName: 'test',
     onError: () => undefined,
   });
-  await prepareKeys(db, { current: new Secret(Buffer.from(masterSecret)), previous: undefined });
-  await createCompanies(db, Date.now(), 'Tea House');
+  await prepareKeys(controlPlaneOn(db), { current: new Secret(Buffer.from(masterSecret)), previous: undefined });
+  await createCompanies({ name: 'a', db }, Date.now(), 'Tea House');
   await db.close();
   dump = join(folder, 'svc.dump');
   await run(join(bin, 'pg_dump'), ['--format=custom', `--file=${dump}`, server.url]);

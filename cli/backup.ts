@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Config, loadConfig } from '../server/config.ts';
 import { ConfigurationError } from '../server/platform/configuration-error.ts';
-import type { DatabasePool } from '../server/platform/database.ts';
+import { controlPlaneOn, type DatabasePool } from '../server/platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
 import { readKeys } from '../server/platform/key-ring.ts';
@@ -180,7 +180,7 @@ const unchecked = 'not available here, so not checked';
 async function masterSecretProblem(db: DatabasePool, config: Config): Promise<string | undefined> {
   const secrets = await loadMasterSecrets(config).catch(() => undefined);
   if (!secrets) return unchecked;
-  return problemOf(readKeys(db, secrets), 'the secret in the settings does not belong to the backup');
+  return problemOf(readKeys(controlPlaneOn(db), secrets), 'the secret in the settings does not belong to the backup');
 }
 
 async function vaultKeyProblem(db: DatabasePool, config: Config): Promise<string | undefined> {

@@ -1,11 +1,11 @@
 import { allCompanies } from '../server/features/companies/service.ts';
-import type { DatabasePool } from '../server/platform/database.ts';
+import type { Shards } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
 import type { Company } from '../server/company.ts';
 
 /** `demo` and `live` work if there is one merchant. With several merchants, the ID of the company is required. */
-export async function chosenCompany(db: DatabasePool, wanted: string | undefined): Promise<Company> {
-  const companies = await allCompanies(db);
+export async function chosenCompany(shards: Shards, wanted: string | undefined): Promise<Company> {
+  const companies = await allCompanies(shards);
   const mode = { demo: 'sandbox', sandbox: 'sandbox', live: 'live' }[wanted ?? ''];
   const matching = companies.filter((company) => company.id === wanted || company.mode === mode);
   const [company] = matching;

@@ -13,8 +13,9 @@ export async function companiesCommand([action]: readonly string[], flags: Flags
     throw new CommandError('Use companies dunning --days 1,3,5,7 --then failed|canceled.');
   }
   const days = flags.days.split(',').map(Number);
-  return withDatabase(async ({ db }) => {
-    const company = await chosenCompany(db, flags.company);
+  return withDatabase(async ({ shards }) => {
+    const company = await chosenCompany(shards, flags.company);
+    const { db } = shards.of(company);
     try {
       await db.transaction(async (transaction) => {
         await setDunning(transaction, company.id, days, afterwards);

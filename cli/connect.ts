@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '../server/config.ts';
-import { type DatabasePool, openDatabase } from '../server/platform/database.ts';
+import { controlPlaneOn, type DatabasePool, openDatabase } from '../server/platform/database.ts';
 import { type DatabaseClock, openDatabaseClock } from '../server/platform/database-clock.ts';
 import { explainDatabase } from '../server/platform/database-error.ts';
 import { startEmbeddedPostgres } from '../server/platform/embedded-postgres/embedded-postgres.ts';
@@ -10,10 +10,12 @@ import { readKeys } from '../server/platform/key-ring.ts';
 import { loadMasterSecrets } from '../server/platform/master-secret.ts';
 import { requireMigrated } from '../server/platform/migrations.ts';
 import type { ServiceKey, ServiceKeys } from '../server/platform/service-keys.ts';
+import { oneShard, openDirectory } from '../server/shards/directory.ts';
+import { firstShard, openShards, type ShardDatabase, type Shards } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
 
 export interface Connected {
-  readonly db: DatabasePool;
+  readonly shards: OpenShards;
   readonly pepper: ServiceKey;
   /** Decrypts the links in emails that were not sent. */
   readonly mailKey: ServiceKey;
@@ -26,16 +28,48 @@ export interface Connected {
 /** Works with and without a running service. If the embedded database is not running, it is started for the command. */
 export async function withDatabase<Result>(work: (connected: Connected) => Promise<Result>): Promise<Result> {
   const config = loadConfig(process.env);
-  return withConnection(config, async (connectionString) => {
-    await requireMigrated(connectionString).catch(explainDatabase('DATABASE_URL'));
+  return withShards(config, async (shards) => {
     const secrets = await loadMasterSecrets(config);
-    return withPool(connectionString, async (db) => {
-      const keys = await readKeys(db, secrets);
-      const clock = await openDatabaseClock(db, () => undefined);
-      return work({ db, pepper: keys['api-keys'], mailKey: keys.mails, keys, config, clock }).finally(() =>
-        clock.stop(),
-      );
+    const [first] = shards.all;
+    const keys = await readKeys(shards.control, secrets);
+    const clock = await openDatabaseClock(first.db, () => undefined);
+    return work({ shards, pepper: keys['api-keys'], mailKey: keys.mails, keys, config, clock }).finally(() =>
+      clock.stop(),
+    );
+  });
+}
+
+interface OpenShards extends Shards {
+  readonly all: readonly [ShardDatabase, ...ShardDatabase[]];
+}
+
+/** Connects to every shard, after a check of its schema. */
+export async function withShards<Result>(
+  config: Config,
+  work: (shards: OpenShards) => Promise<Result>,
+): Promise<Result> {
+  return withConnection(config, async (firstUrl) => {
+    await requireMigrated(firstUrl).catch(explainDatabase('DATABASE_URL'));
+    const others = [...config.SVC_SHARDS].map(([name, url]) => ({ name, url: url.reveal() }));
+    for (const { name, url } of others) await requireMigrated(url).catch(explainDatabase('SVC_SHARDS', name));
+    return withPools([{ name: firstShard, url: firstUrl }, ...others], (all) => {
+      const control = controlPlaneOn(all[0].db);
+      const shards = openShards(control, all, all.length === 1 ? oneShard : openDirectory(control));
+      return work({ ...shards, all });
     });
+  });
+}
+
+/** Opens a pool for each database, and closes all of them afterwards. */
+export async function withPools<Result>(
+  databases: readonly { readonly name: string; readonly url: string }[],
+  work: (all: readonly [ShardDatabase, ...ShardDatabase[]]) => Promise<Result>,
+): Promise<Result> {
+  const [next, ...rest] = databases;
+  if (!next) throw new Error('there is no database to open');
+  return withPool(next.url, (db) => {
+    const first = { name: next.name, db };
+    return rest.length === 0 ? work([first]) : withPools(rest, (others) => work([first, ...others]));
   });
 }
 

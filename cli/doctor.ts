@@ -1,10 +1,12 @@
 import { skewMsMax } from '../server/platform/clock-watch.ts';
 import type { Queryable } from '../server/platform/database.ts';
 import { rotationState } from '../server/platform/key-rotation.ts';
+import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
 import { hasKeys } from '../server/vault/open-key-store.ts';
 import { CommandError } from './command-error.ts';
 import { type Connected, withDatabase } from './connect.ts';
 import { type Check, checks } from './doctor-queries.ts';
+import { examineShards } from './doctor-shards.ts';
 import { readParts, readVault } from './installation.ts';
 import { wrongKeys } from './open-vault.ts';
 import type { Flags } from './options.ts';
@@ -40,15 +42,21 @@ export async function examine(db: Queryable): Promise<LookupOutcome[]> {
   return findings;
 }
 
+/** With several shards, a finding names its shard. */
+async function examineShard({ name, db }: ShardDatabase, isNamed: boolean): Promise<LookupOutcome[]> {
+  const found = await examine(db);
+  return isNamed ? found.map((one) => ({ ...one, means: `shard ${name}: ${one.means}` })) : found;
+}
+
 /**
  * More than those of the database: the vault keys, old keys, the clock, and the parts that the settings name. Every
  * command checks the master secret.
  */
 const checkCount = checks.length + 4;
 
-async function oldKeys(db: Queryable): Promise<LookupOutcome[]> {
-  const { underWay } = await rotationState(db);
-  const values = await countOldValues(db);
+async function oldKeys(shards: Shards): Promise<LookupOutcome[]> {
+  const { underWay } = await rotationState(shards.control);
+  const values = await countOldValues(shards);
   const count = underWay ? 1 : values.reduce((sum, each) => sum + each.count, 0);
   if (count === 0) return [];
   const means = underWay
@@ -74,8 +82,11 @@ async function partsAway(connected: Connected): Promise<LookupOutcome[]> {
 
 export async function doctorCommand(_words: readonly string[], flags: Flags): Promise<string> {
   return withDatabase(async (connected) => {
-    const findings = await examine(connected.db);
-    findings.push(...(await oldKeys(connected.db)));
+    const { shards } = connected;
+    const findings: LookupOutcome[] = [];
+    for (const shard of shards.all) findings.push(...(await examineShard(shard, shards.all.length > 1)));
+    if (flags['all-shards'] || shards.all.length > 1) findings.push(...(await examineShards(shards)));
+    findings.push(...(await oldKeys(shards)));
     const keys = await wrongKeys(connected);
     if (keys) findings.push({ check: 'vault_keys', means: keys, count: 1, examples: [] });
     const skewMs = connected.clock.skewMs();

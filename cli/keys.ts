@@ -1,6 +1,13 @@
 import Type from 'typebox';
 import { ApiError } from '../server/errors.ts';
-import { createApiKey, InvalidKeyOption, apiKeysOf, revokeApiKey } from '../server/features/api-keys/service.ts';
+import {
+  apiKeysOf,
+  checkAddressRange,
+  createApiKey,
+  InvalidKeyOption,
+  reserveApiKey,
+  revokeApiKey,
+} from '../server/features/api-keys/service.ts';
 import { isPermission, type Permission, permissions } from '../server/http/permissions.ts';
 import { name } from '../server/http/schemas.ts';
 import { validator } from '../server/http/validate.ts';
@@ -15,11 +22,13 @@ import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
 import type { Company } from '../server/company.ts';
 import type { ServiceKey } from '../server/platform/service-keys.ts';
+import type { Shards } from '../server/shards/shards.ts';
 
 export async function keysCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db, pepper }) => {
-    const company = await chosenCompany(db, flags.company);
-    if (action === 'create') return createKey(db, pepper, company, flags);
+  return withDatabase(async ({ shards, pepper }) => {
+    const company = await chosenCompany(shards, flags.company);
+    const { db } = shards.of(company);
+    if (action === 'create') return createKey(shards, pepper, company, flags);
     if (action === 'list') return listKeys(db, company, flags);
     if (action === 'revoke') return revokeKey(db, company, id, flags);
     throw new CommandError('Use keys create, keys list or keys revoke ID.');
@@ -60,7 +69,7 @@ function chosenExpiry(text: string | undefined, nowMs: number): Date | null {
   return new Date(nowMs + seconds * 1000);
 }
 
-async function createKey(db: DatabasePool, pepper: ServiceKey, company: Company, flags: Flags): Promise<string> {
+async function createKey(shards: Shards, pepper: ServiceKey, company: Company, flags: Flags): Promise<string> {
   const kind = flags.kind ?? 'secret';
   if (kind !== 'secret' && kind !== 'publishable') throw new CommandError('--kind must be secret or publishable.');
   const nowMs = systemClock.nowMs();
@@ -69,15 +78,16 @@ async function createKey(db: DatabasePool, pepper: ServiceKey, company: Company,
     throw new CommandError('--permissions is only for secret keys. A publishable key can only create card tokens.');
   }
   const options = {
-    kind,
     name: chosenName(flags.name),
     ...(chosen && { permissions: chosen }),
     allowedAddresses: (flags['allow-ip'] ?? []).flatMap((ranges) => ranges.split(',')).map((range) => range.trim()),
     expiresAt: chosenExpiry(flags['expires-in'], nowMs),
   } as const;
   try {
-    const { key, text } = await db.transaction(async (transaction) => {
-      const made = await createApiKey(transaction, pepper, company, nowMs, options);
+    for (const range of options.allowedAddresses) checkAddressRange(range);
+    const reserved = await reserveApiKey(shards.control, pepper, company, nowMs, kind);
+    const { key, text } = await shards.of(company).db.transaction(async (transaction) => {
+      const made = await createApiKey(transaction, reserved, nowMs, options);
       await auditOperator(transaction, company, {
         action: 'createApiKey',
         objectId: made.key.id,

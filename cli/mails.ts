@@ -6,8 +6,8 @@ const usualCount = 20;
 
 /** `mails`: shows the latest emails, sent or not. The newest comes last, at the bottom of the terminal. */
 export async function mailsCommand(_words: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db, mailKey }) => {
-    const mails = await latestMails(db, mailKey, usualCount);
+  return withDatabase(async ({ shards, mailKey }) => {
+    const mails = await latestMails(shards, mailKey, usualCount);
     if (flags.json) return `${JSON.stringify(mails)}\n`;
     if (mails.length === 0) return 'No emails yet.\n';
     const shown = mails

@@ -17,6 +17,8 @@ export const options = {
     value: 'demo|live|ID',
     describe: 'company name or ID; use the ID if there are several merchants',
   },
+  shard: { type: 'string', value: 'NAME', describe: 'name of the shard; default: the only one' },
+  'all-shards': { type: 'boolean', describe: 'also compare the control plane with every shard' },
   kind: { type: 'string', value: 'secret|publishable', describe: 'type of the key; default: secret' },
   name: { type: 'string', value: 'TEXT', describe: 'name of the key; default: "command line"' },
   permissions: { type: 'string', value: 'a:read,b:write', describe: 'permissions of the key; default: all' },

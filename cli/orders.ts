@@ -26,10 +26,18 @@ interface Chosen {
 /** `orders void ID`: voids a charge that has not settled. */
 export const voidCommand = (words: readonly string[], flags: Flags): Promise<string> =>
   changeOrder('orders void ID', words, flags, async ({ connected, company, orderId, requestId, nowMs }) => {
-    const { db, clock } = connected;
+    const { shards, clock } = connected;
+    const { db } = shards.of(company);
     const log = createLog('warn', process.stderr);
     return withVault(connected, async (vault) => {
-      const { orders } = openPayments({ db, batchDb: db, vault, clock, log, connections: openConnections(db) });
+      const { orders } = openPayments({
+        db,
+        batchDb: db,
+        vault,
+        clock,
+        log,
+        connections: openConnections(async () => db),
+      });
       const entry = { action: 'voidOrder', objectId: orderId, fields: [], requestId };
       const auditFirst = (inner: Queryable): Promise<void> => auditOperator(inner, company, entry);
       const { body } = await orders.void({ db, company, nowMs, requestId, auditFirst }, orderId, withoutKey);
@@ -49,8 +57,8 @@ export async function chargebackCommand(words: readonly string[], flags: Flags):
     words,
     flags,
     async ({ connected, company, orderId, requestId, nowMs }) => {
-      const { db, clock } = connected;
-      const order = await db.transaction(async (transaction) => {
+      const { shards, clock } = connected;
+      const order = await shards.of(company).db.transaction(async (transaction) => {
         const context = { db: transaction, company, nowMs, requestId };
         const isRaised = outcome === 'raised';
         const changed = isRaised
@@ -74,7 +82,7 @@ async function changeOrder(
 ): Promise<string> {
   if (!id || !isUuid(id)) throw new CommandError(`Use ${usage}.`);
   return withDatabase(async (connected) => {
-    const company = await chosenCompany(connected.db, flags.company);
+    const company = await chosenCompany(connected.shards, flags.company);
     const nowMs = connected.clock.nowMs() + company.clockOffsetMs;
     const chosen = { connected, company, orderId: id.toLowerCase(), requestId: newRequestId(), nowMs };
     try {

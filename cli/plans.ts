@@ -14,8 +14,9 @@ const checkPlan = validator(planCreate);
 
 /** `plans create|list|archive`: the API can only read plans. */
 export async function plansCommand([action, argument]: readonly string[], flags: Flags): Promise<string> {
-  return withDatabase(async ({ db, clock }) => {
-    const company = await chosenCompany(db, flags.company);
+  return withDatabase(async ({ shards, clock }) => {
+    const company = await chosenCompany(shards, flags.company);
+    const { db } = shards.of(company);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     const context: RequestContext = { db, company, nowMs, requestId: newRequestId() };
     const telling = (

@@ -30,8 +30,8 @@ type Action = (given: {
 }) => Promise<{ json: unknown; text: string }>;
 
 const actions: Readonly<Record<string, Action>> = {
-  list: async ({ connected: { db }, company }) => {
-    const rows = await companyConnections(db, company.id);
+  list: async ({ connected: { shards }, company }) => {
+    const rows = await companyConnections(shards.of(company).db, company.id);
     const lines = rows.map((row) => {
       const status = row.removed_at ? 'removed' : row.disconnected_at ? 'disconnected' : `${row.position}.`;
       return `${row.id}  ${status.padEnd(12)}  ${row.kind.padEnd(8)}  ${row.name}  ${JSON.stringify(row.rules)}`;
@@ -51,13 +51,13 @@ const actions: Readonly<Record<string, Action>> = {
     const id = flags.connection ?? newId(connected.clock.nowMs());
     const fields = Object.keys(configuration);
     if (flags.connection) await requireKnown(connected, company, flags.connection);
-    await auditOperator(connected.db, company, { action: 'connectProcessor', objectId: id, fields });
+    await auditOperator(connected.shards.of(company).db, company, { action: 'connectProcessor', objectId: id, fields });
     await withVault(connected, (vault) =>
       store(vault, { companyId: company.id, id, kind, configuration: new Secret(configuration), ...timing }),
     );
     if (!flags.connection) {
       const row = { company_id: company.id, id, kind, name: flags.name ?? name };
-      await addConnection(connected.db, { ...row, request_life_ms: timing.requestLifeMs });
+      await addConnection(connected.shards.of(company).db, { ...row, request_life_ms: timing.requestLifeMs });
     }
     const where = configuration.url === undefined ? name : configuration.url;
     return {
@@ -73,8 +73,12 @@ const actions: Readonly<Record<string, Action>> = {
   },
   disconnect: async ({ connected, company, flags }) => {
     const id = await chosenConnection(connected, company, flags);
-    await auditOperator(connected.db, company, { action: 'disconnectProcessor', objectId: id, fields: [] });
-    const isLast = await setCompanyConnection(connected.db, company.id, id, 'disconnected');
+    await auditOperator(connected.shards.of(company).db, company, {
+      action: 'disconnectProcessor',
+      objectId: id,
+      fields: [],
+    });
+    const isLast = await setCompanyConnection(connected.shards.of(company).db, company.id, id, 'disconnected');
     const text = isLast
       ? 'Disconnected. New orders of this company are rejected.'
       : 'Disconnected. New orders use the other processors.';
@@ -82,19 +86,27 @@ const actions: Readonly<Record<string, Action>> = {
   },
   remove: async ({ connected, company, flags }) => {
     const id = await chosenConnection(connected, company, flags);
-    await requireNothingOpen(connected.db, company.id, id);
-    await auditOperator(connected.db, company, { action: 'removeProcessor', objectId: id, fields: [] });
+    await requireNothingOpen(connected.shards.of(company).db, company.id, id);
+    await auditOperator(connected.shards.of(company).db, company, {
+      action: 'removeProcessor',
+      objectId: id,
+      fields: [],
+    });
     await withVault(connected, (vault) => vault.forget({ companyId: company.id, connectionId: id }));
-    await setCompanyConnection(connected.db, company.id, id, 'removed');
+    await setCompanyConnection(connected.shards.of(company).db, company.id, id, 'removed');
     const text = 'Removed. Charges of this connection can no longer be refunded or looked up here.\n';
     return { json: { company_id: company.id, id, status: 'removed' }, text };
   },
   rules: async ({ connected, company, flags }) => {
     const id = await chosenConnection(connected, company, flags);
     const rules = rulesFrom(flags);
-    await auditOperator(connected.db, company, { action: 'updateProcessor', objectId: id, fields: ['rules'] });
-    await setCompanyConnection(connected.db, company.id, id, { rules });
-    if (flags.first) await orderCompanyConnections(connected.db, company.id, id);
+    await auditOperator(connected.shards.of(company).db, company, {
+      action: 'updateProcessor',
+      objectId: id,
+      fields: ['rules'],
+    });
+    await setCompanyConnection(connected.shards.of(company).db, company.id, id, { rules });
+    if (flags.first) await orderCompanyConnections(connected.shards.of(company).db, company.id, id);
     return { json: { company_id: company.id, id, rules }, text: `The rules are ${JSON.stringify(rules)}.\n` };
   },
 };
@@ -103,7 +115,7 @@ export async function processorsCommand([name]: readonly string[], flags: Flags)
   const action = actions[name ?? ''];
   if (!action) throw new CommandError(`Use processors ${Object.keys(actions).join(', ')}.`);
   return withDatabase(async (connected) => {
-    const company = await chosenCompany(connected.db, flags.company ?? 'live');
+    const company = await chosenCompany(connected.shards, flags.company ?? 'live');
     if (company.mode !== 'live')
       throw new CommandError('Sandbox companies cannot connect a processor. Use --company live.');
     try {
@@ -151,8 +163,8 @@ async function store(vault: Vault, connection: Parameters<Vault['connect']>[0]):
   if (problem) throw new CommandError(`${problem.field} ${problem.problem}.`);
 }
 
-async function requireKnown({ db }: Connected, company: Company, id: string): Promise<void> {
-  if (!(await companyConnections(db, company.id)).some((row) => row.id === id)) {
+async function requireKnown({ shards }: Connected, company: Company, id: string): Promise<void> {
+  if (!(await companyConnections(shards.of(company).db, company.id)).some((row) => row.id === id)) {
     throw new CommandError('--connection must be the ID of a connection. `svc processors list` lists them.');
   }
 }
@@ -163,7 +175,7 @@ async function chosenConnection(connected: Connected, company: Company, flags: F
     await requireKnown(connected, company, flags.connection);
     return flags.connection;
   }
-  const rows = await companyConnections(connected.db, company.id);
+  const rows = await companyConnections(connected.shards.of(company).db, company.id);
   const [only, other] = rows.filter(({ disconnected_at }) => disconnected_at === null);
   if (!only) throw new CommandError('No processor is connected.');
   if (other) throw new CommandError('Several processors are connected. Name one with --connection ID.');

@@ -3,10 +3,11 @@ import {
   type Difference,
   dismissOperation,
   type Missing,
-  reconcile,
+  reconcileAll,
   type Reconciliation,
 } from '../server/features/reconciliation/service.ts';
 import { isUuid } from '../server/platform/ids.ts';
+import type { Shards } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import { withVault } from './open-vault.ts';
@@ -23,9 +24,9 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
   const options = { adopt: flags.adopt === true, finish: flags.finish === true, sinceMs };
   return withDatabase((connected) =>
     withVault(connected, async (vault) => {
-      const { db, clock } = connected;
+      const { shards, clock } = connected;
       const result = await withProgress('Comparing with the processors', () =>
-        reconcile({ db, vault, clock }, options),
+        reconcileAll(shards.all, { vault, clock }, options),
       );
       if (result.comparisons.some(({ failure }) => failure !== undefined)) process.exitCode = 1;
       return flags.json ? `${JSON.stringify(shownOf(result))}\n` : text(result, options.adopt);
@@ -34,7 +35,7 @@ export async function reconcileCommand(_words: readonly string[], flags: Flags):
 }
 
 async function dismiss(reference: string, flags: Flags): Promise<string> {
-  const isKnown = isUuid(reference) && (await withDatabase(({ db }) => dismissOperation(db, reference)));
+  const isKnown = isUuid(reference) && (await withDatabase(({ shards }) => dismissAnywhere(shards, reference)));
   if (!isKnown)
     throw new CommandError(
       `No missing operation has the reference ${reference}. \`svc reconcile\` lists the missing operations.`,
@@ -42,6 +43,11 @@ async function dismiss(reference: string, flags: Flags): Promise<string> {
   return flags.json
     ? `${JSON.stringify({ dismissed: reference })}\n`
     : `The operation ${reference} is no longer listed.\n`;
+}
+
+async function dismissAnywhere({ all }: Shards, reference: string): Promise<boolean> {
+  for (const { db } of all) if (await dismissOperation(db, reference)) return true;
+  return false;
 }
 
 const sum = (comparisons: readonly Comparison[], count: (one: Comparison) => number): number =>

@@ -20,16 +20,21 @@ export async function sandboxCommand([action]: readonly string[], flags: Flags):
     throw new CommandError(`--code must be none or one of ${Object.keys(failureReasons).join(', ')}.`);
   }
   return withDatabase(async (connected) => {
-    const { db } = connected;
-    const company = await chosenCompany(db, flags.company ?? 'demo');
+    const company = await chosenCompany(connected.shards, flags.company ?? 'demo');
     if (company.mode !== 'sandbox')
       throw new CommandError('Only a sandbox company can have test cards. Use --company demo.');
     const fingerprint = await withVault(connected, (vault) =>
       vault.fingerprint(company.id, 'sandbox', new CardNumber(digits)),
     );
     const declines = code === 'none' ? null : code;
-    await withVaultTables(connected, (vaultDb) => setDecline(vaultDb, company.id, fingerprint, declines));
-    await auditOperator(db, company, { action: 'setDecline', objectId: null, fields: ['number', 'code'] });
+    await withVaultTables(connected, company.shard, (vaultDb) =>
+      setDecline(vaultDb, company.id, fingerprint, declines),
+    );
+    await auditOperator(connected.shards.of(company).db, company, {
+      action: 'setDecline',
+      objectId: null,
+      fields: ['number', 'code'],
+    });
     if (flags.json) return `${JSON.stringify({ company_id: company.id, code: code === 'none' ? null : code })}\n`;
     return code === 'none' ? 'The number no longer declines.\n' : `The number now declines with ${code}.\n`;
   });

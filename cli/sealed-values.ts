@@ -1,9 +1,10 @@
 import { aboutMail } from '../server/features/mails/service.ts';
 import { aboutSecret } from '../server/features/webhooks/secrets.ts';
-import type { Queryable } from '../server/platform/database.ts';
+import type { AnyQueryable } from '../server/platform/database.ts';
 import { currentPrefix } from '../server/platform/key-rotation.ts';
 import type { DerivedPurpose } from '../server/platform/secret.ts';
 import type { ServiceKeys } from '../server/platform/service-keys.ts';
+import type { Shards } from '../server/shards/shards.ts';
 
 /** Every column with values that the keys of the service encrypt, for encrypting them again with new keys. */
 
@@ -16,6 +17,8 @@ interface SealedRow {
 interface SealedColumn {
   readonly name: string;
   readonly purpose: DerivedPurpose;
+  /** On the control plane instead of the shards. */
+  readonly isControl?: true;
   /** Selects the rows with a value that does not begin with $1. */
   readonly select: string;
   readonly about: (row: SealedRow) => string;
@@ -55,6 +58,7 @@ const sealedColumns: readonly SealedColumn[] = [
   {
     name: 'authenticator secrets',
     purpose: 'totp',
+    isControl: true,
     select: `SELECT id AS company_id, id, ARRAY[totp_secret] AS sealed FROM users
       WHERE totp_secret IS NOT NULL AND NOT ${begins('totp_secret')}`,
     about: ({ id }) => id,
@@ -76,16 +80,25 @@ const sealedColumns: readonly SealedColumn[] = [
 export const sealingPurposes = [...new Set(sealedColumns.map(({ purpose }) => purpose))];
 
 /** Counts the values that an earlier key has encrypted. */
-export async function countOldValues(db: Queryable): Promise<{ name: string; count: number }[]> {
+export async function countOldValues(shards: Shards): Promise<{ name: string; count: number }[]> {
   const counts: { name: string; count: number }[] = [];
-  for (const { name, purpose, select } of sealedColumns) {
-    const [row] = await db.query<{ count: number }>(`SELECT count(*)::integer AS count FROM (${select}) old`, [
-      await currentPrefix(db, purpose),
-    ]);
-    counts.push({ name, count: row?.count ?? 0 });
+  for (const column of sealedColumns) {
+    const { name, purpose, select } = column;
+    const prefix = await currentPrefix(shards.control, purpose);
+    let count = 0;
+    for (const db of databasesOf(shards, column)) {
+      const [row] = await db.query<{ count: number }>(`SELECT count(*)::integer AS count FROM (${select}) old`, [
+        prefix,
+      ]);
+      count += row?.count ?? 0;
+    }
+    counts.push({ name, count });
   }
   return counts;
 }
+
+const databasesOf = ({ control, all }: Shards, { isControl }: SealedColumn): readonly AnyQueryable[] =>
+  isControl ? [control] : all.map(({ db }) => db);
 
 const batch = 200;
 
@@ -94,13 +107,18 @@ const batch = 200;
  * the values that no key decrypts.
  */
 export async function sealAgain(
-  db: Queryable,
+  shards: Shards,
   keys: ServiceKeys,
   onProgress: (name: string, count: number) => void,
 ): Promise<string[]> {
   const unreadable: string[] = [];
   for (const column of sealedColumns) {
-    const prefix = await currentPrefix(db, column.purpose);
+    const prefix = await currentPrefix(shards.control, column.purpose);
+    for (const db of databasesOf(shards, column)) unreadable.push(...(await sealColumn(db, prefix, column)));
+  }
+  return unreadable;
+
+  async function sealColumn(db: AnyQueryable, prefix: Buffer, column: SealedColumn): Promise<string[]> {
     for (let done = 0; ; ) {
       const rows = await db.query<SealedRow>(`${column.select} ORDER BY 1, 2 LIMIT ${batch}`, [prefix]);
       const failed = await Promise.all(rows.map((row) => sealRow(db, keys, column, row)));
@@ -108,15 +126,13 @@ export async function sealAgain(
       done += progress;
       if (progress > 0) onProgress(column.name, done);
       if (progress > 0) continue;
-      unreadable.push(...rows.map(({ company_id, id }) => `${column.name}: ${company_id} / ${id}`));
-      break;
+      return rows.map(({ company_id, id }) => `${column.name}: ${company_id} / ${id}`);
     }
   }
-  return unreadable;
 }
 
 /** Returns whether the row cannot be decrypted. */
-async function sealRow(db: Queryable, keys: ServiceKeys, column: SealedColumn, row: SealedRow): Promise<boolean> {
+async function sealRow(db: AnyQueryable, keys: ServiceKeys, column: SealedColumn, row: SealedRow): Promise<boolean> {
   const key = keys[column.purpose];
   let again: Buffer[];
   try {

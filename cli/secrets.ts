@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfig } from '../server/config.ts';
-import type { DatabasePool } from '../server/platform/database.ts';
-import { explainDatabase } from '../server/platform/database-error.ts';
+import type { ControlQueryable } from '../server/platform/database.ts';
 import { prepareKeys, readKeys } from '../server/platform/key-ring.ts';
 import {
   activateKeys,
@@ -17,10 +16,10 @@ import {
   rotationState,
 } from '../server/platform/key-rotation.ts';
 import { loadMasterSecrets, type MasterSecrets, secretFileOf } from '../server/platform/master-secret.ts';
-import { requireMigrated } from '../server/platform/migrations.ts';
 import { Secret } from '../server/platform/secret.ts';
+import type { Shards } from '../server/shards/shards.ts';
 import { CommandError } from './command-error.ts';
-import { withConnection, withPool } from './connect.ts';
+import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 import { countOldValues, sealAgain, sealingPurposes } from './sealed-values.ts';
 
@@ -28,15 +27,15 @@ import { countOldValues, sealAgain, sealingPurposes } from './sealed-values.ts';
 export async function secretsCommand([action]: readonly string[], flags: Flags): Promise<string> {
   if (action !== 'rotate' && action !== 'status') throw new CommandError('Use secrets rotate or secrets status.');
   const config = loadConfig(process.env);
-  return withConnection(config, async (url) => {
-    await requireMigrated(url).catch(explainDatabase('DATABASE_URL'));
-    return withPool(url, (db) => (action === 'rotate' ? rotate(db, config, flags) : status(db, config, flags)));
-  });
+  return withShards(config, (shards) =>
+    action === 'rotate' ? rotate(shards, config, flags) : status(shards, config, flags),
+  );
 }
 
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
-async function rotate(db: DatabasePool, config: Config, flags: Flags): Promise<string> {
+async function rotate(shards: Shards, config: Config, flags: Flags): Promise<string> {
+  const { control: db } = shards;
   // The connection of the command holds the lock until it ends.
   const [lock] = await db.query<{ taken: boolean }>('SELECT pg_try_advisory_lock(7241865325823966) AS taken');
   if (!lock?.taken) throw new CommandError('Another `svc secrets rotate` is running. Wait until it ends.');
@@ -50,7 +49,7 @@ async function rotate(db: DatabasePool, config: Config, flags: Flags): Promise<s
   await waitFor('use the new keys', () => readersOfOldKeys(db));
   note('Every process uses the new keys.');
   const keys = await readKeys(db, secrets);
-  const unreadable = await sealAgain(db, keys, (name, count) => note(`Encrypted again: ${count} ${name}.`));
+  const unreadable = await sealAgain(shards, keys, (name, count) => note(`Encrypted again: ${count} ${name}.`));
   if (unreadable.length > 0) {
     throw new CommandError(
       `${unreadable.length} values cannot be decrypted with any key. The rotation is not finished; the old keys stay.\n` +
@@ -86,7 +85,7 @@ async function writeSecrets(config: Config, secrets: readonly Secret<Buffer>[]):
 
 const namesOf = (readers: readonly Reader[]): string => readers.map(({ name }) => `  ${name}`).join('\n');
 
-async function refuseOtherSecrets(db: DatabasePool, secrets: MasterSecrets): Promise<void> {
+async function refuseOtherSecrets(db: ControlQueryable, secrets: MasterSecrets): Promise<void> {
   const others = await readersOfOtherSecrets(db, secrets);
   if (others.length === 0) return;
   throw new CommandError(
@@ -114,13 +113,14 @@ async function waitFor(what: string, missing: () => Promise<Reader[]>): Promise<
   }
 }
 
-async function status(db: DatabasePool, config: Config, flags: Flags): Promise<string> {
+async function status(shards: Shards, config: Config, flags: Flags): Promise<string> {
+  const { control: db } = shards;
   const secrets = await loadMasterSecrets(config);
   await prepareKeys(db, secrets);
   const state = await rotationState(db);
   const readers = await findReaders(db);
   const others = await readersOfOtherSecrets(db, secrets);
-  const old = await countOldValues(db);
+  const old = await countOldValues(shards);
   if (flags.json) {
     return `${JSON.stringify({
       rotated_at: state.rotatedAt,

@@ -1,8 +1,10 @@
-import { type Backlog, readBacklog } from '../server/backlog.ts';
+import { type Backlog, readBacklog, sumOf } from '../server/backlog.ts';
 import { missingOperations } from '../server/features/reconciliation/service.ts';
 import { currentRestore } from '../server/features/restores/service.ts';
 import { backupAgeSeconds } from '../server/platform/backup-age.ts';
 import { dayMs, hourMs, minuteMs } from '../server/platform/durations.ts';
+import { countCompanies as companiesOn } from '../server/shards/queries.ts';
+import type { ShardDatabase } from '../server/shards/shards.ts';
 import type { RunningProcess } from '../server/start/application-name.ts';
 import { version } from '../server/version.ts';
 import { type Connected, withDatabase } from './connect.ts';
@@ -15,6 +17,12 @@ interface Status {
   readonly version: string;
   readonly processes: readonly RunningProcess[];
   readonly database: { readonly version: string; readonly schema: string };
+  readonly shards: readonly {
+    readonly name: string;
+    readonly companies: number;
+    readonly postgres: string;
+    readonly schema: string;
+  }[];
   readonly vault: string;
   readonly components: Readonly<Record<string, string>>;
   readonly in_doubt: number;
@@ -40,10 +48,12 @@ export async function statusCommand(_words: readonly string[], flags: Flags): Pr
 }
 
 async function readStatus(connected: Connected): Promise<Status> {
-  const { db, clock, config } = connected;
-  const backlog = await readBacklog(db);
-  const restore = await currentRestore(db);
-  const { archivedSecondsAgo, ...database } = await readDatabase(db);
+  const { shards, clock, config } = connected;
+  const [first] = shards.all;
+  const databases = shards.all.map(({ db }) => db);
+  const backlog = sumOf(await Promise.all(databases.map(readBacklog)));
+  const restore = (await Promise.all(databases.map(currentRestore))).find((one) => one !== undefined);
+  const { archivedSecondsAgo, ...database } = await readDatabase(first.db);
   const vault = await readVault(connected);
   const ofVault: readonly PartState[] = [
     { component: 'vault', problem: vault.problem },
@@ -53,8 +63,9 @@ async function readStatus(connected: Connected): Promise<Status> {
   const age = config.SVC_BACKUP_PATH ? await backupAgeSeconds(config.SVC_BACKUP_PATH) : undefined;
   return {
     version,
-    processes: await runningProcesses(db),
+    processes: await runningProcesses(first.db),
     database,
+    shards: await Promise.all(shards.all.map(shardState)),
     vault: !vault.isKnown ? 'unknown' : vault.problem === undefined ? 'ready' : 'unreachable',
     components: Object.fromEntries(parts.map(({ component, problem }) => [component, problem ?? 'up'])),
     ...queuesOf(backlog, config.SMTP_URL !== undefined),
@@ -64,8 +75,13 @@ async function readStatus(connected: Connected): Promise<Status> {
     restored: restore
       ? { noticed_at: restore.noticed_at, noticed_by: restore.noticed_by, detail: restore.detail }
       : null,
-    missing_operations: await missingOperations(db),
+    missing_operations: (await Promise.all(databases.map(missingOperations))).reduce((sum, count) => sum + count, 0),
   };
+}
+
+async function shardState({ name, db }: ShardDatabase): Promise<Status['shards'][number]> {
+  const { version: postgres, schema } = await readDatabase(db);
+  return { name, companies: await companiesOn(db), postgres, schema };
 }
 
 function queuesOf({ transactions, renewals, webhooks, mails }: Backlog, sendsMail: boolean) {
@@ -103,7 +119,12 @@ function shown(status: Status, { config }: Connected): string {
     ['Version', `${status.version} (this command)`],
     ...(processes.length === 0 ? ([['Processes', 'none']] as [string, string][]) : []),
     ...processes.map((one): [string, string] => ['Process', `${one.roles}, version ${one.version}, ${one.process}`]),
-    ['PostgreSQL', `${status.database.version}, schema ${status.database.schema}`],
+    ...(status.shards.length === 1
+      ? ([['PostgreSQL', `${status.database.version}, schema ${status.database.schema}`]] as [string, string][])
+      : status.shards.map(({ name, companies, postgres, schema }): [string, string] => [
+          `Shard ${name}`,
+          `PostgreSQL ${postgres}, schema ${schema}, ${companies} companies`,
+        ])),
     ...Object.entries(status.components).map(([name, state]): [string, string] => [partNames[name] ?? name, state]),
     ['Charges in doubt', queue(status.in_doubt, status.oldest_in_doubt_seconds)],
     ['Charges waiting', `${status.waiting}`],

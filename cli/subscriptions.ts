@@ -13,8 +13,9 @@ const actions = { pause: pauseSubscription, resume: resumeSubscription };
 export async function subscriptionsCommand([action, id]: readonly string[], flags: Flags): Promise<string> {
   const act = action === 'pause' || action === 'resume' ? actions[action] : undefined;
   if (!act || !id || !isUuid(id)) throw new CommandError('Use subscriptions pause ID or subscriptions resume ID.');
-  return withDatabase(async ({ db, clock }) => {
-    const company = await chosenCompany(db, flags.company);
+  return withDatabase(async ({ shards, clock }) => {
+    const company = await chosenCompany(shards, flags.company);
+    const { db } = shards.of(company);
     const nowMs = clock.nowMs() + company.clockOffsetMs;
     try {
       const requestId = newRequestId();

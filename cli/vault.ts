@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../server/config.ts';
 import { nextKeys } from '../server/vault/key-store.ts';
-import { findKeyStore, forgetKeys, rememberKeys } from '../server/vault/open-key-store.ts';
+import { findKeyStore, forgetKeys, needsKeys, rememberKeys } from '../server/vault/open-key-store.ts';
 import { rewrapConnections } from '../server/vault/processors/connections.ts';
+import type { ShardDatabase } from '../server/shards/shards.ts';
 import { rotate } from '../server/vault/rotate.ts';
 import { CommandError } from './command-error.ts';
 import { withVaultDatabase } from './open-vault.ts';
@@ -16,26 +17,35 @@ export async function vaultCommand([action]: readonly string[], flags: Flags): P
   if (action === 'keys') return `${nextKeys(process.env.SVC_VAULT_KEYS?.trim())}\n`;
   const config = loadConfig(process.env);
   if (action === 'reset') {
-    if (await withVaultDatabase(config, forgetKeys)) return 'Done. The next start of the vault creates new keys.\n';
+    if (await withVaultDatabase(config, forgetEverywhere))
+      return 'Done. The next start of the vault creates new keys.\n';
     throw new CommandError(
       'The vault has cards or connected processors that only the current keys can decrypt. Nothing was changed.',
     );
   }
   if (action !== 'rotate') throw new CommandError('Use vault keys, vault rotate or vault reset.');
-  return withVaultDatabase(config, async (db) => {
-    const keys = await findKeyStore(config, db);
+  return withVaultDatabase(config, async (all) => {
+    const [first] = all;
+    const keys = await findKeyStore(config, first.db);
     if (!config.SVC_VAULT_KEYS) {
       await keys.addKeys();
       await sleep(runningCallsMs);
     }
-    await rememberKeys(db, keys);
+    await rememberKeys(first.db, keys);
     const progress = (count: number): void => void process.stderr.write(`${count} cards re-encrypted\n`);
-    const counts = {
-      sandbox: await rotate(db, keys, 'sandbox', progress),
-      live: await rotate(db, keys, 'live', progress),
-    };
-    await rewrapConnections(db, keys);
+    const counts = { sandbox: 0, live: 0 };
+    for (const { db } of all) {
+      for (const mode of ['sandbox', 'live'] as const) counts[mode] += await rotate(db, keys, mode, progress);
+      await rewrapConnections(db, keys);
+    }
     if (flags.json) return `${JSON.stringify(counts)}\n`;
     return `Done: ${counts.sandbox} sandbox and ${counts.live} live cards now use the newest key. Back up the keys.\n`;
   });
+}
+
+/** Only if no shard has a card or a connection. */
+async function forgetEverywhere(all: readonly ShardDatabase[]): Promise<boolean> {
+  const [first, ...others] = all;
+  for (const { db } of others) if (await needsKeys(db)) return false;
+  return first !== undefined && forgetKeys(first.db);
 }

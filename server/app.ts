@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
-import { type GaugeSources, readGauges } from './gauges.ts';
+import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
@@ -51,6 +51,7 @@ import {
   memberDirectory,
   readSession,
   steppedUpUntilMs,
+  auditMember,
   auditUser,
   type UserDependencies,
 } from './features/users/service.ts';
@@ -79,7 +80,7 @@ import type { Clock } from './platform/clock.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
 import { reconciliationRoutes } from './features/reconciliation/routes.ts';
 import type { RestoreWatch } from './features/restores/service.ts';
-import type { DatabasePool } from './platform/database.ts';
+import type { ControlQueryable, DatabasePool } from './platform/database.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import { createS3Store, type ObjectStore } from './platform/files/s3-store.ts';
 import { inBatchers } from './platform/batcher.ts';
@@ -89,12 +90,15 @@ import { counter, createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
+import type { OfCompany } from './request-context.ts';
+import type { AppShards } from './shard.ts';
 import type { Vault } from './vault/vault.ts';
 
 export interface AppDependencies {
   readonly config: Config;
   readonly baseUrl: string;
-  readonly db: DatabasePool;
+  readonly shards: AppShards;
+  /** The time of the control plane. */
   readonly clock: Clock;
   readonly clocks: ClockWatch;
   readonly restores: Pick<RestoreWatch, 'isRestored'>;
@@ -105,8 +109,6 @@ export interface AppDependencies {
   readonly tracing: Tracing;
   readonly vault: Vault;
   readonly connections: Connections;
-  readonly orders: Orders;
-  readonly subscriptions: Subscriptions;
   readonly webhooks: WebhookDependencies;
   readonly references: References;
   readonly readiness: readonly ReadinessCheck[];
@@ -138,18 +140,21 @@ function processorDependencies(
 
 /** Builds the whole API on a Fastify instance that does not listen yet. */
 export async function buildApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, db, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
+  const { config, shards, clock, log, background, keys, limiter, tracing, references, vault } = dependencies;
   const signingKey = keys['file-urls'];
   const disk = createDiskStore({ root: join(config.dataDir, 'files'), baseUrl: dependencies.baseUrl, signingKey });
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
-  const { orders, subscriptions, webhooks } = dependencies;
+  const { webhooks } = dependencies;
+  const orders: OfCompany<Orders> = ({ company }) => shards.of(company).orders;
+  const subscriptions: OfCompany<Subscriptions> = ({ company }) => shards.of(company).subscriptions;
   const pepper = keys['api-keys'];
-  const directory = await openApiKeyDirectory(db, pepper, clock);
+  const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (): void => directory.forget();
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
-  const others = { orders, subscriptions, webhooks, team, db, clock, forgetAccess };
+  const homeOf: ClockDependencies['homeOf'] = ({ company }) => shards.of(company);
+  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
@@ -159,18 +164,19 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     settings: { rateLimits, forgetAccess },
     processors: processorDependencies(dependencies, forgetAccess),
     disputes: { vault, orders },
-    keys: { clock, pepper, forgetAccess },
+    keys: { control: shards.control, clock, pepper, forgetAccess },
     webhooks,
+    control: shards.control,
   });
   const users = userDependencies(dependencies, team);
   const cookie = sessionCookie(dependencies.baseUrl);
-  const audit = openAuditLog(db, log);
+  const audit = openAuditLog(shards, log);
   const uploadDirectory = join(config.dataDir, 'uploads');
   await prepareUploadDirectory(uploadDirectory, clock.nowMs());
 
   const { admission, metrics, onRefused, recorder, cardWatch } = startObservation(dependencies);
   const http = {
-    db,
+    homeOf: shards.of,
     clock,
     admission,
     earlyRefusal: createEarlyRefusal(admission, onRefused),
@@ -195,32 +201,34 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   app.addHook('onClose', async () => {
     await Promise.all([audit.flush(), background.flush(), cardWatch.flush(), recorder?.stop()]);
   });
-  const { readiness: checks, components, clocks, restores } = dependencies;
-  mountOperations(app, { checks, components, metrics, clocks, restores });
+  const { readiness: checks, components, clocks, restores, gauges } = dependencies;
+  mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
   mountGuides(app);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountCardFields(app, dependencies.cardFields);
-  await mountNotices(app, { db, vault, log });
-  mountMailbox(app, showsMailbox(config) ? () => latestMails(db, mailKey, mailboxSize) : undefined);
+  await mountNotices(app, { shards, vault, log });
+  mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,
     readSession: (token) => readSession(users, token),
     steppedUpUntilMs: ({ session }) => steppedUpUntilMs(session),
-    audit: (database, userId, entry) => auditUser(database, clock, userId, entry),
+    audit: (userId, entry) => auditUser(users, userId, entry),
+    auditMember: (transaction, member, entry) => auditMember(transaction, clock, member, entry),
   });
   mountDashboard(app);
   return app;
 }
 
 function userDependencies(
-  { config, db, clock, background, log, keys }: AppDependencies,
+  { config, shards, clock, background, log, keys }: AppDependencies,
   team: TeamDependencies,
 ): UserDependencies {
   return {
-    db,
+    db: shards.control,
+    shards,
     clock,
     team,
     background,
@@ -236,16 +244,16 @@ function userDependencies(
 const countDropped = counter('svc_request_log_dropped_total');
 
 /** What counts, measures and records requests, and rejects those beyond the capacity. */
-function startObservation({ config, db, clock, log, gauges }: AppDependencies) {
+function startObservation({ config, shards, clock, log, gauges }: AppDependencies) {
   const admission = createAdmissionControl({
-    inDatabase: () => inBatchers() + inUse(db.stats()),
+    inDatabase: () => inBatchers() + shards.all.reduce((sum, { db }) => sum + inUse(db.stats()), 0),
     lagMsMax: config.SVC_MAX_EVENT_LOOP_DELAY_MS,
     refusal: () => overloaded,
   });
   const metrics = createMetrics(config.SVC_ROLES, () => readGauges({ ...gauges, admission }));
   const onDropped = (count: number): void => countDropped({}, count);
-  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ db, clock, log, onDropped });
-  const cardWatch = openCardWatch({ db, clock, log });
+  const recorder = config.SVC_REQUEST_LOG === 'off' ? undefined : startRecorder({ shards, clock, log, onDropped });
+  const cardWatch = openCardWatch({ shards, clock, log });
   const onRefused = countRefusals(log);
   return { admission, metrics, onRefused, recorder, cardWatch };
 }
@@ -262,14 +270,13 @@ function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
   return !SMTP_URL && (!SVC_BASE_URL || isLocalName(new URL(SVC_BASE_URL).hostname));
 }
 
-type RouteDependencies = Pick<AppDependencies, 'orders' | 'subscriptions' | 'webhooks' | 'db' | 'clock'> &
-  Pick<ClockDependencies, 'forgetAccess'> & { readonly team: TeamDependencies };
+type RouteDependencies = Pick<AppDependencies, 'webhooks'> & ClockDependencies & { readonly team: TeamDependencies };
 
 export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, team, db, clock, forgetAccess }: RouteDependencies,
+  { orders, subscriptions, webhooks, team, homeOf, forgetAccess }: RouteDependencies,
 ): Route[] {
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
@@ -288,8 +295,7 @@ export function apiRoutes(
       references: customerReferences,
       webhooks,
       team,
-      db,
-      clock,
+      homeOf,
       forgetAccess,
     }),
     ...eventRoutes(event),
@@ -300,7 +306,8 @@ export function apiRoutes(
 }
 
 interface DashboardDependencies {
-  readonly orders: Orders;
+  readonly control: ControlQueryable;
+  readonly orders: OfCompany<Orders>;
   readonly team: TeamDependencies;
   readonly clock: Clock;
   readonly settings: SettingsDependencies;
@@ -312,7 +319,7 @@ interface DashboardDependencies {
 
 /** The routes that only the dashboard has, for signed-in team members. */
 export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
-  const { orders, team, clock, settings, processors, disputes, keys, webhooks } = dependencies;
+  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks } = dependencies;
   return [
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
@@ -322,7 +329,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...companyRoutes(settings),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
-    ...goingLiveRoutes(webhooks),
+    ...goingLiveRoutes({ control, webhooks }),
     ...cardWarningRoutes(),
     ...reconciliationRoutes(),
     ...apiKeyRoutes(keys),

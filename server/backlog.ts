@@ -21,3 +21,29 @@ export async function readBacklog(db: Queryable): Promise<Backlog> {
   ]);
   return { transactions, renewals, webhooks, mails };
 }
+
+/** The backlog of several shards: counts add up, and the oldest is the oldest of all. */
+export function sumOf(backlogs: readonly Backlog[]): Backlog {
+  const sum = (value: (backlog: Backlog) => number): number => backlogs.reduce((total, one) => total + value(one), 0);
+  const oldest = (value: (backlog: Backlog) => number): number => Math.max(...backlogs.map(value));
+  return {
+    transactions: {
+      inDoubt: sum(({ transactions }) => transactions.inDoubt),
+      oldestInDoubtSeconds: oldest(({ transactions }) => transactions.oldestInDoubtSeconds),
+      waiting: sum(({ transactions }) => transactions.waiting),
+    },
+    renewals: {
+      due: sum(({ renewals }) => renewals.due),
+      overdue: sum(({ renewals }) => renewals.overdue),
+      oldestSeconds: oldest(({ renewals }) => renewals.oldestSeconds),
+    },
+    webhooks: {
+      due: sum(({ webhooks }) => webhooks.due),
+      oldestSeconds: oldest(({ webhooks }) => webhooks.oldestSeconds),
+    },
+    mails: {
+      due: sum(({ mails }) => mails.due),
+      oldestSeconds: oldest(({ mails }) => mails.oldestSeconds),
+    },
+  };
+}

@@ -1,6 +1,8 @@
 /** A merchant's company. It is either a sandbox, where no money moves, or live. */
 export interface Company {
   readonly id: string;
+  /** The name of the shard that has its data. */
+  readonly shard: string;
   readonly accountId: string;
   readonly name: string;
   readonly mode: Mode;

@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { limits } from './limits.ts';
 import { ConfigurationError } from './platform/configuration-error.ts';
 import { parseRateLimit, type RateLimit } from './platform/rate-limiter/rate-limiter.ts';
+import { parseShards, type ShardUrls } from './shards/settings.ts';
 import { Secret } from './platform/secret.ts';
 import { closest } from './platform/suggest.ts';
 
@@ -52,6 +53,8 @@ const secretUrl = (schemes: readonly string[], describe: string): Setting<Secret
     return value ? new Secret(value) : undefined;
   },
 });
+
+const shards = (describe: string): Setting<ShardUrls> => ({ fallback: '', describe, parse: parseShards });
 
 const contact = (describe: string): Setting<string | undefined> => ({
   fallback: '',
@@ -173,6 +176,12 @@ export const settings = {
     ['postgres', 'postgresql'],
     'URL of the PostgreSQL database (version 15 or newer). Default: the embedded PostgreSQL.',
   ),
+  SVC_SHARDS: shards(
+    'Further PostgreSQL servers that companies are spread over, as `name=URL`, separated by spaces: ' +
+      '`b=postgres://… c=postgres://…`. `DATABASE_URL` is the shard `a` and has the users. Must be the same for every process. ' +
+      'Default: none. See [Scaling](scaling.md).',
+  ),
+  SVC_VAULT_SHARDS: shards('The shards with the login of the vault, as in `SVC_SHARDS`. Default: `SVC_SHARDS`.'),
   SVC_VAULT_DATABASE_URL: secretUrl(
     ['postgres', 'postgresql'],
     'URL of the same database with the login of the vault. A process with only the role `vault` needs no `DATABASE_URL`. ' +
@@ -353,6 +362,13 @@ function contradictions(config: Config): string[] {
   }
   if (config.SVC_VAULT_DATABASE_URL && !config.DATABASE_URL && !isVaultAlone) {
     problems.push('SVC_VAULT_DATABASE_URL needs DATABASE_URL, unless SVC_ROLES is only vault.');
+  }
+  if (config.SVC_SHARDS.size > 0 && !config.DATABASE_URL) {
+    problems.push('SVC_SHARDS needs DATABASE_URL. The embedded PostgreSQL is always the only shard.');
+  }
+  const missing = [...config.SVC_SHARDS.keys()].filter((name) => !config.SVC_VAULT_SHARDS.has(name));
+  if (config.SVC_VAULT_SHARDS.size > 0 && missing.length > 0 && config.SVC_ROLES.includes('vault') && !isVaultAlone) {
+    problems.push(`SVC_VAULT_SHARDS lacks ${missing.join(', ')}, which SVC_SHARDS has.`);
   }
   const master = config.SVC_MASTER_SECRET?.reveal();
   if (master !== undefined && master.length < 32) problems.push('SVC_MASTER_SECRET must have at least 32 characters.');

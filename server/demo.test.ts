@@ -9,9 +9,9 @@ import { originalKeys } from './platform/service-keys.ts';
 test('the login of the demo company works, also where its data is from before there was a dashboard', async () => {
   const service = await startTestService();
   try {
-    const { db, clock, config, baseUrl } = service;
+    const { db, control, shards, clock, config, baseUrl } = service;
     const dependencies = {
-      db,
+      shards,
       clock,
       baseUrl,
       dataDir: config.dataDir,
@@ -24,7 +24,7 @@ test('the login of the demo company works, also where its data is from before th
     };
     const demo = await ensureDemo(dependencies);
     assert.deepEqual(await signIn(demo), ['live', 'sandbox']);
-    await db.query('DELETE FROM users');
+    await control.query('DELETE FROM users');
     await db.query('DELETE FROM team_members');
     const again = await ensureDemo(dependencies);
     assert.deepEqual(again, demo);

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { usualReferences } from './app.ts';
 import { ApiError } from './errors.ts';
-import { createApiKey, openApiKeyDirectory } from './features/api-keys/service.ts';
+import { createApiKey, openApiKeyDirectory, reserveApiKey } from './features/api-keys/service.ts';
 import { createCompanies, allCompanies } from './features/companies/service.ts';
 import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
 import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
@@ -12,7 +12,9 @@ import { createProduct } from './features/products/service.ts';
 import { ensureOwner, hasAccount } from './features/users/service.ts';
 import type { DemoCheckout } from './pages/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
-import type { DatabasePool } from './platform/database.ts';
+import { shardForNew } from './shards/placement.ts';
+import { insertShards } from './shards/queries.ts';
+import type { Shards } from './shards/shards.ts';
 import { newRequestId, randomBase62 } from './platform/ids.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Company } from './company.ts';
@@ -31,7 +33,7 @@ export interface Demo {
 }
 
 export interface DemoDependencies {
-  readonly db: DatabasePool;
+  readonly shards: Shards;
   readonly clock: Clock;
   readonly keys: ServiceKeys;
   readonly dataDir: string;
@@ -96,17 +98,18 @@ const shopper = { email: 'shopper@example.com', first_name: 'Sam', last_name: 'S
 
 /** The server side of the demo checkout page: attaches the card to a customer of the demo company. */
 export async function demoCheckout(
-  { db, clock, keys }: DemoDependencies,
+  { shards, clock, keys }: DemoDependencies,
   cards: CardDependencies,
   demo: Demo,
 ): Promise<DemoCheckout> {
-  const directory = await openApiKeyDirectory(db, keys['api-keys'], clock);
+  const directory = await openApiKeyDirectory(shards, keys['api-keys'], clock);
   return {
     publishableKey: demo.publishable_key,
     async capture(token) {
       const access = await directory.find(demo.secret_key, '127.0.0.1');
       if (typeof access === 'string') throw new ApiError(access, 'The demo key is no longer valid.');
       const { company } = access;
+      const { db } = shards.of(company);
       const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
       const customer = (await findCustomerByEmail(context, shopper.email)) ?? (await createCustomer(context, shopper));
       const input = { card_token: token, set_as_default: true };
@@ -125,19 +128,20 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 }
 
 /** The file may have outlived its database. */
-async function stillValid({ db, clock, keys }: DemoDependencies, demo: Demo): Promise<boolean> {
-  const directory = await openApiKeyDirectory(db, keys['api-keys'], clock);
+async function stillValid({ shards, clock, keys }: DemoDependencies, demo: Demo): Promise<boolean> {
+  const directory = await openApiKeyDirectory(shards, keys['api-keys'], clock);
   const texts = [demo.secret_key, demo.publishable_key, demo.live_secret_key, demo.live_publishable_key];
   const found = await Promise.all(texts.map((key) => directory.find(key ?? '', '127.0.0.1')));
   return found.every((access) => typeof access === 'object');
 }
 
 async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
-  const { db, clock, keys, baseUrl } = dependencies;
+  const { shards, clock, keys, baseUrl } = dependencies;
   const { sandbox, live } = await demoCompanies(dependencies);
   const pepper = keys['api-keys'];
   const key = async (company: Company, kind: 'secret' | 'publishable'): Promise<string> => {
-    const { text } = await createApiKey(db, pepper, company, clock.nowMs(), { kind, name: `Demo ${kind} key` });
+    const reserved = await reserveApiKey(shards.control, pepper, company, clock.nowMs(), kind);
+    const { text } = await createApiKey(shards.of(company).db, reserved, clock.nowMs(), { name: `Demo ${kind} key` });
     return text.reveal();
   };
   const login = { email: 'demo@example.com', password: randomBase62(20) };
@@ -157,11 +161,11 @@ async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
 type Login = Pick<Demo, 'email' | 'password'>;
 
 async function setLogin(
-  { db, clock }: DemoDependencies,
+  { shards, clock }: DemoDependencies,
   companies: Record<Company['mode'], Company>,
   { email, password }: Login,
 ): Promise<void> {
-  await ensureOwner(db, clock.nowMs(), companies, {
+  await ensureOwner(shards, clock.nowMs(), companies, {
     email,
     password,
     first_name: 'Demo',
@@ -172,24 +176,27 @@ async function setLogin(
 
 /** A demo company from before the dashboard existed gets a login. */
 async function ensureLogin(dependencies: DemoDependencies, login: Login): Promise<void> {
-  if (await hasAccount(dependencies.db, login.email)) return;
+  if (await hasAccount(dependencies.shards.control, login.email)) return;
   await setLogin(dependencies, await demoCompanies(dependencies), login);
 }
 
-async function demoCompanies({ db, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
-  const companies = await allCompanies(db);
+async function demoCompanies({ shards, clock }: DemoDependencies): Promise<Record<Company['mode'], Company>> {
+  const companies = await allCompanies(shards);
   const live = companies.find((company) => company.mode === 'live' && company.name === demoName);
   const sandbox = companies.find((company) => company.mode === 'sandbox' && company.accountId === live?.accountId);
   if (live && sandbox) return { live, sandbox };
-  return db.transaction(async (transaction) => {
-    const made = await createCompanies(transaction, clock.nowMs(), demoName);
+  const { name, db } = await shardForNew(shards);
+  const made = await db.transaction(async (transaction) => {
+    const pair = await createCompanies({ name, db: transaction }, clock.nowMs(), demoName);
     for (const { amount, ...product } of demoProducts) {
-      const context = { requestId: newRequestId(), company: made.sandbox, nowMs: clock.nowMs(), db: transaction };
+      const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: clock.nowMs(), db: transaction };
       const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
       for (const { plan } of demoPlans.filter(({ sku }) => sku === product.sku)) {
         await createPlan(context, { ...plan, currency: 'usd', products: [{ product_id: id }] });
       }
     }
-    return made;
+    return pair;
   });
+  await insertShards(shards.control, name, [made.live.id, made.sandbox.id]);
+  return made;
 }

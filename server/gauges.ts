@@ -1,9 +1,9 @@
-import { type Backlog, readBacklog } from './backlog.ts';
+import { type Backlog, readBacklog, sumOf } from './backlog.ts';
 import type { AdmissionControl } from './platform/admission-control.ts';
 import { backupAgeSeconds } from './platform/backup-age.ts';
 import type { ClockWatch } from './platform/clock-watch.ts';
 import type { Components } from './platform/components.ts';
-import type { DatabasePool, Queryable } from './platform/database.ts';
+import type { DatabasePool } from './platform/database.ts';
 import type { Sample } from './platform/metrics.ts';
 import { version } from './version.ts';
 
@@ -17,7 +17,8 @@ export interface GaugeSources {
   readonly components: Pick<Components, 'refresh' | 'states'>;
   /** What only a process with the API or the worker has. */
   readonly serving?: {
-    readonly db: Queryable;
+    /** The database of each shard, by name. */
+    readonly shards: readonly { readonly name: string; readonly db: Pick<DatabasePool, 'query' | 'ping'> }[];
     readonly clocks: Pick<ClockWatch, 'skews'>;
     readonly restores: { isRestored(): boolean };
     readonly connections: { broken(): readonly string[] };
@@ -31,7 +32,7 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
   const { roles, pools, components, serving, admission } = sources;
   // A database that does not answer must not hold back the other metrics.
   const [backlog, backupAge] = await Promise.all([
-    serving && readBacklog(serving.db).catch(() => undefined),
+    serving && readBacklogs(serving.shards),
     serving?.backupPath ? backupAgeSeconds(serving.backupPath) : undefined,
     components.refresh(),
   ]);
@@ -40,7 +41,8 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
     ...[...components.states()].map(
       ([component, isUp]): Sample => ({ name: 'svc_component_up', value: isUp ? 1 : 0, labels: { component } }),
     ),
-    ...pools.flatMap(poolSamples),
+    ...[...Map.groupBy(pools, ({ name }) => name)].flatMap(([name, ofName]) => poolSamples(name, ofName)),
+    ...(serving ? await shardSamples(serving.shards) : []),
     ...(serving ? stateSamples(serving) : []),
     ...(backlog ? backlogSamples(backlog, serving?.sendsMail === true) : []),
     ...(backupAge === undefined ? [] : [{ name: 'svc_backup_age_seconds', value: backupAge } as const]),
@@ -48,8 +50,53 @@ export async function readGauges(sources: GaugeSources): Promise<Sample[]> {
   ];
 }
 
-function poolSamples({ name: pool, pool: itself }: GaugeSources['pools'][number]): Sample[] {
-  const { total, idle, waiting, max } = itself.stats();
+const pingMs = 1_000;
+
+/** Whether each shard responds. */
+async function shardStates(
+  shards: NonNullable<GaugeSources['serving']>['shards'],
+): Promise<Readonly<Record<string, boolean>>> {
+  const states = shards.map(async ({ name, db }) => {
+    const isUp = await db.ping(pingMs).then(
+      () => true,
+      () => false,
+    );
+    return [name, isUp] as const;
+  });
+  return Object.fromEntries(await Promise.all(states));
+}
+
+/** For `/readyz`, which shows the shards only if there are several. */
+export function shardsToShow({ serving }: GaugeSources): () => Promise<Readonly<Record<string, boolean>>> {
+  const { shards = [] } = serving ?? {};
+  return shards.length > 1 ? () => shardStates(shards) : async () => ({});
+}
+
+async function shardSamples(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Sample[]> {
+  return Object.entries(await shardStates(shards)).map(([shard, isUp]) => ({
+    name: 'svc_shard_up',
+    value: isUp ? 1 : 0,
+    labels: { shard },
+  }));
+}
+
+/** The sum over the shards that respond; undefined if none does. */
+async function readBacklogs(shards: NonNullable<GaugeSources['serving']>['shards']): Promise<Backlog | undefined> {
+  const read = await Promise.all(shards.map(({ db }) => readBacklog(db).catch(() => undefined)));
+  const found = read.filter((one) => one !== undefined);
+  return found.length === 0 ? undefined : sumOf(found);
+}
+
+/** The pools of the same name, one on each shard. */
+function poolSamples(pool: PoolName, pools: GaugeSources['pools']): Sample[] {
+  const sum = { total: 0, idle: 0, waiting: 0, max: 0 };
+  for (const stats of pools.map((one) => one.pool.stats())) {
+    sum.total += stats.total;
+    sum.idle += stats.idle;
+    sum.waiting += stats.waiting;
+    sum.max += stats.max;
+  }
+  const { total, idle, waiting, max } = sum;
   return [
     { name: 'svc_database_connections', value: total - idle, labels: { pool, state: 'active' } },
     { name: 'svc_database_connections', value: idle, labels: { pool, state: 'idle' } },

@@ -13,6 +13,9 @@ export interface Caller {
   readonly steppedUpUntilMs: number;
 }
 
+/** What the shard of a company has for its requests. */
+export type OfCompany<Part> = (context: Pick<RequestContext, 'company'>) => Part;
+
 /** The data of a request that a handler uses. */
 export interface RequestContext {
   readonly requestId: string;

@@ -4,7 +4,7 @@ CREATE TABLE api_key_lookups (
   lookup_id text NOT NULL,
   company_id uuid NOT NULL,
   api_key_id uuid NOT NULL,
-  CONSTRAINT api_key_lookups_company_id_api_key_id_fkey FOREIGN KEY (company_id, api_key_id) REFERENCES api_keys(company_id, id) ON DELETE CASCADE,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT api_key_lookups_pkey PRIMARY KEY (lookup_id)
 );
 
@@ -25,7 +25,7 @@ CREATE TABLE api_keys (
   CONSTRAINT api_keys_pkey PRIMARY KEY (company_id, id),
   CONSTRAINT api_keys_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
 );
-CREATE TRIGGER api_keys_changed AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON public.api_keys FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
+CREATE TRIGGER api_keys_changed AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON public.api_keys FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
 
 CREATE TABLE audit_entries (
   company_id uuid NOT NULL,
@@ -97,7 +97,25 @@ CREATE TABLE companies (
   CONSTRAINT companies_processor_check CHECK ((processor = ANY (ARRAY['sandbox'::text, 'acquirer'::text, 'connected'::text]))),
   CONSTRAINT companies_request_life_ms_check CHECK ((request_life_ms > 0))
 );
-CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH STATEMENT EXECUTE FUNCTION notify_access_changed();
+CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON public.companies FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('id');
+
+CREATE TABLE company_fences (
+  company_id uuid NOT NULL,
+  state text NOT NULL,
+  since timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT company_fences_pkey PRIMARY KEY (company_id),
+  CONSTRAINT company_fences_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'left'::text, 'arriving'::text])))
+);
+
+CREATE TABLE company_shards (
+  company_id uuid NOT NULL,
+  shard text NOT NULL,
+  moving_to text,
+  moving_since timestamp with time zone,
+  CONSTRAINT company_shards_check CHECK (((moving_to IS NULL) = (moving_since IS NULL))),
+  CONSTRAINT company_shards_pkey PRIMARY KEY (company_id)
+);
+CREATE TRIGGER company_shards_changed AFTER INSERT OR DELETE OR UPDATE ON public.company_shards FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
 
 CREATE TABLE coupon_codes (
   company_id uuid NOT NULL,
@@ -260,6 +278,12 @@ CREATE INDEX disputes_due_of_company ON public.disputes USING btree (company_id,
 CREATE INDEX disputes_order ON public.disputes USING btree (company_id, order_id);
 CREATE UNIQUE INDEX disputes_processor_id ON public.disputes USING btree (company_id, processor_id, COALESCE(connection_id, company_id));
 
+CREATE TABLE draining_shards (
+  shard text NOT NULL,
+  since timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT draining_shards_pkey PRIMARY KEY (shard)
+);
+
 CREATE TABLE events (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -372,7 +396,7 @@ CREATE TABLE memberships (
   user_id uuid NOT NULL,
   company_id uuid NOT NULL,
   member_id uuid NOT NULL,
-  CONSTRAINT memberships_company_id_member_id_fkey FOREIGN KEY (company_id, member_id) REFERENCES team_members(company_id, id) ON DELETE CASCADE,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT memberships_pkey PRIMARY KEY (user_id, company_id),
   CONSTRAINT memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -935,6 +959,12 @@ CREATE INDEX transactions_processor_id ON public.transactions USING btree (compa
 CREATE INDEX transactions_rare_status ON public.transactions USING btree (company_id, status, id) WHERE (status <> 'succeeded'::text);
 CREATE INDEX transactions_rare_type ON public.transactions USING btree (company_id, type, id) WHERE (type <> 'sale'::text);
 CREATE UNIQUE INDEX transactions_reference ON public.transactions USING btree (company_id, reference) WHERE (reference IS NOT NULL);
+
+CREATE TABLE unfinished_sign_ups (
+  company_id uuid NOT NULL,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT unfinished_sign_ups_pkey PRIMARY KEY (company_id)
+);
 
 CREATE TABLE unreferenced_cards (
   company_id uuid NOT NULL,

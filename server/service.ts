@@ -11,16 +11,25 @@ import { maintainRequestPartitions } from './features/requests/jobs.ts';
 import { type RestoreWatch, watchRestores } from './features/restores/service.ts';
 import { ensureRoles } from './features/team/service.ts';
 import { dispatcherConnections } from './features/webhooks/jobs.ts';
-import { clockCheck, healthServer, migrationCheck, poolCheck, type ReadinessCheck } from './http/operations.ts';
-import { type GaugeSources, readGauges } from './gauges.ts';
+import {
+  anyShard,
+  clockCheck,
+  healthServer,
+  migrationCheck,
+  poolCheck,
+  type ReadinessCheck,
+} from './http/operations.ts';
+import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import type { DemoCheckout } from './pages/card-fields.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';
-import { openPayments, type Payments } from './payments.ts';
+import { openPayments } from './payments.ts';
 import { createBackground } from './platform/background.ts';
-import { type ClockWatch, watchClocks } from './platform/clock-watch.ts';
-import { byKeySettings, type DatabasePool, queueSettings } from './platform/database.ts';
-import { type DatabaseClock, openDatabaseClock } from './platform/database-clock.ts';
+import type { Clock } from './platform/clock.ts';
+import { type ClockWatch, combinedClocks, watchClocks } from './platform/clock-watch.ts';
+import { controlPlaneOn, type DatabasePool } from './platform/database.ts';
+import { byKeySettings, queueSettings } from './platform/database-settings.ts';
+import { openDatabaseClock } from './platform/database-clock.ts';
 import { explainDatabase } from './platform/database-error.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { ObjectStore } from './platform/files/s3-store.ts';
@@ -34,7 +43,10 @@ import { createOutbound, type Outbound } from './platform/outbound/outbound.ts';
 import type { ServiceKey, ServiceKeys } from './platform/service-keys.ts';
 import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
-import { prepareDatabase } from './start/database.ts';
+import type { AppShards, Shard } from './shard.ts';
+import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
+import { firstShard, openShards } from './shards/shards.ts';
+import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
@@ -79,15 +91,15 @@ async function start(
   };
   // A process with only the vault role does not open the rest of the database.
   if (isVaultAlone && config.SVC_VAULT_DATABASE_URL) {
-    const url = config.SVC_VAULT_DATABASE_URL.reveal();
-    await openVault(config, url, resources, tracing).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
+    const own = vaultDatabases(config);
+    await openVault(config, own, resources, tracing).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
     return vaultService;
   }
   const secrets = await loadMasterSecrets(config);
-  const { apiUrl, vaultUrl } = await prepareDatabase(config, secrets.current, onFatal, resources);
-  const vault = await openVault(config, vaultUrl, resources, tracing);
+  const databases = await prepareDatabases(config, secrets.current, onFatal, resources);
+  const vault = await openVault(config, databases, resources, tracing);
   if (isVaultAlone) return vaultService;
-  const parts = await openParts({ config, log, resources, secrets, apiUrl, vault, tracing });
+  const parts = await openParts({ config, log, resources, secrets, databases, vault, tracing });
   if (config.SVC_ROLES.includes('worker')) await startWorkerRole(parts);
   await (config.SVC_ROLES.includes('api') ? startApiRole(parts) : startHealthServer(parts));
   const demo = await prepareData(parts);
@@ -104,7 +116,7 @@ interface Surroundings {
   readonly log: Logger;
   readonly resources: Resources;
   readonly secrets: MasterSecrets;
-  readonly apiUrl: string;
+  readonly databases: readonly DatabaseUrls[];
   readonly vault: Vault;
   readonly tracing: Tracing;
 }
@@ -113,12 +125,13 @@ interface Surroundings {
 const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${hostname()} ${process.pid}`;
 
 /** The parts that API and worker share. */
-interface Parts extends Surroundings, Payments {
-  readonly db: DatabasePool;
+interface Parts extends Surroundings {
+  readonly shards: AppShards;
+  readonly directory: Directory;
   readonly connections: Connections;
-  readonly clock: DatabaseClock;
+  readonly clock: Clock;
   readonly clocks: ClockWatch;
-  readonly restores: RestoreWatch;
+  readonly restores: Pick<RestoreWatch, 'isRestored'>;
   readonly outbound: Outbound;
   readonly isAllowed: ReturnType<typeof addressCheck>;
   readonly keys: ServiceKeys;
@@ -134,22 +147,28 @@ interface Parts extends Surroundings, Payments {
 }
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
-  const { config, log, resources, secrets, apiUrl, vault } = surroundings;
-  const db = resources.openPool(apiUrl, 'requests');
-  resources.components.watch('database', () => db.ping(databaseMs), watchDatabaseMs);
-  const ring = await openKeyRing(db, secrets, readerName(config), log);
+  const { config, log, resources, secrets, databases } = surroundings;
+  const homes = databases.map(({ name, apiUrl }) => ({
+    name,
+    apiUrl,
+    db: resources.openPool(apiUrl, 'requests', { shard: name }),
+  }));
+  const [{ db: firstDb }] = homes as [(typeof homes)[number]];
+  const control = controlPlaneOn(firstDb);
+  resources.components.watch('database', () => control.ping(databaseMs), watchDatabaseMs);
+  const ring = await openKeyRing(control, secrets, readerName(config), log);
   resources.onStop(() => ring.stop());
   const { keys } = ring;
-  const onClockError = (error: unknown): void => log.warn({ err: error }, 'the database did not return its time');
-  const clock = await openDatabaseClock(db, onClockError);
-  resources.onStop(async () => clock.stop());
-  const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem }, 'clocks differ'));
-  resources.onStop(async () => clocks.stop());
-  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, 'high-water.json') });
-  resources.onStop(() => restores.stop());
-  const batchDb = resources.openPool(apiUrl, 'money', { poolSize: batchConnections, settings: byKeySettings });
-  const onExpired = (): void => clocks.noteExpired();
-  const connections = openConnections(db);
+  const directory = homes.length === 1 ? oneShard : openDirectory(control);
+  await onAccessChange(control, directory.forget);
+  const connections = openConnections(async (companyId) => {
+    const shard = await directory.find(companyId);
+    return openShards(control, homes, directory).of({ shard }).db;
+  });
+  const opened = await Promise.all(homes.map((home) => openShard(surroundings, connections, home)));
+  const shards = openShards(control, opened, directory);
+  const clocks = combinedClocks(opened.map((shard) => shard.clocks));
+  const restores = { isRestored: () => opened.some((shard) => shard.restores.isRestored()) };
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
   const outbound = createOutbound({
@@ -163,10 +182,10 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const port = config.PORT || (await freePort(config.HOST));
   return {
     ...surroundings,
-    ...openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores }),
+    shards,
+    directory,
     connections,
-    db,
-    clock,
+    clock: (opened[0] as OpenedShard).clock,
     clocks,
     restores,
     outbound,
@@ -177,16 +196,22 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     port,
     baseUrl: baseUrlOf(config, port),
     readiness: () => [
-      migrationCheck(db),
       clockCheck(clocks),
-      ...resources.pools.map(({ name, pool }) => poolCheck(`the connections "${name}"`, pool)),
+      ...anyShard(
+        opened.map(({ name, db }) => [
+          migrationCheck(db),
+          ...resources.pools
+            .filter(({ shard }) => shard === name)
+            .map(({ name: pool, pool: itself }) => poolCheck(`the connections "${pool}"`, itself)),
+        ]),
+      ),
     ],
     gauges: {
       roles: config.SVC_ROLES,
       pools: resources.pools,
       components: resources.components,
       serving: {
-        db,
+        shards: opened,
         clocks,
         restores,
         connections: connections.health,
@@ -198,8 +223,39 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   };
 }
 
+interface OpenedShard extends Shard {
+  readonly apiUrl: string;
+  readonly clocks: ClockWatch;
+}
+
+/** Opens what works on one shard: its clock, the watch over restores, and the payments. */
+async function openShard(
+  { config, log, resources, vault }: Surroundings,
+  connections: Connections,
+  home: { readonly name: string; readonly apiUrl: string; readonly db: DatabasePool },
+): Promise<OpenedShard> {
+  const { name, apiUrl, db } = home;
+  const onClockError = (error: unknown): void =>
+    log.warn({ err: error, shard: name }, 'the database did not return its time');
+  const clock = await openDatabaseClock(db, onClockError);
+  resources.onStop(async () => clock.stop());
+  const clocks = await watchClocks(clock, vault, (problem) => log.error({ problem, shard: name }, 'clocks differ'));
+  resources.onStop(async () => clocks.stop());
+  const mark = name === firstShard ? 'high-water.json' : `high-water-${name}.json`;
+  const restores = await watchRestores({ db, clock, log, file: join(config.dataDir, mark) });
+  resources.onStop(() => restores.stop());
+  const batchDb = resources.openPool(apiUrl, 'money', {
+    shard: name,
+    poolSize: batchConnections,
+    settings: byKeySettings,
+  });
+  const onExpired = (): void => clocks.noteExpired();
+  const payments = openPayments({ db, batchDb, vault, connections, clock, log, onExpired, restores });
+  return { ...home, clock, clocks, restores, ...payments };
+}
+
 async function startWorkerRole(parts: Parts): Promise<void> {
-  const { config, resources, keys, apiUrl, baseUrl } = parts;
+  const { config, resources, keys, databases, shards, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) {
     resources.onStop(() => mailer.close());
@@ -207,14 +263,19 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   }
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
+  const withDispatcher = shards.all.map((shard, index) => ({
+    ...shard,
+    batchDb: resources.openPool(databases[index]?.apiUrl ?? '', 'webhooks', {
+      shard: shard.name,
+      poolSize: dispatcherConnections,
+      settings: queueSettings,
+    }),
+  }));
   const worker = startWorker({
-    db: parts.db,
-    batchDb: resources.openPool(apiUrl, 'webhooks', { poolSize: dispatcherConnections, settings: queueSettings }),
+    shards: openShards(shards.control, withDispatcher, parts.directory),
     clock: parts.clock,
     files: parts.objectStore ?? disk,
     vault: parts.vault,
-    orders: parts.orders,
-    subscriptions: parts.subscriptions,
     mailer,
     mailKey: keys.mails,
     outbound: parts.outbound,
@@ -225,13 +286,13 @@ async function startWorkerRole(parts: Parts): Promise<void> {
 }
 
 async function startApiRole(parts: Parts): Promise<void> {
-  const { config, db, clock, log, resources, outbound, isAllowed } = parts;
-  const limiter = await openRateLimiter(config, db, log, resources.components);
+  const { config, shards, clock, log, resources, outbound, isAllowed } = parts;
+  const limiter = await openRateLimiter(config, shards.control, log, resources.components);
   resources.onStop(async () => limiter.close?.());
   const app = await buildApp({
     config,
     baseUrl: parts.baseUrl,
-    db,
+    shards,
     clock,
     clocks: parts.clocks,
     restores: parts.restores,
@@ -242,8 +303,6 @@ async function startApiRole(parts: Parts): Promise<void> {
     tracing: parts.tracing,
     vault: parts.vault,
     connections: parts.connections,
-    orders: parts.orders,
-    subscriptions: parts.subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: parts.webhookSecretKey },
     references: usualReferences,
     readiness: parts.readiness(),
@@ -261,7 +320,8 @@ async function startHealthServer(parts: Parts): Promise<void> {
   if (config.SVC_HEALTH_PORT === 0) return;
   const metrics = createMetrics(config.SVC_ROLES, () => readGauges(parts.gauges));
   const { components } = resources;
-  const app = healthServer({ checks: parts.readiness(), components, metrics, clocks, restores });
+  const checks = parts.readiness();
+  const app = healthServer({ checks, components, metrics, clocks, restores, shards: shardsToShow(parts.gauges) });
   resources.serves(() => app.close());
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }
@@ -271,12 +331,14 @@ async function startHealthServer(parts: Parts): Promise<void> {
  * company.
  */
 async function prepareData(parts: Parts): Promise<Demo | undefined> {
-  const { config, db, clock, keys, baseUrl, vault } = parts;
-  await maintainPartitions(db);
-  await maintainRequestPartitions(db);
-  await ensureRoles(db, clock.nowMs());
+  const { config, shards, clock, keys, baseUrl, vault } = parts;
+  for (const { db } of shards.all) {
+    await maintainPartitions(db);
+    await maintainRequestPartitions(db);
+    await ensureRoles(db, clock.nowMs());
+  }
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
-  const demoDependencies = { db, clock, keys, dataDir: config.dataDir, baseUrl };
+  const demoDependencies = { shards, clock, keys, dataDir: config.dataDir, baseUrl };
   const demo = await ensureDemo(demoDependencies);
   const { verifierOf } = parts.connections;
   const cards = { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };

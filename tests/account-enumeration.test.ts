@@ -212,7 +212,7 @@ describe('a person whose address strangers try', () => {
     assert.equal(await countOf(service, 'password_resets', ofPerson, [person.email]), 0);
     await ask();
     service.clock.advance((limits.passwordResetMinutes + 1) * minuteMs);
-    assert.ok((await reapResets(service)) >= 1);
+    assert.ok((await reapResets({ db: service.control, clock: service.clock })) >= 1);
     assert.equal(await countOf(service, 'password_resets', 'true', []), 0);
   });
 
@@ -315,7 +315,7 @@ describe('what is kept of attempts', () => {
     ]);
     assert.ok(rows.length > 0 && rows.every(({ text }) => !text.includes('example.com')));
     service.clock.advance((limits.lockMinutes + 1) * minuteMs);
-    await reapAttempts(service);
+    await reapAttempts({ db: service.control, clock: service.clock });
     assert.equal(await countOf(service, 'login_attempts', 'true', []), 0);
   });
 

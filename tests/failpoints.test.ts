@@ -64,7 +64,7 @@ async function start(kind: KindName): Promise<void> {
   survivor = await startTestService({ settings: { SVC_PROCESSOR_ORIGINS: url } });
   await warmUp;
   operator = await signUp(survivor);
-  const live = (await allCompanies(survivor.db)).find(({ id }) => id === companyOf(operator, 'live'));
+  const live = (await allCompanies(survivor.shards)).find(({ id }) => id === companyOf(operator, 'live'));
   assert.ok(live);
   const configuration = chaosKinds[kind].configuration(url);
   const connection = { kind, configuration, timeoutMs, requestLifeMs, extraOrigins: [url] };

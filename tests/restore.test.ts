@@ -121,7 +121,7 @@ const cyclesOf = (): Promise<{ status: string; cycle: number; orders: number }[]
   );
 
 const compare = (adopt: boolean): Promise<Reconciliation> =>
-  reconcile({ db: service.db, vault: service.vault, clock: service.clock }, { adopt });
+  reconcile({ name: service.company.shard, db: service.db, vault: service.vault, clock: service.clock }, { adopt });
 
 async function recover(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
@@ -272,7 +272,7 @@ describe('the restored state', { concurrency: false }, () => {
 
   it('is not left while a company cannot be compared, except on demand', async () => {
     const silent = { operations: async () => Promise.reject(new Error('no answer')) };
-    const dependencies = { db: service.db, vault: silent, clock: service.clock };
+    const dependencies = { name: service.company.shard, db: service.db, vault: silent, clock: service.clock };
     const { finished, comparisons } = await reconcile(dependencies, { adopt: false });
     assert.deepEqual([finished, comparisons[0]?.failure], [false, 'no answer']);
     assert.deepEqual(await restored(), [{ noticed_by: 'earlier_result', open: true }]);

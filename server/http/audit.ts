@@ -8,7 +8,7 @@ export interface AuditLog {
   /** Records entries in the transaction of the change. */
   record(db: Queryable, entries: readonly NewAuditEntry[]): Promise<void>;
   /** Records the entry soon, in one statement with others: requests of API keys do not wait for it. */
-  write(entry: NewAuditEntry): void;
+  write(shard: string, entry: NewAuditEntry): void;
   /** Resolves when all entries are stored. */
   flush(): Promise<void>;
 }
@@ -74,7 +74,7 @@ export function auditingOf(
       if (isTransactional && !isRecorded) await log.record(db, [concerning(entry, result)]);
     },
     afterwards(result) {
-      if (!isTransactional && !isRecorded) log.write(concerning(entry, result));
+      if (!isTransactional && !isRecorded) log.write(admitted.company.shard, concerning(entry, result));
     },
     needsTransaction: isTransactional,
   };

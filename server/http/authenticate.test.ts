@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { routes } from '../../tests/support/openapi.ts';
 import { type Merchant, type Reply, startTestService, type TestService } from '../../tests/support/service.ts';
 import { generateKey } from '../features/api-keys/key-format.ts';
-import { createApiKey, InvalidKeyOption, revokeApiKey } from '../features/api-keys/service.ts';
+import { createApiKey, InvalidKeyOption, reserveApiKey, revokeApiKey } from '../features/api-keys/service.ts';
 import { toBase62 } from '../platform/ids.ts';
 import { isPermission, permissions } from './permissions.ts';
 
@@ -388,10 +388,9 @@ describe('keys', () => {
   });
 
   test('print as *** wherever the object that holds one is printed', async () => {
-    const made = await createApiKey(service.db, service.pepper, merchant.sandbox, service.clock.nowMs(), {
-      kind: 'secret',
-      name: 'printed',
-    });
+    const nowMs = service.clock.nowMs();
+    const reserved = await reserveApiKey(service.control, service.pepper, merchant.sandbox, nowMs, 'secret');
+    const made = await createApiKey(service.db, reserved, nowMs, { name: 'printed' });
     assert.ok(!JSON.stringify(made).includes(secretOf(made.text.reveal())));
     assert.equal(`${made.text}`, '***');
   });

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorBody } from '../errors.ts';
+import type { Company } from '../company.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database, DatabasePool } from '../platform/database.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -18,8 +19,14 @@ import type { ServiceKey } from '../platform/service-keys.ts';
 
 /** Executes a route by its kind: one transaction, an effect outside of transactions, or phases. */
 
-export interface ExecuteDependencies {
+/** The shard of a company: its database, and the time of that database. */
+interface Home {
   readonly db: DatabasePool;
+  readonly clock: Clock;
+}
+
+export interface ExecuteDependencies {
+  readonly homeOf: (company: Company) => Home;
   readonly clock: Clock;
   readonly audit: AuditLog;
   readonly idempotencyHashKey: ServiceKey;
@@ -46,7 +53,7 @@ export async function execute(
     auditing,
     key: await keyedRequest(route, request, outside, dependencies),
     answers: answersOf(route, request, input),
-    db: dependencies.db,
+    db: dependencies.homeOf(admission.company).db,
   };
   const answer = await executeByKind(call);
   // Errors and replays have no result: they change nothing.
@@ -61,8 +68,9 @@ export async function execute(
 export function contextOf(
   request: FastifyRequest,
   { company, caller }: Pick<Admission, 'company' | 'caller'>,
-  { db, clock }: Pick<ExecuteDependencies, 'db' | 'clock'>,
+  { homeOf }: Pick<ExecuteDependencies, 'homeOf'>,
 ): RequestContext {
+  const { db, clock } = homeOf(company);
   return { requestId: request.id, company, caller, nowMs: clock.nowMs() + company.clockOffsetMs, db };
 }
 

@@ -1,3 +1,5 @@
+import type { Company } from '../company.ts';
+
 /** What watches requests after they were answered: the request log and the search for card numbers in texts. */
 
 export interface RequestRecorder {
@@ -9,7 +11,7 @@ export interface RequestRecorder {
 }
 
 export interface AnsweredRequest {
-  readonly companyId: string;
+  readonly company: Pick<Company, 'id' | 'shard'>;
   readonly requestId: string;
   readonly method: string;
   /** The path as it was sent, without the query. */
@@ -36,7 +38,7 @@ export interface CardWatch {
 }
 
 export interface SentRequest {
-  readonly companyId: string;
+  readonly company: Pick<Company, 'id' | 'shard'>;
   readonly operation: string;
   readonly body: unknown;
   readonly idempotencyKey: string | undefined;

@@ -31,6 +31,23 @@ export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
   },
 });
 
+/**
+ * Several shards: the process is ready while one of them is, because the others' companies must not fail with it.
+ * `/readyz` and the metrics show which is away.
+ */
+export function anyShard(shards: readonly (readonly ReadinessCheck[])[]): readonly ReadinessCheck[] {
+  const [only = []] = shards;
+  if (shards.length === 1) return only;
+  return [
+    {
+      name: 'every shard',
+      async check() {
+        await Promise.any(shards.map((checks) => Promise.all(checks.map(({ check }) => check()))));
+      },
+    },
+  ];
+}
+
 /** Sessions, signatures and certificates use the clock of the process. */
 export const clockCheck = (clocks: Pick<ClockWatch, 'problem'>): ReadinessCheck => ({
   get name() {
@@ -63,11 +80,13 @@ export interface Operations {
   readonly metrics: Metrics;
   readonly clocks: Pick<ClockWatch, 'expired'>;
   readonly restores: { isRestored(): boolean };
+  /** Whether each shard responds; empty if there is one. */
+  readonly shards?: () => Promise<Readonly<Record<string, boolean>>>;
 }
 
 /** Endpoints for operators: liveness, readiness and metrics. */
 export function mountOperations(app: FastifyInstance, operations: Operations): void {
-  const { checks, components, metrics, clocks, restores } = operations;
+  const { checks, components, metrics, clocks, restores, shards = async () => ({}) } = operations;
   // All checks of a load balancer come from one address.
   const options = { config: { rateLimit: 'paced' } } as const;
   const readiness = shared(() => Promise.all([problemsOf(checks), components.refresh()]));
@@ -81,12 +100,16 @@ export function mountOperations(app: FastifyInstance, operations: Operations): v
       throw new ApiError('service_unavailable', message, { headers: { 'Retry-After': '1' } });
     }
     const states = [...components.states()];
+    const shardStates: readonly (readonly [string, boolean])[] = Object.entries(await shards());
     // Without the vault only charges stop, without the object store only uploads, and the part is away for every
     // process: the process still serves the rest, so it stays ready.
-    const isDegraded = states.some(([, isUp]) => !isUp);
+    const isDegraded = [...states, ...shardStates].some(([, isUp]) => !isUp);
+    const shown = (each: readonly (readonly [string, boolean])[]): object =>
+      Object.fromEntries(each.map(([name, isUp]) => [name, isUp ? 'up' : 'down']));
     return sendJson(reply, {
       status: isDegraded ? 'degraded' : 'ready',
-      components: Object.fromEntries(states.map(([component, isUp]) => [component, isUp ? 'up' : 'down'])),
+      components: shown(states),
+      ...(shardStates.length > 0 && { shards: shown(shardStates) }),
       // Requests that are repeated with the processor's time succeed, so this is only a warning.
       ...(clocks.expired().recently && { clocks: 'a processor rejected requests as expired' }),
       ...(restores.isRestored() && { restored: 'live subscriptions are not billed until svc reconcile has run' }),

@@ -337,7 +337,7 @@ function isLogged(request: FastifyRequest, { caller }: Admitted, reply: FastifyR
 
 function sent(request: FastifyRequest, { company }: Admitted): SentRequest {
   return {
-    companyId: company.id,
+    company,
     operation: `${request.method} ${request.routeOptions.url}`,
     body: request.body,
     idempotencyKey: request.headers['x-svc-idempotency-key']?.toString(),
@@ -347,7 +347,7 @@ function sent(request: FastifyRequest, { company }: Admitted): SentRequest {
 function answered(request: FastifyRequest, { company, caller }: Admitted, reply: FastifyReply): AnsweredRequest {
   const idempotencyKey = request.headers['x-svc-idempotency-key'];
   return {
-    companyId: company.id,
+    company,
     requestId: request.id,
     method: request.method,
     path: request.url.split('?')[0] ?? '',

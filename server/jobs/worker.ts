@@ -7,13 +7,14 @@ import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } fro
 import { operationsDueChannel, type Orders } from '../features/orders/service.ts';
 import { deleteUnreferencedFiles } from '../features/products/jobs.ts';
 import { type Subscriptions, subscriptionsDueChannel } from '../features/subscriptions/service.ts';
-import { reapAttempts, reapResets, reapSessions } from '../features/users/service.ts';
+import { reapAttempts, reapMemberships, reapResets, reapSessions, reapSignUps } from '../features/users/service.ts';
+import { reapLookups } from '../features/api-keys/service.ts';
 import { startDispatcher } from '../features/webhooks/jobs.ts';
 import { disableFailingEndpoints } from '../features/webhooks/service.ts';
 import { reapIdempotencyKeys } from '../http/key-queries.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { DatabasePool, Queryable } from '../platform/database.ts';
-import { hourMs } from '../platform/durations.ts';
+import { dayMs, hourMs } from '../platform/durations.ts';
 import type { FileStore } from '../platform/files/file-store.ts';
 import type { Mailer } from '../platform/mail/mailer.ts';
 import type { Logger } from '../platform/log.ts';
@@ -23,39 +24,55 @@ import type { Vault } from '../vault/vault.ts';
 import type { Outbound } from '../platform/outbound/outbound.ts';
 import { sweepPostgresRateLimits } from '../platform/rate-limiter/postgres.ts';
 import type { ServiceKey } from '../platform/service-keys.ts';
+import type { Shards } from '../shards/shards.ts';
+
+/** What the worker has on each shard. */
+export interface WorkerShard {
+  readonly name: string;
+  readonly db: DatabasePool;
+  /** For the webhook dispatcher. */
+  readonly batchDb: Queryable;
+  readonly clock: Clock;
+  readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
+}
 
 export interface WorkerDependencies {
-  readonly db: DatabasePool;
+  readonly shards: Shards<WorkerShard>;
+  /** The time of the control plane. */
   readonly clock: Clock;
   readonly files: FileStore;
   readonly vault: Vault;
-  readonly orders: Orders;
-  readonly subscriptions: Subscriptions;
   /** Undefined if mails are only stored. */
   readonly mailer: Mailer | undefined;
   /** Decrypts the links in mails. */
   readonly mailKey: ServiceKey;
-  readonly batchDb: Queryable;
   readonly outbound: Outbound;
   readonly webhookSecretKey: ServiceKey;
   readonly log: Logger;
 }
 
-interface Job {
+/** What a job on one shard uses. */
+type OnShard = WorkerDependencies & WorkerShard;
+
+interface Job<Dependencies> {
   readonly name: string;
   readonly everyMs: number;
   /** A channel of the database; a message means that work is due. */
   readonly wokenBy?: string;
   /** Runs one batch and returns how many rows it processed; after a full batch the next one runs at once. */
-  readonly run: (dependencies: WorkerDependencies) => Promise<number>;
+  readonly run: (dependencies: Dependencies) => Promise<number>;
 }
 
 const batch = 500;
 const noticeBatch = 100;
 const countFailure = counter('svc_job_failures_total');
 
-/** The background jobs. Every job may run in any number of processes at once. */
-const jobs: readonly Job[] = [
+/**
+ * The jobs that run on each shard by itself: a shard that is away delays no other. Every job may run in any number of
+ * processes at once.
+ */
+const shardJobs: readonly Job<OnShard>[] = [
   {
     name: 'open transactions',
     everyMs: 1_000,
@@ -89,20 +106,61 @@ const jobs: readonly Job[] = [
     run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, 20),
   },
   { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
-  { name: 'ended login attempts', everyMs: 60_000, run: ({ db, clock }) => reapAttempts({ db, clock }) },
-  { name: 'expired password links', everyMs: 600_000, run: ({ db, clock }) => reapResets({ db, clock }) },
-  { name: 'ended sessions', everyMs: 600_000, run: ({ db, clock }) => reapSessions({ db, clock }) },
-  { name: 'retired keys', everyMs: hourMs, run: ({ db }) => removeExpiredKeys(db) },
+  {
+    name: 'unfinished sign-ups',
+    everyMs: 600_000,
+    run: ({ shards, db, clock }) => reapSignUps(shards.control, { db }, clock.nowMs(), batch),
+  },
   { name: 'old mails', everyMs: hourMs, run: ({ db }) => forgetOldMails(db, batch) },
   { name: 'partitions', everyMs: hourMs, run: ({ db }) => maintainPartitions(db) },
   { name: 'partitions of requests', everyMs: hourMs, run: ({ db }) => maintainRequestPartitions(db) },
+];
+
+const controlJobs: readonly Job<WorkerDependencies>[] = [
+  {
+    name: 'ended login attempts',
+    everyMs: 60_000,
+    run: ({ shards: { control: db }, clock }) => reapAttempts({ db, clock }),
+  },
+  {
+    name: 'expired password links',
+    everyMs: 600_000,
+    run: ({ shards: { control: db }, clock }) => reapResets({ db, clock }),
+  },
+  {
+    name: 'ended sessions',
+    everyMs: 600_000,
+    run: ({ shards: { control: db }, clock }) => reapSessions({ db, clock }),
+  },
+  { name: 'retired keys', everyMs: hourMs, run: ({ shards }) => removeExpiredKeys(shards.control) },
   {
     name: 'stale rate limits',
     everyMs: 60_000,
-    run: ({ db, clock }) =>
-      sweepPostgresRateLimits(async (text, values) => ({ rows: await db.query(text, values) }), clock.nowMs(), batch),
+    run: ({ shards: { control }, clock }) =>
+      sweepPostgresRateLimits(
+        async (text, values) => ({ rows: await control.query(text, values) }),
+        clock.nowMs(),
+        batch,
+      ),
+  },
+  // These read whole tables. What they remove is harmless.
+  { name: 'lookups without a key', everyMs: dayMs, run: ({ shards, clock }) => reap(reapLookups, shards, clock) },
+  {
+    name: 'memberships without a member',
+    everyMs: dayMs,
+    run: ({ shards, clock }) => reap(reapMemberships, shards, clock),
   },
 ];
+
+/** Its pages are read at once, so it never asks to run again. */
+async function reap(
+  work: (shards: Shards<WorkerShard>, nowMs: number) => Promise<number>,
+  shards: Shards<WorkerShard>,
+  clock: Clock,
+): Promise<number> {
+  await work(shards, clock.nowMs());
+  return 0;
+}
 
 /** Batches run in parallel: while the cards of one batch are charged, the intents of the next are recorded. */
 const billingWidth = 3;
@@ -115,22 +173,28 @@ async function billAllDue(subscriptions: Subscriptions): Promise<number> {
 
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
   const stopping = new AbortController();
-  const loops = jobs.map((job) => {
-    const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, dependencies);
-    return loop(job, dependencies, stopping.signal, alarm);
-  });
-  const { db, batchDb, clock, log, outbound, webhookSecretKey: secretKey } = dependencies;
-  const dispatcher = startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random });
+  const { shards, log, outbound, webhookSecretKey: secretKey } = dependencies;
+  const onShards = shards.all.flatMap((shard) =>
+    shardJobs.map((job) => {
+      const onShard = { ...dependencies, ...shard };
+      const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, onShard);
+      return loop(job, onShard, stopping.signal, alarm);
+    }),
+  );
+  const onControl = controlJobs.map((job) => loop(job, dependencies, stopping.signal, undefined));
+  const dispatchers = shards.all.map(({ db, batchDb, clock }) =>
+    startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random }),
+  );
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([...loops, dispatcher.stop()]);
+      await Promise.all([...onShards, ...onControl, ...dispatchers.map((dispatcher) => dispatcher.stop())]);
     },
   };
 }
 
 /** Emits an event for each message of a channel. Without it the job still runs at its own interval. */
-function listenFor(channel: string, { db, log }: WorkerDependencies): EventEmitter {
+function listenFor(channel: string, { db, log }: OnShard): EventEmitter {
   const alarm = new EventEmitter();
   const ring = (): boolean => alarm.emit('ring');
   db.listen(channel, ring, ring).catch((error: unknown) =>
@@ -139,9 +203,9 @@ function listenFor(channel: string, { db, log }: WorkerDependencies): EventEmitt
   return alarm;
 }
 
-async function loop(
-  job: Job,
-  dependencies: WorkerDependencies,
+async function loop<Dependencies extends WorkerDependencies & { readonly name?: string }>(
+  job: Job<Dependencies>,
+  dependencies: Dependencies,
   stopped: AbortSignal,
   alarm: EventEmitter | undefined,
 ): Promise<void> {
@@ -156,7 +220,7 @@ async function loop(
       done = await job.run(dependencies);
     } catch (error) {
       countFailure({ job: job.name });
-      dependencies.log.error({ err: error, job: job.name }, 'job failed; it will be retried');
+      dependencies.log.error({ err: error, job: job.name, shard: dependencies.name }, 'job failed; it will be retried');
     }
     if (done < batch && !rung && !stopped.aborted) await pause(job.everyMs, stopped, alarm);
   }

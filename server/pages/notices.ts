@@ -1,14 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { type NoticeDependencies, receiveNotices } from '../features/processors/notices.ts';
+import { type ReceiveDependencies, receiveNotices } from '../features/processors/notices.ts';
 import { isUuid } from '../platform/ids.ts';
 
 const bodyBytesMax = 256 * 1024;
 
 /** The URL that an owner enters at the processor. What arrives there is believed only if its signature is right. */
-export async function mountNotices(
-  app: FastifyInstance,
-  dependencies: Omit<NoticeDependencies, 'orders'>,
-): Promise<void> {
+export async function mountNotices(app: FastifyInstance, dependencies: ReceiveDependencies): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     // A signature is over the bytes as they were sent.

@@ -7,12 +7,16 @@ export class UnusableDatabaseError extends Error {}
 /**
  * For `catch`: reports an error that the operator can fix without a stack, and rethrows any other error unchanged.
  */
-export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_URL'): (error: unknown) => never {
+export function explainDatabase(
+  setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_URL' | 'SVC_SHARDS',
+  shard?: string,
+): (error: unknown) => never {
+  const which = shard === undefined ? setting : `${setting}, shard "${shard}",`;
   return (error) => {
     if (!(error instanceof Error)) throw error;
     const code = errorCode(error) ?? '';
     if (isUnavailable(error) || mistaken.test(code) || isOfTls(error)) {
-      throw new UnusableDatabaseError(`The database of ${setting} cannot be used: ${error.message}.`);
+      throw new UnusableDatabaseError(`The database of ${which} cannot be used: ${error.message}.`);
     }
     if (setting === 'SVC_VAULT_DATABASE_URL' && noVault.includes(code)) {
       throw new UnusableDatabaseError(
@@ -20,6 +24,8 @@ export function explainDatabase(setting: 'DATABASE_URL' | 'SVC_VAULT_DATABASE_UR
           '(`npm run svc -- migrate` with the login of the owner), and use the login svc_vault here.',
       );
     }
+    // A schema that is behind is named with its server.
+    if (shard !== undefined) error.message = `The shard "${shard}" of ${setting}: ${error.message}`;
     throw error;
   };
 }

@@ -12,8 +12,22 @@ import { keepListening } from './listen.ts';
 import { readInSlices } from './read-in-slices.ts';
 import { tracedStatement } from './statement-spans.ts';
 
-export interface Queryable {
+/** Only in types: the tables that statements on a database may use. */
+declare const tables: unique symbol;
+
+/** For code of the platform that works on any database. */
+export interface AnyQueryable {
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** The tables of companies, on the shard of a company. */
+export interface Queryable extends AnyQueryable {
+  readonly [tables]?: 'companies';
+}
+
+/** The tables of the control plane: users, sessions, memberships, and which shard a company is on. */
+export interface ControlQueryable extends AnyQueryable {
+  readonly [tables]?: 'control';
 }
 
 /**
@@ -24,7 +38,18 @@ export interface Database extends Queryable {
   transaction<Result>(work: (transaction: Database) => Promise<Result>): Promise<Result>;
 }
 
-export interface DatabasePool extends Database {
+export interface ControlDatabase extends ControlQueryable {
+  transaction<Result>(work: (transaction: ControlDatabase) => Promise<Result>): Promise<Result>;
+}
+
+export interface DatabasePool extends Database, Connectivity {}
+
+export interface ControlPool extends ControlDatabase, Connectivity {}
+
+/** The first shard is also the control plane. */
+export const controlPlaneOn = (pool: DatabasePool): ControlPool => pool as unknown as ControlPool;
+
+interface Connectivity {
   /**
    * Calls `onMessage` for each NOTIFY on the channel, and `onGap` after a reconnect, when messages may have been
    * missed. Stops when the pool closes.
@@ -114,24 +139,6 @@ export interface DatabaseOptions {
   /** PostgreSQL settings for each connection. */
   readonly settings?: Readonly<Record<string, string>>;
 }
-
-/**
- * For statements that receive their rows as JSON: PostgreSQL cannot know how few rows there are, and a plan made
- * while a table was small would keep scanning the whole table. Every lookup in these statements is by key, so a
- * generic plan is made once.
- */
-export const byKeySettings = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-} as const;
-
-/**
- * For statements that read the head of a queue: a bitmap scan would read the whole queue to return the first few
- * rows.
- */
-export const queueSettings = { ...byKeySettings, enable_bitmapscan: 'off' } as const;
 
 const usualStatementTimeoutMs = 15_000;
 

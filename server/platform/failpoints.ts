@@ -28,6 +28,11 @@ export const failpoints = [
   'void.after_processor',
   'void.after_record',
   'reconcile.after_lookup',
+  'sign_up.after_companies',
+  'sign_up.after_user',
+  'invitation.after_user',
+  'invitation.after_member',
+  'api_key.after_lookup',
 ] as const;
 
 export type Failpoint = (typeof failpoints)[number];

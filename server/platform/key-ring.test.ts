@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { cloneDatabase, type TestDatabase } from '../../tests/support/database.ts';
 import { hashFields } from '../http/idempotency.ts';
-import { type DatabasePool, openDatabase } from './database.ts';
+import { type ControlPool, controlPlaneOn, openDatabase } from './database.ts';
 import { openKeyRing, prepareKeys, readKeys, removeExpiredKeys } from './key-ring.ts';
 import {
   activateKeys,
@@ -27,16 +27,17 @@ const both: MasterSecrets = { current: second, previous: first };
 const onlySecond: MasterSecrets = { current: second, previous: undefined };
 
 let database: TestDatabase;
-let db: DatabasePool;
+let db: ControlPool;
 
 before(async () => {
   database = await cloneDatabase();
-  db = openDatabase({
+  const pool = openDatabase({
     connectionString: database.apiUrl,
     poolSize: 4,
     applicationName: 'test',
     onError: () => undefined,
   });
+  db = controlPlaneOn(pool);
 });
 
 after(async () => {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { limits } from '../limits.ts';
 import { ConfigurationError } from './configuration-error.ts';
-import type { Database, Queryable } from './database.ts';
+import type { ControlDatabase, ControlQueryable } from './database.ts';
 import { dayMs } from './durations.ts';
 import type { Logger } from './log.ts';
 import { checkMasterSecret, type MasterSecrets, rememberMasterSecret } from './master-secret.ts';
@@ -63,7 +63,7 @@ interface KeyRow {
   readonly copies: { readonly master_id: string; readonly sealed: string }[];
 }
 
-async function readRows(db: Queryable, masters: readonly Master[]): Promise<KeyRow[]> {
+async function readRows(db: ControlQueryable, masters: readonly Master[]): Promise<KeyRow[]> {
   const rows = await db.query<Omit<KeyRow, 'expired'> & { age_ms: number | null }>(
     `SELECT k.id, k.purpose, k.original, k.activated_at IS NOT NULL AS active, k.retired_at,
        (extract(epoch FROM now() - k.retired_at) * 1000)::float8 AS age_ms,
@@ -83,7 +83,7 @@ function openRow({ id, purpose, copies }: KeyRow, masters: readonly Master[]): B
 
 /** Creates a key with a copy for each of the master secrets. */
 export async function insertKey(
-  db: Queryable,
+  db: ControlQueryable,
   masters: readonly Master[],
   key: {
     readonly purpose: DerivedPurpose;
@@ -100,7 +100,7 @@ export async function insertKey(
 }
 
 async function insertCopies(
-  db: Queryable,
+  db: ControlQueryable,
   masters: readonly Master[],
   { id, purpose, bytes }: { readonly id: number; readonly purpose: string; readonly bytes: Buffer },
 ): Promise<void> {
@@ -122,7 +122,7 @@ export const lockKeys = `SELECT pg_advisory_xact_lock(7241865325823965)`;
  * Creates the keys that do not exist yet, and copies of all keys for the current master secret if only the previous
  * one can decrypt them. Rejects a master secret that does not belong to the database.
  */
-export async function prepareKeys(db: Database, secrets: MasterSecrets): Promise<void> {
+export async function prepareKeys(db: ControlDatabase, secrets: MasterSecrets): Promise<void> {
   const masters = mastersOf(secrets);
   await db.transaction(async (transaction) => {
     await transaction.query(lockKeys);
@@ -146,7 +146,7 @@ export async function prepareKeys(db: Database, secrets: MasterSecrets): Promise
 
 /** 0.1.0 derives its keys from the master secret, so the first keys are those. */
 async function createOriginals(
-  db: Database,
+  db: ControlDatabase,
   { current, previous }: MasterSecrets,
   masters: readonly Master[],
 ): Promise<void> {
@@ -179,7 +179,7 @@ interface Loaded {
 }
 
 /** `earlier` keeps the buffers of known keys: a hash with a known buffer takes a fifth of the time. */
-async function load(db: Queryable, masters: readonly Master[], earlier?: Loaded): Promise<Loaded> {
+async function load(db: ControlQueryable, masters: readonly Master[], earlier?: Loaded): Promise<Loaded> {
   const rows = await readRows(db, masters);
   const buffers = new Map([...(earlier?.byPurpose.values() ?? [])].flat().map((key) => [key.id, key.bytes]));
   const opened = rows.flatMap((row) => {
@@ -207,7 +207,7 @@ async function load(db: Queryable, masters: readonly Master[], earlier?: Loaded)
 }
 
 /** For a command, which ends soon. It creates no keys: if the service has not done so, they are the derived ones. */
-export async function readKeys(db: Queryable, secrets: MasterSecrets): Promise<ServiceKeys> {
+export async function readKeys(db: ControlQueryable, secrets: MasterSecrets): Promise<ServiceKeys> {
   const loaded = await load(db, mastersOf(secrets));
   if (loaded.unreadable > 0) throw new ConfigurationError(loaded.newestActive > 0 ? rotated : another);
   if (loaded.newestActive > 0) return keysFrom(() => loaded);
@@ -228,7 +228,12 @@ const keysFrom = (loaded: () => Loaded): ServiceKeys =>
   ) as unknown as ServiceKeys;
 
 /** For a process of the service: reads the keys again and again, and reports which of them it knows. */
-export async function openKeyRing(db: Database, secrets: MasterSecrets, name: string, log: Logger): Promise<KeyRing> {
+export async function openKeyRing(
+  db: ControlDatabase,
+  secrets: MasterSecrets,
+  name: string,
+  log: Logger,
+): Promise<KeyRing> {
   await prepareKeys(db, secrets);
   const masters = mastersOf(secrets);
   const id = randomUUID();
@@ -269,7 +274,7 @@ export async function openKeyRing(db: Database, secrets: MasterSecrets, name: st
 }
 
 /** Deletes retired keys whose hashes have all expired. Returns 0, so that the job waits for its next turn. */
-export async function removeExpiredKeys(db: Queryable): Promise<number> {
+export async function removeExpiredKeys(db: ControlQueryable): Promise<number> {
   for (const [purpose, days] of Object.entries(validForDays)) {
     if (days === Infinity) continue;
     await db.query(`DELETE FROM service_keys WHERE purpose = $1 AND retired_at < now() - $2 * interval '1 day'`, [

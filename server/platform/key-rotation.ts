@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, Queryable } from './database.ts';
+import type { ControlDatabase, ControlQueryable } from './database.ts';
 import { insertKey, lockKeys, masterIdOf, mastersOf, prepareKeys, readerSilenceMs } from './key-ring.ts';
 import { type MasterSecrets, stopDerivedKeys } from './master-secret.ts';
 import { keyPurposes, prefixOf } from './service-keys.ts';
@@ -18,7 +18,7 @@ export interface Reader {
 }
 
 /** Returns the running processes. */
-export const findReaders = (db: Queryable): Promise<Reader[]> =>
+export const findReaders = (db: ControlQueryable): Promise<Reader[]> =>
   db.query<Reader>(
     `SELECT name, master_id, newest_known, newest_active FROM key_readers
      WHERE seen_at > now() - $1 * interval '1 ms' ORDER BY name`,
@@ -26,13 +26,16 @@ export const findReaders = (db: Queryable): Promise<Reader[]> =>
   );
 
 /** Returns the processes that still use another master secret. */
-export async function readersOfOtherSecrets(db: Queryable, { current }: MasterSecrets): Promise<Reader[]> {
+export async function readersOfOtherSecrets(db: ControlQueryable, { current }: MasterSecrets): Promise<Reader[]> {
   const id = masterIdOf(current);
   return (await findReaders(db)).filter((reader) => reader.master_id !== id);
 }
 
 /** Creates a new key for each purpose, which no process uses yet; or finds the rotation that was interrupted. */
-export async function beginRotation(db: Database, secrets: MasterSecrets): Promise<{ readonly resumed: boolean }> {
+export async function beginRotation(
+  db: ControlDatabase,
+  secrets: MasterSecrets,
+): Promise<{ readonly resumed: boolean }> {
   await prepareKeys(db, secrets);
   const [master] = mastersOf(secrets);
   return db.transaction(async (transaction) => {
@@ -48,13 +51,13 @@ export async function beginRotation(db: Database, secrets: MasterSecrets): Promi
 }
 
 /** Returns the processes that cannot read yet what the new keys encrypt. */
-export async function readersWithoutKeys(db: Queryable): Promise<Reader[]> {
+export async function readersWithoutKeys(db: ControlQueryable): Promise<Reader[]> {
   const newest = await newestKey(db);
   return (await findReaders(db)).filter((reader) => reader.newest_known < newest);
 }
 
 /** Makes the new keys the current ones. */
-export async function activateKeys(db: Database): Promise<void> {
+export async function activateKeys(db: ControlDatabase): Promise<void> {
   await db.transaction(async (transaction) => {
     await transaction.query(lockKeys);
     await transaction.query(
@@ -67,18 +70,18 @@ export async function activateKeys(db: Database): Promise<void> {
 }
 
 /** Returns the processes that may still write with the old keys. */
-export async function readersOfOldKeys(db: Queryable): Promise<Reader[]> {
+export async function readersOfOldKeys(db: ControlQueryable): Promise<Reader[]> {
   const newest = await newestKey(db);
   return (await findReaders(db)).filter((reader) => reader.newest_active < newest);
 }
 
-async function newestKey(db: Queryable): Promise<number> {
+async function newestKey(db: ControlQueryable): Promise<number> {
   const [row] = await db.query<{ id: number }>('SELECT max(id) AS id FROM service_keys');
   return row?.id ?? 0;
 }
 
 /** Returns the beginning of what the current key of a purpose encrypts. */
-export async function currentPrefix(db: Queryable, purpose: DerivedPurpose): Promise<Buffer> {
+export async function currentPrefix(db: ControlQueryable, purpose: DerivedPurpose): Promise<Buffer> {
   const [row] = await db.query<{ id: number; original: boolean }>(
     `SELECT id, original FROM service_keys WHERE purpose = $1 AND activated_at IS NOT NULL AND retired_at IS NULL`,
     [purpose],
@@ -91,7 +94,7 @@ export async function currentPrefix(db: Queryable, purpose: DerivedPurpose): Pro
  * encrypted with them any more; the keys of this one stay, for a value that a slow request has yet to write.
  */
 export async function finishRotation(
-  db: Database,
+  db: ControlDatabase,
   { current }: MasterSecrets,
   sealing: readonly DerivedPurpose[],
 ): Promise<void> {
@@ -115,7 +118,7 @@ export interface RotationState {
   readonly masters: number;
 }
 
-export async function rotationState(db: Queryable): Promise<RotationState> {
+export async function rotationState(db: ControlQueryable): Promise<RotationState> {
   const [row] = await db.query<{ rotated_at: Date | null; under_way: boolean; masters: number }>(
     `SELECT (SELECT max(finished_at) FROM key_rotations) AS rotated_at,
        EXISTS (SELECT 1 FROM key_rotations WHERE finished_at IS NULL) AS under_way,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError } from './configuration-error.ts';
-import type { Queryable } from './database.ts';
+import type { AnyQueryable } from './database.ts';
 import { deriveKey, Secret } from './secret.ts';
 import { compareSecrets, type Keys, rememberSecrets } from './secret-checks.ts';
 import { writeOnce } from './write-once.ts';
@@ -50,19 +50,22 @@ const table = 'secret_checks';
 const keysOf = (secret: Secret<Buffer>): Keys => new Map([['master', deriveKey(secret, 'secret-check')]]);
 
 /** The first start on a database records which secret belongs to it. */
-export async function rememberMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<void> {
+export async function rememberMasterSecret(db: AnyQueryable, secret: Secret<Buffer>): Promise<void> {
   await rememberSecrets(db, table, keysOf(secret));
 }
 
 /** With a different secret no existing API key works, and keys created with it would not work later. */
-export async function checkMasterSecret(db: Queryable, secret: Secret<Buffer>): Promise<'same' | 'different' | 'none'> {
+export async function checkMasterSecret(
+  db: AnyQueryable,
+  secret: Secret<Buffer>,
+): Promise<'same' | 'different' | 'none'> {
   const { different, known } = await compareSecrets(db, table, keysOf(secret));
   if (known === 0) return 'none';
   return different.length > 0 ? 'different' : 'same';
 }
 
 /** Stops 0.1.0, which derives its keys from the master secret and cannot read what new keys encrypt. */
-export async function stopDerivedKeys(db: Queryable): Promise<void> {
+export async function stopDerivedKeys(db: AnyQueryable): Promise<void> {
   await db.query(`UPDATE ${table} SET digest = $1 WHERE name = 'master'`, [randomBytes(32)]);
 }
 

@@ -200,6 +200,12 @@ export const catalogue = {
     labels: { job: 'name of the job' },
     roles: ['worker'],
   },
+  svc_shard_up: {
+    kind: 'gauge',
+    help: '1 while the database of the shard responds, otherwise 0.',
+    labels: { shard: 'name of the shard; a without SVC_SHARDS' },
+    roles: serving,
+  },
   svc_database_connections: {
     kind: 'gauge',
     help: 'Database connections, by pool.',

@@ -1,4 +1,4 @@
-import type { Queryable } from './database.ts';
+import type { AnyQueryable } from './database.ts';
 import { keyedHash } from './secret.ts';
 
 /** A database stores a fingerprint of its secrets, so that a wrong secret is rejected before it does harm. */
@@ -11,7 +11,7 @@ export type Keys = ReadonlyMap<string, Buffer>;
 const digestOf = (key: Buffer, name: string): Buffer => keyedHash(key, `svc/check/${name}`);
 
 /** Stores new fingerprints and leaves existing ones unchanged. */
-export async function rememberSecrets(db: Queryable, table: Table, keys: Keys): Promise<void> {
+export async function rememberSecrets(db: AnyQueryable, table: Table, keys: Keys): Promise<void> {
   const names = [...keys.keys()];
   const digests = [...keys].map(([name, key]) => digestOf(key, name));
   await db.query(
@@ -25,7 +25,7 @@ export async function rememberSecrets(db: Queryable, table: Table, keys: Keys): 
  * missing.
  */
 export async function compareSecrets(
-  db: Queryable,
+  db: AnyQueryable,
   table: Table,
   keys: Keys,
 ): Promise<{ readonly different: string[]; readonly absent: string[]; readonly known: number }> {
@@ -42,6 +42,6 @@ export async function compareSecrets(
   };
 }
 
-export async function forgetSecrets(db: Queryable, table: Table): Promise<void> {
+export async function forgetSecrets(db: AnyQueryable, table: Table): Promise<void> {
   await db.query(`DELETE FROM ${table}`);
 }

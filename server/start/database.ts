@@ -6,26 +6,44 @@ import { startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-po
 import { acquireSingleInstanceLock } from '../platform/embedded-postgres/instance-lock.ts';
 import { migrate } from '../platform/migrations.ts';
 import type { Secret } from '../platform/secret.ts';
+import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
 
-/** The URLs of the migrated database, for API and worker and for the vault. */
+/** The URLs of a migrated database, for API and worker and for the vault. */
 export interface DatabaseUrls {
+  readonly name: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
 }
 
-/** Uses the database of the settings, or starts the embedded one. */
-export async function prepareDatabase(
+/** Uses the databases of the settings, or starts the embedded one. The first shard comes first. */
+export async function prepareDatabases(
   config: Config,
   masterSecret: Secret<Buffer>,
   onFatal: (error: Error) => void,
   resources: Resources,
-): Promise<DatabaseUrls> {
+): Promise<DatabaseUrls[]> {
   const ownerUrl = config.DATABASE_URL?.reveal() ?? (await embeddedDatabase(config, onFatal, resources));
   await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
-  if (!config.DATABASE_URL) return openRoles(ownerUrl, masterSecret);
-  return { apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl };
+  if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, masterSecret)) }];
+  const first = { name: firstShard, apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl };
+  const others = [...config.SVC_SHARDS].map(async ([name, url]) => {
+    const apiUrl = url.reveal();
+    await migrate(apiUrl).catch(explainDatabase('SVC_SHARDS', name));
+    return { name, apiUrl, vaultUrl: config.SVC_VAULT_SHARDS.get(name)?.reveal() ?? apiUrl };
+  });
+  return [first, ...(await Promise.all(others))];
+}
+
+/** The databases of a process that has only the role vault. */
+export function vaultDatabases(config: Config): Pick<DatabaseUrls, 'name' | 'vaultUrl'>[] {
+  const { SVC_VAULT_DATABASE_URL: url, SVC_VAULT_SHARDS, SVC_SHARDS } = config;
+  const others = SVC_VAULT_SHARDS.size > 0 ? SVC_VAULT_SHARDS : SVC_SHARDS;
+  return [
+    { name: firstShard, vaultUrl: url?.reveal() ?? '' },
+    ...[...others].map(([name, other]) => ({ name, vaultUrl: other.reveal() })),
+  ];
 }
 
 async function embeddedDatabase(

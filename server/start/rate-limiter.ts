@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { DatabasePool } from '../platform/database.ts';
+import type { ControlQueryable } from '../platform/database.ts';
 import type { Components } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
 import { createMemoryRateLimiter } from '../platform/rate-limiter/memory.ts';
@@ -15,7 +15,7 @@ async function redisRateLimiter(config: Config, onFailure: (error: unknown) => v
 
 export async function openRateLimiter(
   config: Config,
-  db: DatabasePool,
+  control: ControlQueryable,
   log: Logger,
   components: Pick<Components, 'note'>,
 ): Promise<RateLimiter> {
@@ -29,6 +29,6 @@ export async function openRateLimiter(
   const shared =
     store === 'redis'
       ? await redisRateLimiter(config, onFailure)
-      : createPostgresRateLimiter(async (text, values) => ({ rows: await db.query(text, values) }));
+      : createPostgresRateLimiter(async (text, values) => ({ rows: await control.query(text, values) }));
   return createResilientRateLimiter(shared, onFailure, undefined, onSuccess);
 }

@@ -3,13 +3,14 @@ import { type DatabaseOptions, type DatabasePool, openDatabase } from '../platfo
 import { type Components, openComponents } from '../platform/components.ts';
 import type { Logger } from '../platform/log.ts';
 import type { PoolName } from '../gauges.ts';
+import { firstShard } from '../shards/shards.ts';
 import { applicationName } from './application-name.ts';
 
 /** The resources that a starting service has opened, and their shutdown. */
 export interface Resources {
   readonly pools: readonly OpenPool[];
   readonly components: Components;
-  openPool(connectionString: string, name: PoolName, more?: Partial<DatabaseOptions>): DatabasePool;
+  openPool(connectionString: string, name: PoolName, more?: Partial<DatabaseOptions> & OnShard): DatabasePool;
   /** Servers stop first, all in parallel: one after the other would exceed the shutdown time. */
   serves(end: () => Promise<unknown>): void;
   /** Steps run in reverse order when the service stops, or when a later step of the start fails. */
@@ -17,7 +18,11 @@ export interface Resources {
   stop(): Promise<void>;
 }
 
-interface OpenPool {
+interface OnShard {
+  readonly shard: string;
+}
+
+interface OpenPool extends OnShard {
   readonly name: PoolName;
   readonly pool: DatabasePool;
 }
@@ -33,7 +38,7 @@ export function openResources(config: Config, log: Logger): Resources {
   return {
     pools,
     components,
-    openPool(connectionString, name, more = {}) {
+    openPool(connectionString, name, { shard = firstShard, ...more } = { shard: firstShard }) {
       const pool = openDatabase({
         connectionString,
         poolSize: config.SVC_DATABASE_POOL,
@@ -42,7 +47,7 @@ export function openResources(config: Config, log: Logger): Resources {
         statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
         ...more,
       });
-      pools.push({ name, pool });
+      pools.push({ name, shard, pool });
       steps.push(() => pool.close());
       return pool;
     },

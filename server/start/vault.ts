@@ -9,6 +9,11 @@ import { observedVault } from '../vault/observed.ts';
 import { openKeyStore } from '../vault/open-key-store.ts';
 import { buildVaultServer } from '../vault/server.ts';
 import { localVault, type Vault } from '../vault/vault.ts';
+import { controlPlaneOn } from '../platform/database.ts';
+import { openDirectory } from '../shards/directory.ts';
+import { openShards } from '../shards/shards.ts';
+import { shardedVault } from '../vault/sharded.ts';
+import type { DatabaseUrls } from './database.ts';
 import { listenOrExplain } from './listen.ts';
 import type { Resources } from './resources.ts';
 
@@ -21,7 +26,7 @@ const watchMs = 2_000;
  */
 export async function openVault(
   config: Config,
-  databaseUrl: string,
+  databases: readonly Pick<DatabaseUrls, 'name' | 'vaultUrl'>[],
   resources: Resources,
   tracing: Tracing,
 ): Promise<Vault> {
@@ -34,8 +39,7 @@ export async function openVault(
     watchVault(vault, resources.components);
     return observedVault(vault);
   }
-  const db = resources.openPool(databaseUrl, 'vault');
-  const vault = localVault(db, await openKeyStore(config, db), systemClock, originsOf(config));
+  const vault = await vaultOn(config, databases, resources);
   watchVault(vault, resources.components);
   if (SVC_VAULT_TOKEN) {
     const { pools, components } = resources;
@@ -46,6 +50,33 @@ export async function openVault(
     await listenOrExplain(server, config.HOST, config.SVC_VAULT_PORT, 'SVC_VAULT_PORT');
   }
   return observedVault(vault);
+}
+
+async function vaultOn(
+  config: Config,
+  databases: readonly Pick<DatabaseUrls, 'name' | 'vaultUrl'>[],
+  resources: Resources,
+): Promise<Vault> {
+  const [first, ...others] = databases.map(({ name, vaultUrl }) => ({
+    name,
+    db: resources.openPool(vaultUrl, 'vault', { shard: name }),
+  }));
+  if (!first) throw new Error('a vault needs a database');
+  const keys = await openKeyStore(config, first.db);
+  const origins = originsOf(config);
+  const parts = [first, ...others].map(({ name, db }) => ({
+    name,
+    db,
+    vault: localVault(db, keys, systemClock, origins),
+  }));
+  const [only] = parts;
+  if (only && parts.length === 1) return only.vault;
+  const control = controlPlaneOn(first.db);
+  const shards = openShards(control, parts, openDirectory(control));
+  return shardedVault(
+    async (companyId) => (await shards.find(companyId)).vault,
+    parts.map(({ vault }) => vault),
+  );
 }
 
 /** A URL with a path stands for its origin. */

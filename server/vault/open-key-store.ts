@@ -14,6 +14,9 @@ const modes: readonly Mode[] = ['sandbox', 'live'];
 const fileOf = (config: Config): string => join(config.dataDir, 'vault.keys');
 const sourceOf = (config: Config): string => (config.SVC_VAULT_KEYS ? 'SVC_VAULT_KEYS' : fileOf(config));
 
+/** Whether a shard has what only the current keys decrypt. */
+export const needsKeys = async (db: Queryable): Promise<boolean> => (await hasCards(db)) || hasConnections(db);
+
 /** For the vault itself: a vault without keys and cards creates its keys. */
 export async function openKeyStore(config: Config, db: Queryable): Promise<KeyStore> {
   const isNew = !(await hasCards(db));

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
-import { createApiKey } from '../../server/features/api-keys/service.ts';
+import { createApiKey, reserveApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
-import { openDatabase } from '../../server/platform/database.ts';
+import { controlPlaneOn, openDatabase } from '../../server/platform/database.ts';
+import { firstShard } from '../../server/shards/shards.ts';
 import { loadMasterSecrets } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
 import { originalKeys } from '../../server/platform/service-keys.ts';
@@ -33,7 +34,7 @@ export async function prepareCompany(
   const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
   try {
     const { configuration, timeoutMs } = chaosKinds[kind];
-    const { live } = await createCompanies(db, Date.now(), 'Chaos');
+    const { live } = await createCompanies({ name: firstShard, db }, Date.now(), 'Chaos');
     const installation = { db, vaultDb: db, keys: await openKeyStore(config, db) };
     const connectionId = await connectTo(installation, live.id, {
       kind,
@@ -44,7 +45,8 @@ export async function prepareCompany(
     });
     const { current } = await loadMasterSecrets(config);
     const pepper = originalKeys(current)['api-keys'];
-    const { text } = await createApiKey(db, pepper, live, Date.now(), { kind: 'secret', name: 'chaos' });
+    const reserved = await reserveApiKey(controlPlaneOn(db), pepper, live, Date.now(), 'secret');
+    const { text } = await createApiKey(db, reserved, Date.now(), { name: 'chaos' });
     return { apiKey: text.reveal(), connectionId };
   } finally {
     await db.close();

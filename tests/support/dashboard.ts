@@ -108,7 +108,7 @@ export async function colleague(service: TestService, owner: Person, roleName: s
 
 export async function lastMail(service: TestService, recipient: string): Promise<string> {
   await service.background.flush();
-  const mails = await latestMails(service.db, service.mailKey, 1_000);
+  const mails = await latestMails(service.shards, service.mailKey, 1_000);
   return mails.find((mail) => mail.recipient === recipient)?.body ?? '';
 }
 

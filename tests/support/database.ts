@@ -22,8 +22,19 @@ export interface TestDatabase {
   readonly connectionString: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
+  /** The further shards, of which there are some with SVC_TEST_SHARDS. New companies are on the last one. */
+  readonly others: readonly OtherShard[];
   drop(): Promise<void>;
 }
+
+interface OtherShard extends Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'> {
+  readonly name: string;
+}
+
+/** How many shards the service of a test has. */
+export const testShards = Number(process.env.SVC_TEST_SHARDS || 1);
+
+const shardNames = ['b', 'c', 'd'];
 
 /** The password of the roles on the test server. */
 export const rolePassword = 'of-the-tests';
@@ -35,8 +46,28 @@ function as(url: URL, role: string): string {
   return other.href;
 }
 
-/** Creates a migrated database, cloned from the template in about 30 ms. */
-export const cloneDatabase = (): Promise<TestDatabase> => createDatabase('TEMPLATE svc_template STRATEGY FILE_COPY');
+/** Creates a migrated database, cloned from the template in about 30 ms, and as many shards as the tests run with. */
+export async function cloneDatabase(count = testShards): Promise<TestDatabase> {
+  const clone = (): Promise<TestDatabase> => createDatabase('TEMPLATE svc_template STRATEGY FILE_COPY');
+  const [first, ...others] = await Promise.all(Array.from({ length: count }, clone));
+  if (!first) throw new Error('a service needs a shard');
+  if (others.length > 0) await drain(first.connectionString);
+  return {
+    ...first,
+    others: others.map((other, index) => ({ ...other, name: shardNames[index] ?? '' })),
+    async drop() {
+      await Promise.all([first, ...others].map((one) => one.drop()));
+    },
+  };
+}
+
+/** New companies are placed on another shard, so that a statement that forgets where its company is finds nothing. */
+async function drain(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(`INSERT INTO draining_shards (shard) VALUES ('a')`);
+  await client.end();
+}
 
 /** Creates an empty database, as an operator does. */
 export const emptyDatabase = (): Promise<TestDatabase> => createDatabase('');
@@ -54,6 +85,7 @@ async function createDatabase(how: string): Promise<TestDatabase> {
     connectionString: url.href,
     apiUrl: as(url, 'svc_api'),
     vaultUrl: as(url, 'svc_vault'),
+    others: [],
     drop: () => asAdmin(`DROP DATABASE ${name} WITH (FORCE)`),
   };
 }

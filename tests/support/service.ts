@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { buildApp, usualReferences, type References } from '../../server/app.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
-import { createApiKey, type NewKey } from '../../server/features/api-keys/service.ts';
+import { createApiKey, type NewKey, reserveApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
 import { batchConnections, type Orders } from '../../server/features/orders/service.ts';
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
@@ -17,7 +16,12 @@ import { openPayments } from '../../server/payments.ts';
 import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
-import { byKeySettings, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { byKeySettings } from '../../server/platform/database-settings.ts';
+import { onAccessChange, oneShard, openDirectory } from '../../server/shards/directory.ts';
+import { insertShards } from '../../server/shards/queries.ts';
+import { firstShard, openShards, type ShardDatabase, type Shards } from '../../server/shards/shards.ts';
+import { shardedVault } from '../../server/vault/sharded.ts';
 import { type Clock, systemClock } from '../../server/platform/clock.ts';
 import { watchClocks } from '../../server/platform/clock-watch.ts';
 import { type LocalClocks, openDatabaseClock } from '../../server/platform/database-clock.ts';
@@ -34,6 +38,7 @@ import { originsOf, watchVault } from '../../server/start/vault.ts';
 import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
+import { exchange, parseReply } from './exchange.ts';
 import { checkAgainstDocument } from './openapi.ts';
 import type { Company } from '../../server/company.ts';
 
@@ -64,7 +69,10 @@ export interface Merchant {
 export interface TestService {
   readonly app: FastifyInstance;
   readonly baseUrl: string;
+  /** The shard with the companies of the service. */
   readonly db: DatabasePool;
+  readonly control: ControlPool;
+  readonly shards: Shards;
   readonly database: TestDatabase;
   readonly clock: { nowMs(): number; advance(ms: number): void; sync(): Promise<void> };
   readonly background: Background;
@@ -132,9 +140,21 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       onError: () => undefined,
       statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
     });
+  const urls = [{ ...database, name: firstShard }, ...database.others];
   // The service has the privileges of its role; a test has those of the owner.
-  const apiDb = openPool(database.apiUrl);
-  const db = openPool(database.connectionString);
+  const homes = urls.map(({ name, apiUrl }) => ({ name, apiUrl, db: openPool(apiUrl) }));
+  const owned = urls.map(({ name, connectionString }) => ({ name, db: openPool(connectionString) }));
+  const [{ db: apiDb }, home, { db: ownedFirst }, { db }] = [homes[0], homes.at(-1), owned[0], owned.at(-1)] as [
+    (typeof homes)[number],
+    (typeof homes)[number],
+    ShardDatabase,
+    ShardDatabase,
+  ];
+  const apiControl = controlPlaneOn(apiDb);
+  const directory = homes.length === 1 ? oneShard : openDirectory(apiControl);
+  await onAccessChange(apiControl, directory.forget);
+  const control = controlPlaneOn(ownedFirst);
+  const shards = openShards(control, owned, directory);
   let offsetMs = 0;
   const ofDatabase = options.local && (await openDatabaseClock(apiDb, () => undefined, options.local));
   const clock = {
@@ -144,17 +164,28 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     },
     sync: async () => ofDatabase?.sync(),
   };
-  const batchDb = openDatabase({
-    connectionString: database.apiUrl,
-    poolSize: batchConnections,
-    applicationName: 'svc tests',
-    onError: () => undefined,
-    statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
-    settings: byKeySettings,
-  });
-  const vaultDb = openPool(database.vaultUrl);
+  const openBatchPool = (connectionString: string): DatabasePool =>
+    openDatabase({
+      connectionString,
+      poolSize: batchConnections,
+      applicationName: 'svc tests',
+      onError: () => undefined,
+      statementTimeoutMs: config.SVC_DATABASE_TIMEOUT_MS,
+      settings: byKeySettings,
+    });
+  const vaultDbs = urls.map(({ name, vaultUrl }) => ({ name, db: openPool(vaultUrl) }));
+  const { db: vaultDb } = vaultDbs.at(-1) as ShardDatabase;
   const keys = await fileKeyStore(join(dataDir, 'vault.keys'), { create: true });
-  const vault = options.vault ?? localVault(vaultDb, keys, clock, originsOf(config));
+  const vaults = vaultDbs.map((shard) => ({ ...shard, vault: localVault(shard.db, keys, clock, originsOf(config)) }));
+  const ofCompany = openShards(apiControl, vaults, directory);
+  const ownVault =
+    vaults.length === 1
+      ? (vaults[0] as (typeof vaults)[number]).vault
+      : shardedVault(
+          async (companyId) => (await ofCompany.find(companyId)).vault,
+          vaults.map((one) => one.vault),
+        );
+  const vault = options.vault ?? ownVault;
   const pepper = serviceKeys['api-keys'];
   const log = createLog('trace', { write: (line) => logLines.push(line) });
   const isAllowed = options.offline ? () => false : addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -167,19 +198,18 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const skewless = { ...clock, skewMs: () => 0, stop: () => undefined };
   const clocks = await watchClocks(ofDatabase ?? skewless, vault, () => undefined);
   const onExpired = (): void => clocks.noteExpired();
-  const connections = openConnections(apiDb);
+  const connections = openConnections(
+    async (companyId) => (await openShards(apiControl, homes, directory).find(companyId)).db,
+  );
   const restores =
-    options.restores ?? (await watchRestores({ db: apiDb, clock, log, file: join(dataDir, 'high-water.json') }));
-  const { orders, subscriptions } = openPayments({
-    db: apiDb,
-    batchDb,
-    vault,
-    connections,
-    clock,
-    log,
-    onExpired,
-    restores,
+    options.restores ?? (await watchRestores({ db: home.db, clock, log, file: join(dataDir, 'high-water.json') }));
+  const opened = homes.map((one) => {
+    const batchDb = openBatchPool(one.apiUrl);
+    const payments = openPayments({ db: one.db, batchDb, vault, connections, clock, log, onExpired, restores });
+    return { ...one, batchDb, clock, restores, ...payments };
   });
+  const { orders, subscriptions, batchDb } = opened.at(-1) as (typeof opened)[number];
+  const apiShards = openShards(apiControl, opened, directory);
   const background = createBackground();
   const components = openComponents(log);
   components.watch('database', () => apiDb.ping(1_000), 5_000);
@@ -188,7 +218,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     config,
     // The port is not known yet; tests that follow links resolve them against the real address.
     baseUrl: options.baseUrl ?? 'http://service.test',
-    db: apiDb,
+    shards: apiShards,
     clock,
     clocks,
     restores,
@@ -199,14 +229,12 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     tracing: await startTracing({}),
     vault,
     connections,
-    orders,
-    subscriptions,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
     readiness: [
       migrationCheck(apiDb),
       clockCheck(clocks),
-      poolCheck('the pool', apiDb),
+      poolCheck('the pool', home.db),
       poolCheck('the pool of the lanes', batchDb),
     ],
     components,
@@ -215,7 +243,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       pools: [{ name: 'requests', pool: apiDb }],
       components,
       serving: {
-        db: apiDb,
+        shards: homes,
         clocks,
         restores,
         connections: connections.health,
@@ -229,11 +257,13 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
   const createKey = async (company: Company, key: Partial<NewKey> = {}): Promise<string> => {
-    const made = await createApiKey(db, pepper, company, clock.nowMs(), { kind: 'secret', name: 'test', ...key });
+    const reserved = await reserveApiKey(control, pepper, company, clock.nowMs(), key.kind ?? 'secret');
+    const made = await createApiKey(shards.of(company).db, reserved, clock.nowMs(), { name: 'test', ...key });
     return made.text.reveal();
   };
   const createMerchant = async (): Promise<Merchant> => {
-    const companies = await createCompanies(db, clock.nowMs(), `Merchant ${randomUUID()}`);
+    const companies = await createCompanies({ name: home.name, db }, clock.nowMs(), `Merchant ${randomUUID()}`);
+    await insertShards(control, home.name, [companies.live.id, companies.sandbox.id]);
     return { ...companies, key: await createKey(companies.sandbox) };
   };
   const merchant = await createMerchant();
@@ -242,6 +272,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     app,
     baseUrl,
     db,
+    control,
+    shards,
     database,
     clock,
     background,
@@ -268,7 +300,8 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
       ofDatabase?.stop();
       await app.close();
       await outbound.close();
-      await Promise.all([apiDb.close(), batchDb.close(), db.close(), vaultDb.close()]);
+      const pools = [...homes, ...owned, ...vaultDbs].map((one) => one.db);
+      await Promise.all([...pools, ...opened.map((one) => one.batchDb)].map((pool) => pool.close()));
       if (!options.database) await database.drop();
       if (!options.dataDir) await rm(dataDir, { recursive: true, force: true });
     },
@@ -291,7 +324,7 @@ export async function callAt(
     ...(idempotencyKey && { 'x-svc-idempotency-key': idempotencyKey }),
     ...headers,
   });
-  const reply = { ...answer, body: parse(answer.text) };
+  const reply = { ...answer, body: parseReply(answer.text) };
   if (reply.status === 500) explain(`${method} ${path}`, reply.headers.get('svc-request-id'), logLines);
   if (reply.status >= 400)
     assert.match(reply.headers.get('svc-version') ?? '', /^\d{4}-\d\d-\d\d$/, `${method} ${path}`);
@@ -303,56 +336,6 @@ export async function callAt(
 function explain(call: string, requestId: string | null, logLines: readonly string[]): void {
   const lines = logLines.filter((line) => requestId !== null && line.includes(requestId));
   process.stderr.write(`${call} was answered with 500:\n${lines.join('')}`);
-}
-
-const agent = new Agent({ keepAlive: true });
-
-/** Like fetch, in half the time. */
-function exchange(
-  url: string,
-  method: string,
-  payload: string | Buffer | undefined,
-  headers: Record<string, string>,
-): Promise<{ status: number; headers: Headers; text: string }> {
-  return new Promise((resolve, reject) => {
-    const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
-    const request = httpRequest(url, { method, headers: { ...length, ...headers }, agent });
-    let answered = false;
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      // A reused connection may have been closed in the meantime; a new one has not.
-      const again = request.reusedSocket && !answered && error.code === 'ECONNRESET';
-      if (again) exchange(url, method, payload, headers).then(resolve, reject);
-      else reject(error);
-    });
-    request.on('response', (response) => {
-      answered = true;
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: headersOf(response.rawHeaders),
-          text: Buffer.concat(chunks).toString(),
-        }),
-      );
-    });
-    request.end(payload);
-  });
-}
-
-function headersOf(raw: readonly string[]): Headers {
-  const headers = new Headers();
-  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '');
-  return headers;
-}
-
-function parse(text: string): Record<string, never> {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
 }
 
 let counter = 0;

@@ -2,12 +2,20 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import { type Permission, permissions as allPermissions, rightsOfKey } from '../../http/permissions.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { ControlQueryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { createdAt } from '../../platform/ids.ts';
 import { keyPrefix } from './key-format.ts';
 import { type ApiKey, findApiKey, listApiKeys, updateApiKey } from './queries.ts';
 import type { ApiKeyCreate, ApiKeyUpdate, ShownApiKey } from './schemas.ts';
-import { checkAddressRange, createApiKey, InvalidKeyOption, revokeApiKey } from './service.ts';
+import {
+  checkAddressRange,
+  createApiKey,
+  InvalidKeyOption,
+  reserveApiKey,
+  type ReservedKey,
+  revokeApiKey,
+} from './service.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 
@@ -15,6 +23,7 @@ import type { ServiceKey } from '../../platform/service-keys.ts';
 
 export interface KeyDependencies {
   readonly clock: Clock;
+  readonly control: ControlQueryable;
   readonly pepper: ServiceKey;
   /** Clears the cache, so that the next request sees the change. */
   readonly forgetAccess: () => void;
@@ -89,12 +98,19 @@ function checkOptions(input: ApiKeyUpdate, nowMs: number): void {
 
 const expiry = (text: string | null | undefined): Date | null => (text ? new Date(text) : null);
 
+/** Before the transaction that creates the key. */
+export const reserveNewKey = (
+  { company }: RequestContext,
+  { control, pepper, clock }: KeyDependencies,
+  { kind }: Pick<ApiKeyCreate, 'kind'>,
+): Promise<ReservedKey> => reserveApiKey(control, pepper, company, clock.nowMs(), kind);
+
 export async function makeApiKey(
   context: RequestContext,
-  dependencies: KeyDependencies,
+  { clock }: KeyDependencies,
   input: ApiKeyCreate,
+  reserved: ReservedKey,
 ): Promise<NewKey> {
-  const { clock, pepper } = dependencies;
   const nowMs = clock.nowMs();
   if (input.kind === 'publishable' && input.permissions?.length) {
     throw invalidField('permissions', 'is only for secret keys; a publishable key can only create card tokens');
@@ -102,8 +118,7 @@ export async function makeApiKey(
   const permissions = input.permissions ?? (input.kind === 'secret' ? permissionsOf(context) : []);
   requireToGrant(context, permissions);
   checkOptions(input, nowMs);
-  const made = await createApiKey(context.db, pepper, context.company, nowMs, {
-    kind: input.kind,
+  const made = await createApiKey(context.db, reserved, nowMs, {
     name: input.name,
     permissions,
     allowedAddresses: input.allowed_addresses ?? [],
@@ -154,24 +169,34 @@ export async function changeApiKey(
   return toWire(context, changed, nowMs);
 }
 
+/** Before the transaction that rotates the key. */
+export async function reserveRotation(
+  context: RequestContext,
+  dependencies: KeyDependencies,
+  id: string,
+): Promise<ReservedKey> {
+  return reserveNewKey(context, dependencies, await findActive(context, id, dependencies.clock.nowMs()));
+}
+
 /**
  * Creates a new key with the same permissions. The old key works for the grace period, but never past its own expiry.
  */
 export async function rotateApiKey(
   context: RequestContext,
-  { clock, pepper, forgetAccess }: KeyDependencies,
+  { clock, forgetAccess }: KeyDependencies,
   id: string,
   graceHours: number,
+  reserved: ReservedKey,
 ): Promise<NewKey & { previous_valid_until: string }> {
   const nowMs = clock.nowMs();
   const rotated = await context.db.transaction(async (transaction) => {
     const old = await findActive({ ...context, db: transaction }, id, nowMs);
-    const { kind, name, permissions, allowedAddresses, expiresAt } = old;
-    const options = { kind, name, permissions, allowedAddresses, expiresAt };
+    const { name, permissions, allowedAddresses, expiresAt } = old;
+    const options = { name, permissions, allowedAddresses, expiresAt };
     const untilMs = Math.min(nowMs + graceHours * hourMs, expiresAt?.getTime() ?? Infinity);
     // The old key expires first, so that without a grace period the new one fits even at the limit of keys.
     await updateApiKey(transaction, { ...old, expiresAt: new Date(untilMs) });
-    const made = await createApiKey(transaction, pepper, context.company, nowMs, options);
+    const made = await createApiKey(transaction, reserved, nowMs, options);
     return { made, untilMs };
   });
   forgetAccess();

@@ -1,5 +1,6 @@
 import type { Permission } from '../../http/permissions.ts';
-import type { Database, Queryable } from '../../platform/database.ts';
+import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
+import { shardOf } from '../../shards/queries.ts';
 import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import type { KeyKind } from './key-format.ts';
 import type { Company } from '../../company.ts';
@@ -64,14 +65,11 @@ export async function insertApiKey(
       key.companyId,
     ]);
     const rows = await transaction.query(
-      `WITH key AS (
-         INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses, expires_at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
-         WHERE (SELECT count(*) FROM api_keys WHERE company_id = $1 AND revoked_at IS NULL
-                  AND (expires_at IS NULL OR expires_at > $11)) < $10
-         RETURNING 1
-       )
-       INSERT INTO api_key_lookups (lookup_id, company_id, api_key_id) SELECT $5, $1, $2 FROM key RETURNING 1`,
+      `INSERT INTO api_keys (company_id, id, kind, name, lookup_id, secret_hash, permissions, allowed_addresses, expires_at)
+       SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9
+       WHERE (SELECT count(*) FROM api_keys WHERE company_id = $1 AND revoked_at IS NULL
+                AND (expires_at IS NULL OR expires_at > $11)) < $10
+       RETURNING 1`,
       [
         key.companyId,
         key.id,
@@ -90,22 +88,81 @@ export async function insertApiKey(
   });
 }
 
-export async function findByLookup(
+/** Leads from the text of a key to the key. Alone it gives no access. */
+export interface KeyLookup {
+  readonly lookupId: string;
+  readonly companyId: string;
+  readonly keyId: string;
+  readonly shard: string;
+}
+
+export async function insertLookup(
+  control: ControlQueryable,
+  { lookupId, companyId, id }: Pick<ApiKey, 'lookupId' | 'companyId' | 'id'>,
+): Promise<void> {
+  await control.query('INSERT INTO api_key_lookups (lookup_id, company_id, api_key_id) VALUES ($1, $2, $3)', [
+    lookupId,
+    companyId,
+    id,
+  ]);
+}
+
+export async function findLookup(control: ControlQueryable, lookupId: string): Promise<KeyLookup | undefined> {
+  const [row] = await control.query<{ company_id: string; api_key_id: string; shard: string }>(
+    `SELECT company_id, api_key_id, ${shardOf('api_key_lookups.company_id')} AS shard FROM api_key_lookups WHERE lookup_id = $1`,
+    [lookupId],
+  );
+  return row && { lookupId, companyId: row.company_id, keyId: row.api_key_id, shard: row.shard };
+}
+
+export async function findKey(
   db: Queryable,
-  lookupId: string,
+  { companyId, keyId, shard }: KeyLookup,
 ): Promise<{ key: ApiKey; company: Company; secretHash: Buffer } | undefined> {
   const [row] = await db.query<ApiKeyRow & { secret_hash: Buffer; company: CompanyRow }>(
     `SELECT ${columns
       .split(', ')
       .map((column) => `k.${column}`)
       .join(', ')}, k.secret_hash, to_jsonb(c) AS company
-     FROM api_key_lookups l
-     JOIN api_keys k ON k.company_id = l.company_id AND k.id = l.api_key_id
-     JOIN companies c ON c.id = l.company_id
-     WHERE l.lookup_id = $1`,
-    [lookupId],
+     FROM api_keys k JOIN companies c ON c.id = k.company_id
+     WHERE k.company_id = $1 AND k.id = $2`,
+    [companyId, keyId],
   );
-  return row && { key: toApiKey(row), company: toCompany(row.company), secretHash: row.secret_hash };
+  return row && { key: toApiKey(row), company: toCompany(row.company, shard), secretHash: row.secret_hash };
+}
+
+/** Returns lookups older than this, in pages; the next page begins after the last of this one. */
+export async function findOldLookups(
+  control: ControlQueryable,
+  after: string,
+  count: number,
+  before: Date,
+): Promise<KeyLookup[]> {
+  const rows = await control.query<{ lookup_id: string; company_id: string; api_key_id: string; shard: string }>(
+    `SELECT lookup_id, company_id, api_key_id, ${shardOf('api_key_lookups.company_id')} AS shard FROM api_key_lookups
+     WHERE lookup_id > $1 AND created_at < $3 ORDER BY lookup_id LIMIT $2`,
+    [after, count, before],
+  );
+  return rows.map((row) => ({
+    lookupId: row.lookup_id,
+    companyId: row.company_id,
+    keyId: row.api_key_id,
+    shard: row.shard,
+  }));
+}
+
+export async function deleteLookups(control: ControlQueryable, lookupIds: readonly string[]): Promise<void> {
+  await control.query('DELETE FROM api_key_lookups WHERE lookup_id = ANY($1)', [lookupIds]);
+}
+
+/** Returns those of the keys that exist. */
+export async function findExistingKeys(db: Queryable, lookups: readonly KeyLookup[]): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT k.id FROM unnest($1::uuid[], $2::uuid[]) AS l (company_id, id)
+     JOIN api_keys k ON k.company_id = l.company_id AND k.id = l.id`,
+    [lookups.map(({ companyId }) => companyId), lookups.map(({ keyId }) => keyId)],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 export async function listApiKeys(db: Queryable, companyId: string): Promise<ApiKey[]> {

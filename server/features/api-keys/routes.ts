@@ -1,5 +1,14 @@
 import { defineRoute, type Route } from '../../http/route.ts';
-import { changeApiKey, endApiKey, getApiKeys, type KeyDependencies, makeApiKey, rotateApiKey } from './management.ts';
+import {
+  changeApiKey,
+  endApiKey,
+  getApiKeys,
+  type KeyDependencies,
+  makeApiKey,
+  reserveNewKey,
+  reserveRotation,
+  rotateApiKey,
+} from './management.ts';
 import { apiKey, apiKeyCreate, apiKeyList, apiKeyRotate, apiKeyUpdate, newApiKey, rotatedApiKey } from './schemas.ts';
 
 export type { KeyDependencies };
@@ -40,7 +49,8 @@ export function apiKeyRoutes(dependencies: KeyDependencies): Route[] {
       secretAnswer: true,
       body: apiKeyCreate,
       success: { status: 201, schema: newApiKey, shape: 'resource' },
-      handle: ({ context, body }) => makeApiKey(context, dependencies, body),
+      prepare: ({ context, body }) => reserveNewKey(context, dependencies, body),
+      handle: ({ context, body, prepared }) => makeApiKey(context, dependencies, body, prepared),
     }),
     defineRoute({
       ...common,
@@ -60,8 +70,9 @@ export function apiKeyRoutes(dependencies: KeyDependencies): Route[] {
       secretAnswer: true,
       body: apiKeyRotate,
       success: { status: 201, schema: rotatedApiKey, shape: 'resource' },
-      handle: ({ context, params, body }) =>
-        rotateApiKey(context, dependencies, params.id ?? '', body.grace_period_hours),
+      prepare: ({ context, params }) => reserveRotation(context, dependencies, params.id ?? ''),
+      handle: ({ context, params, body, prepared }) =>
+        rotateApiKey(context, dependencies, params.id ?? '', body.grace_period_hours, prepared),
     }),
     defineRoute({
       ...common,

@@ -6,13 +6,30 @@ import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/a
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
+import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
+import { hourMs } from '../../platform/durations.ts';
+import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
-import { type ApiKey, findByLookup, insertApiKey, listApiKeys, markRevoked, markUsed } from './queries.ts';
+import {
+  type ApiKey,
+  deleteLookups,
+  findExistingKeys,
+  findKey,
+  findLookup,
+  findOldLookups,
+  insertApiKey,
+  insertLookup,
+  type KeyLookup,
+  listApiKeys,
+  markRevoked,
+  markUsed,
+} from './queries.ts';
 import type { Company } from '../../company.ts';
+import { onAccessChange } from '../../shards/directory.ts';
+import type { Shards } from '../../shards/shards.ts';
 
 export interface NewKey {
   readonly kind: KeyKind;
@@ -40,30 +57,53 @@ export function checkAddressRange(text: string): void {
   }
 }
 
-/** The text of the key is returned only here; only a keyed hash of it is stored. */
-export async function createApiKey(
-  db: Database,
+/** The text of a key that does not exist yet. Only a keyed hash of it is stored. */
+export interface ReservedKey {
+  readonly id: string;
+  readonly companyId: string;
+  readonly kind: KeyKind;
+  readonly lookupId: string;
+  readonly secretHash: Buffer;
+  readonly text: Secret<string>;
+}
+
+/**
+ * The first of two steps, because the control plane may be on another server than the company: records how the key is
+ * found. Until the key is created, the text gives no access.
+ */
+export async function reserveApiKey(
+  control: ControlQueryable,
   pepper: ServiceKey,
   company: Company,
   nowMs: number,
-  options: NewKey,
+  kind: KeyKind,
+): Promise<ReservedKey> {
+  const { lookupId, secret, text } = generateKey(company.mode, kind);
+  const secretHash = pepper.hash(secret.reveal());
+  const reserved = { id: newId(nowMs), companyId: company.id, kind, lookupId, secretHash, text };
+  await insertLookup(control, reserved);
+  failpoint('api_key.after_lookup');
+  return reserved;
+}
+
+/** The second step. */
+export async function createApiKey(
+  db: Database,
+  { secretHash, text, ...reserved }: ReservedKey,
+  nowMs: number,
+  options: Omit<NewKey, 'kind'>,
 ): Promise<{ key: ApiKey; text: Secret<string> }> {
   const allowedAddresses = options.allowedAddresses ?? [];
   for (const range of allowedAddresses) checkAddressRange(range);
-  const generated = generateKey(company.mode, options.kind);
   const key: ApiKey = {
-    id: newId(nowMs),
-    companyId: company.id,
-    kind: options.kind,
+    ...reserved,
     name: options.name,
-    lookupId: generated.lookupId,
-    permissions: options.kind === 'secret' ? (options.permissions ?? allPermissions) : [],
+    permissions: reserved.kind === 'secret' ? (options.permissions ?? allPermissions) : [],
     allowedAddresses,
     expiresAt: options.expiresAt ?? null,
     revokedAt: null,
     lastUsedAt: null,
   };
-  const secretHash = pepper.hash(generated.secret.reveal());
   if (!(await insertApiKey(db, key, secretHash, limits.apiKeys, new Date(nowMs)))) {
     const most = limits.apiKeys.toLocaleString('en');
     throw new ApiError(
@@ -71,7 +111,7 @@ export async function createApiKey(
       `A company can have at most ${most} API keys. Revoke a key that you no longer need.`,
     );
   }
-  return { key, text: generated.text };
+  return { key, text };
 }
 
 export async function revokeApiKey(db: Database, companyId: string, id: string, nowMs: number): Promise<boolean> {
@@ -82,6 +122,26 @@ export async function apiKeysOf(db: Queryable, companyId: string): Promise<ApiKe
   return listApiKeys(db, companyId);
 }
 
+/** Longer than any request takes: a lookup without a key is one whose request failed. */
+const reservedMs = hourMs;
+const pageCount = 500;
+
+/** Removes the lookups of keys that were never created. Returns how many. */
+export async function reapLookups({ control, of }: Pick<Shards, 'control' | 'of'>, nowMs: number): Promise<number> {
+  let [after, removed] = ['', 0];
+  for (;;) {
+    const page = await findOldLookups(control, after, pageCount, new Date(nowMs - reservedMs));
+    for (const [shard, lookups] of Map.groupBy(page, (lookup) => lookup.shard)) {
+      const existing = await findExistingKeys(of({ shard }).db, lookups);
+      const gone = lookups.filter(({ keyId }) => !existing.has(keyId)).map(({ lookupId }) => lookupId);
+      if (gone.length > 0) await deleteLookups(control, gone);
+      removed += gone.length;
+    }
+    after = page.at(-1)?.lookupId ?? '';
+    if (page.length < pageCount) return removed;
+  }
+}
+
 type Access = KeyAccess<ApiKey>;
 
 const cacheMs = 5_000;
@@ -90,28 +150,48 @@ const usedIntervalMs = 60_000;
 
 /**
  * Finds the company of an API key. A verified key is cached for some seconds, by a hash of its text (a keyed hash
- * costs four times as much, on every request). A change of any key or company clears the cache of every process at
- * once, through NOTIFY.
+ * costs four times as much, on every request). A change of a key or company removes it from the cache of every process
+ * at once, through NOTIFY. Which company a key belongs to is known for longer, so that keys in use work without the
+ * control plane.
  */
 export async function openApiKeyDirectory(
-  db: DatabasePool,
+  { control, all, of }: Pick<Shards, 'control' | 'all' | 'of'>,
   pepper: ServiceKey,
   clock: Clock,
 ): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();
+  const lookups = new Map<string, KeyLookup>();
   const lastMarkedMs = new Map<string, number>();
   let generation = 0;
-  const forget = (): void => {
+  const forget = (companyId?: string): void => {
     generation += 1;
-    verified.clear();
+    deleteOf(verified, companyId, ({ company }) => company.id);
+    deleteOf(lookups, companyId, (lookup) => lookup.companyId);
   };
-  await db.listen('access_changed', forget, forget);
+  await Promise.all([control, ...all.map(({ db }) => db)].map((pool) => onAccessChange(pool, forget)));
+
+  async function lookUp(lookupId: string): Promise<KeyLookup | undefined> {
+    const startedIn = generation;
+    const found = await findLookup(control, lookupId);
+    if (lookups.size >= cacheEntriesMax) lookups.clear();
+    if (found && startedIn === generation) lookups.set(lookupId, found);
+    return found;
+  }
+
+  /** A company that has moved is not on the shard where it was: then the control plane is asked again. */
+  async function findByLookup(lookupId: string): ReturnType<typeof findKey> {
+    const known = lookups.get(lookupId);
+    const found = known && (await findKey(of(known).db, known));
+    if (found) return found;
+    const lookup = await lookUp(lookupId);
+    return lookup && findKey(of(lookup).db, lookup);
+  }
 
   async function verify(text: string, digest: string, nowMs: number): Promise<Access | Refusal> {
     const parsed = parseKey(text);
     if (!parsed) return 'invalid_api_key_format';
     const startedIn = generation;
-    const found = await findByLookup(db, parsed.lookupId);
+    const found = await findByLookup(parsed.lookupId);
     const hashes = pepper.hashes(parsed.secret.reveal());
     if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) return 'invalid_api_key';
     const { key, company } = found;
@@ -122,11 +202,11 @@ export async function openApiKeyDirectory(
     return { key, company };
   }
 
-  function noteUse(key: ApiKey, nowMs: number): void {
+  function noteUse({ key, company }: Access, nowMs: number): void {
     if (nowMs - (lastMarkedMs.get(key.id) ?? 0) < usedIntervalMs) return;
     lastMarkedMs.set(key.id, nowMs);
     // The time of last use is a convenience: a failure here must not fail the request.
-    markUsed(db, key.companyId, key.id, new Date(nowMs)).catch(() => lastMarkedMs.delete(key.id));
+    markUsed(of(company).db, key.companyId, key.id, new Date(nowMs)).catch(() => lastMarkedMs.delete(key.id));
   }
 
   return {
@@ -142,10 +222,20 @@ export async function openApiKeyDirectory(
       if (key.revokedAt) return 'revoked_api_key';
       if (key.expiresAt && key.expiresAt.getTime() <= nowMs) return 'expired_api_key';
       if (!addressAllowed(key.allowedAddresses, address)) return 'ip_not_allowed';
-      noteUse(key, nowMs);
+      noteUse(access, nowMs);
       return { key, company };
     },
   };
+}
+
+/** Deletes the entries of a company, or all of them. */
+function deleteOf<Value>(
+  entries: Map<string, Value>,
+  companyId: string | undefined,
+  companyOf: (value: Value) => string,
+): void {
+  if (companyId === undefined) entries.clear();
+  else for (const [key, value] of entries) if (companyOf(value) === companyId) entries.delete(key);
 }
 
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];

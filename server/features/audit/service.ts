@@ -2,10 +2,11 @@ import type { AuditLog, NewAuditEntry } from '../../http/audit.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { createBackground } from '../../platform/background.ts';
-import type { DatabasePool, Queryable } from '../../platform/database.ts';
+import type { Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
 import { createBatcher } from '../../platform/batcher.ts';
+import type { Shards } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
 import type { AuditEntry } from './schemas.ts';
@@ -33,8 +34,10 @@ export async function recordEntries(db: Queryable, entries: readonly NewAuditEnt
 
 const patienceMs = 25;
 
-export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
-  const insert = createBatcher<ReturnType<typeof toRow>, void>(
+type Insert = (row: ReturnType<typeof toRow>) => Promise<void>;
+
+const inserter = (db: Queryable): Insert =>
+  createBatcher<ReturnType<typeof toRow>, void>(
     'audit_entries',
     async (rows) => {
       await insertEntries(db, rows);
@@ -43,11 +46,16 @@ export function openAuditLog(db: DatabasePool, log: Logger): AuditLog {
     // No request waits for its entry, so each statement may take many.
     { batchMax: 256, width: 1, gathering: { underway: () => Infinity, patienceMs: () => patienceMs } },
   );
+
+export function openAuditLog(shards: Pick<Shards, 'all' | 'of'>, log: Logger): AuditLog {
+  // A shard that is away delays only its own entries.
+  const inserters = new Map(shards.all.map(({ name, db }) => [name, inserter(db)]));
   const background = createBackground();
   return {
     record: recordEntries,
-    write(entry) {
+    write(shard, entry) {
       const row = toRow(entry);
+      const insert = inserters.get(shard) ?? inserter(shards.of({ shard }).db);
       background.run(
         insist(() => insert(row)),
         (error) => log.error({ err: error, entry }, 'audit entry lost'),

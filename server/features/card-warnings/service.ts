@@ -1,11 +1,11 @@
-import type { CardWatch } from '../../http/observers.ts';
+import type { CardWatch, SentRequest } from '../../http/observers.ts';
 import { limits } from '../../limits.ts';
 import { createBackground } from '../../platform/background.ts';
 import { looksLikeCardNumber, maskCardNumbers } from '../../platform/card-digits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Shards } from '../../shards/shards.ts';
 import { dismissSeen, findWarnings, noteField } from './queries.ts';
 import type { CardWarnings } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -37,14 +37,21 @@ export function* cardFieldsIn(value: unknown, path = ''): Generator<string> {
 
 const rememberedMs = hourMs;
 
-export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock; log: Logger }): CardWatch {
+interface WatchDependencies {
+  readonly shards: Pick<Shards, 'of'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function openCardWatch({ shards, clock, log }: WatchDependencies): CardWatch {
   const background = createBackground();
   // The fields recorded within the last hour, by company, so that a field that always holds such numbers costs one
   // statement per hour.
   const noted = new Map<string, Set<string>>();
   let forgetAtMs = 0;
 
-  function note(companyId: string, operation: string, field: string): void {
+  function note(company: SentRequest['company'], operation: string, field: string): void {
+    const { id: companyId } = company;
     const nowMs = clock.nowMs();
     if (nowMs >= forgetAtMs) {
       noted.clear();
@@ -53,15 +60,15 @@ export function openCardWatch({ db, clock, log }: { db: Queryable; clock: Clock;
     const known = noted.get(companyId) ?? new Set();
     if (known.has(`${operation} ${field}`) || known.size >= limits.cardWarnings) return;
     noted.set(companyId, known.add(`${operation} ${field}`));
-    background.run(noteField(db, companyId, operation, field, limits.cardWarnings), (error) =>
+    background.run(noteField(shards.of(company).db, companyId, operation, field, limits.cardWarnings), (error) =>
       log.warn({ err: error, company: companyId, operation, field }, 'failed to store a card warning'),
     );
   }
 
   return {
-    look({ companyId, operation, body, idempotencyKey }) {
-      for (const field of cardFieldsIn(body)) note(companyId, operation, field);
-      if (idempotencyKey && looksLikeCardNumber(idempotencyKey)) note(companyId, operation, 'X-SVC-Idempotency-Key');
+    look({ company, operation, body, idempotencyKey }) {
+      for (const field of cardFieldsIn(body)) note(company, operation, field);
+      if (idempotencyKey && looksLikeCardNumber(idempotencyKey)) note(company, operation, 'X-SVC-Idempotency-Key');
     },
     flush: () => background.flush(),
   };

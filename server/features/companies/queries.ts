@@ -1,5 +1,6 @@
 import type { Company } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
+import type { ShardDatabase } from '../../shards/shards.ts';
 
 export interface CompanyRow {
   id: string;
@@ -13,9 +14,10 @@ export interface CompanyRow {
 
 const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
 
-export function toCompany(row: CompanyRow): Company {
+export function toCompany(row: CompanyRow, shard: string): Company {
   return {
     id: row.id,
+    shard,
     accountId: row.account_id,
     name: row.name,
     mode: row.mode,
@@ -45,9 +47,36 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
   );
 }
 
-export async function findCompanies(db: Queryable): Promise<Company[]> {
-  const rows = await db.query<CompanyRow>(`SELECT ${companyColumns} FROM companies ORDER BY id`);
-  return rows.map(toCompany);
+export async function findCompanies({ name, db }: ShardDatabase): Promise<Company[]> {
+  const rows = await db.query<CompanyRow>(
+    `SELECT ${companyColumns} FROM companies c
+     WHERE NOT EXISTS (SELECT 1 FROM company_fences f WHERE f.company_id = c.id AND f.state <> 'leaving') ORDER BY id`,
+  );
+  return rows.map((row) => toCompany(row, name));
+}
+
+export async function insertUnfinished(db: Queryable, companyIds: readonly string[]): Promise<void> {
+  await db.query('INSERT INTO unfinished_sign_ups (company_id) SELECT unnest($1::uuid[])', [companyIds]);
+}
+
+export async function findUnfinished(db: Queryable, before: Date, count: number): Promise<string[]> {
+  const rows = await db.query<{ company_id: string }>(
+    'SELECT company_id FROM unfinished_sign_ups WHERE started_at < $1 LIMIT $2',
+    [before, count],
+  );
+  return rows.map(({ company_id }) => company_id);
+}
+
+export async function deleteUnfinished(db: Queryable, companyIds: readonly string[]): Promise<void> {
+  await db.query('DELETE FROM unfinished_sign_ups WHERE company_id = ANY($1)', [companyIds]);
+}
+
+/** What a new company has. A company that has more is kept by its foreign keys. */
+const tablesOfNew = ['audit_entries', 'team_members', 'roles'] as const;
+
+export async function deleteNewCompanies(db: Queryable, companyIds: readonly string[]): Promise<void> {
+  for (const table of tablesOfNew) await db.query(`DELETE FROM ${table} WHERE company_id = ANY($1)`, [companyIds]);
+  await db.query('DELETE FROM companies WHERE id = ANY($1)', [companyIds]);
 }
 
 /** Returns undefined if another request is advancing the clock of the company. */

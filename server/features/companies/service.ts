@@ -1,13 +1,18 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Shards } from '../../shards/shards.ts';
 import { createRoles } from '../team/service.ts';
 import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import {
+  deleteNewCompanies,
+  deleteUnfinished,
   findClockOffset,
   findCompanies,
+  findUnfinished,
   insertCompany,
+  insertUnfinished,
   leaveClock,
   moveClock,
   takeClock,
@@ -17,13 +22,14 @@ import type { Company } from '../../company.ts';
 
 /** A merchant has two companies: a live company, and a demo company that is its sandbox. */
 export async function createCompanies(
-  db: Database,
+  { name: shard, db }: { readonly name: string; readonly db: Database },
   nowMs: number,
   name: string,
 ): Promise<Record<Company['mode'], Company>> {
   const accountId = newId(nowMs);
   const company = (mode: Company['mode'], companyName: string): Company => ({
     id: newId(nowMs),
+    shard,
     accountId,
     name: companyName,
     mode,
@@ -41,8 +47,29 @@ export async function createCompanies(
   return pair;
 }
 
-export async function allCompanies(db: Queryable): Promise<Company[]> {
-  return findCompanies(db);
+/** In the transaction that creates the companies of a sign-up. */
+export const markUnfinished = (transaction: Queryable, companyIds: readonly string[]): Promise<void> =>
+  insertUnfinished(transaction, companyIds);
+
+/** Their user is recorded. */
+export const finishSignUp = (db: Queryable, companyIds: readonly string[]): Promise<void> =>
+  deleteUnfinished(db, companyIds);
+
+export const unfinishedSignUps = (db: Queryable, before: Date, count: number): Promise<string[]> =>
+  findUnfinished(db, before, count);
+
+/** Removes companies that were never used. */
+export async function deleteUnused(db: Database, companyIds: readonly string[]): Promise<void> {
+  await db.transaction(async (transaction) => {
+    await deleteNewCompanies(transaction, companyIds);
+    await deleteUnfinished(transaction, companyIds);
+  });
+}
+
+/** The companies of every shard. */
+export async function allCompanies({ all }: Pick<Shards, 'all'>): Promise<Company[]> {
+  const found = await Promise.all(all.map(findCompanies));
+  return found.flat().toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
 
 /** The offset of a sandbox company's clock. Only one request at a time advances it, under a lease. */

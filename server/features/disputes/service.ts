@@ -2,7 +2,7 @@ import { ApiError, invalidField, notFound } from '../../errors.ts';
 import type { Page } from '../../http/lists.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { newId } from '../../platform/ids.ts';
-import type { RequestContext } from '../../request-context.ts';
+import type { OfCompany, RequestContext } from '../../request-context.ts';
 import type { DisputeOutcome, DisputeState, EvidenceLimits } from '../../vault/processors/notices.ts';
 import { kindNamed } from '../../vault/processors/kinds.ts';
 import type { Vault } from '../../vault/vault.ts';
@@ -24,7 +24,7 @@ import type { Dispute, DisputeDetail, DisputeUpdate, FileCreate } from './schema
 
 export interface DisputeDependencies {
   readonly vault: Pick<Vault, 'submitEvidence' | 'acceptDispute'>;
-  readonly orders: Pick<Orders, 'resolveChargeback'>;
+  readonly orders: OfCompany<Pick<Orders, 'resolveChargeback'>>;
 }
 
 /** In the sandbox these texts decide the dispute. */
@@ -231,7 +231,7 @@ async function decide(context: RequestContext, { orders }: DisputeDependencies, 
   const text = Object.values(row.evidence).join('\n');
   const verdict = sandboxVerdicts.find(([word]) => text.includes(word))?.[1];
   if (!verdict) return;
-  await orders.resolveChargeback(context, row.order_id, verdict === 'won' ? 'dismissed' : 'lost');
+  await orders(context).resolveChargeback(context, row.order_id, verdict === 'won' ? 'dismissed' : 'lost');
 }
 
 export async function recordAcceptance(
@@ -242,7 +242,8 @@ export async function recordAcceptance(
 ): Promise<DisputeDetail> {
   const row = await existing(context, id);
   const answer = { state: reported ?? 'accepted', isSubmission: false, at: new Date(context.nowMs) };
-  if (row.connection_id === null) await dependencies.orders.resolveChargeback(context, row.order_id, 'accepted');
+  if (row.connection_id === null)
+    await dependencies.orders(context).resolveChargeback(context, row.order_id, 'accepted');
   else await markAnswered(context.db, context.company.id, id, answer);
   return getDispute(context, id);
 }

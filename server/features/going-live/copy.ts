@@ -1,9 +1,10 @@
 import { ApiError } from '../../errors.ts';
 import { lackingOf, requirePermissions } from '../../http/caller.ts';
 import { limits } from '../../limits.ts';
-import { type Queryable, violatedConstraint } from '../../platform/database.ts';
+import { type ControlQueryable, type Queryable, violatedConstraint } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
+import { permissionsElsewhere } from '../users/service.ts';
 import type { Endpoint } from '../webhooks/schemas.ts';
 import { createEndpoint, getEndpoints, prepareUrl, type WebhookDependencies } from '../webhooks/service.ts';
 import {
@@ -21,6 +22,11 @@ import { requireLive } from './service.ts';
 
 /** Copies what a merchant set up in the sandbox to the live company. What exists there already stays as it is. */
 
+export interface CopyDependencies {
+  readonly control: ControlQueryable;
+  readonly webhooks: WebhookDependencies;
+}
+
 export interface PreparedCopy {
   readonly sandboxId: string;
   /** The enabled endpoints of the sandbox, with URLs that were checked. */
@@ -34,7 +40,7 @@ const included = ({ include = [...copiedKinds] }: CopyRequest): CopiedKind[] =>
 /** Runs before the transaction, because URLs need a DNS lookup. */
 export async function prepareCopy(
   context: RequestContext,
-  webhooks: WebhookDependencies,
+  { control, webhooks }: CopyDependencies,
   input: CopyRequest,
 ): Promise<PreparedCopy> {
   requireLive(context);
@@ -45,7 +51,7 @@ export async function prepareCopy(
     kinds.map((kind) => `${kind}:write`),
     why,
   );
-  const sandbox = await sandboxOf(context, kinds);
+  const sandbox = await sandboxOf(control, context, kinds);
   const prepared: PreparedCopy = { sandboxId: sandbox.company.id, endpoints: [], leftOut: [] };
   if (!kinds.includes('webhook_endpoints')) return prepared;
   const endpoints: Endpoint[] = [];
@@ -64,11 +70,16 @@ export async function prepareCopy(
 }
 
 /** A member of the live company may not be a member of the sandbox, and then cannot read what is there. */
-async function sandboxOf(context: RequestContext, kinds: readonly CopiedKind[]): Promise<RequestContext> {
+async function sandboxOf(
+  control: ControlQueryable,
+  context: RequestContext,
+  kinds: readonly CopiedKind[],
+): Promise<RequestContext> {
   const { db, company, caller } = context;
-  const sandbox = caller && (await findSandbox(db, company, caller.id));
+  const sandbox = caller && (await findSandbox(db, company));
   if (!sandbox) throw new ApiError('invalid_request', 'This company has no sandbox to copy from.');
-  const member = { ...caller, permissions: sandbox.permissions };
+  const permissions = await permissionsElsewhere(control, db, { company, memberId: caller.id }, sandbox.id);
+  const member = { ...caller, permissions };
   const lacking = lackingOf(
     member,
     kinds.map((kind) => `${kind}:read`),
@@ -77,7 +88,7 @@ async function sandboxOf(context: RequestContext, kinds: readonly CopiedKind[]):
     const message = `In the sandbox, you do not have the permissions ${lacking.join(', ')}, which copying requires.`;
     throw new ApiError('insufficient_permissions', message);
   }
-  return { ...context, company: sandbox.company, caller: member };
+  return { ...context, company: sandbox, caller: member };
 }
 
 async function endpointsOf(context: RequestContext): Promise<readonly Endpoint[]> {

@@ -24,29 +24,13 @@ export async function findProgress(db: Queryable, companyId: string, now: Date):
   return row ?? { api_key: false, webhook_endpoint: false, charge: false };
 }
 
-export interface SandboxOfMember {
-  readonly company: Company;
-  /** Of the member's role in the sandbox; empty if the user is not an active member there. */
-  readonly permissions: readonly string[];
-}
-
-/** The sandbox of a live company, as one of its members may use it. */
-export async function findSandbox(
-  db: Queryable,
-  { id, accountId }: Company,
-  memberId: string,
-): Promise<SandboxOfMember | undefined> {
-  const [row] = await db.query<{ company: CompanyRow; permissions: string[] }>(
-    `SELECT to_jsonb(c) AS company, coalesce((
-       SELECT r.permissions FROM memberships live
-       JOIN memberships own ON own.user_id = live.user_id AND own.company_id = c.id
-       JOIN team_members m ON m.company_id = own.company_id AND m.id = own.member_id AND m.status = 'active'
-       JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
-       WHERE live.company_id = $2 AND live.member_id = $3), '{}') AS permissions
-     FROM companies c WHERE c.account_id = $1 AND c.mode = 'sandbox'`,
-    [accountId, id, memberId],
+/** The sandbox of a live company, which is on the same shard. */
+export async function findSandbox(db: Queryable, { accountId, shard }: Company): Promise<Company | undefined> {
+  const [row] = await db.query<{ company: CompanyRow }>(
+    `SELECT to_jsonb(c) AS company FROM companies c WHERE c.account_id = $1 AND c.mode = 'sandbox'`,
+    [accountId],
   );
-  return row && { company: toCompany(row.company), permissions: row.permissions };
+  return row && toCompany(row.company, shard);
 }
 
 /** Two copies at the same time would create a webhook endpoint twice. */

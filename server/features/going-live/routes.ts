@@ -1,13 +1,12 @@
 import { defineRoute, type Route } from '../../http/route.ts';
-import type { WebhookDependencies } from '../webhooks/service.ts';
-import { copyFromSandbox, prepareCopy } from './copy.ts';
+import { type CopyDependencies, copyFromSandbox, prepareCopy } from './copy.ts';
 import { copyRequest, copyResult, goingLive } from './schemas.ts';
 import { getGoingLive } from './service.ts';
 
 const common = { tag: 'Company', resource: 'company', errors: [] } as const;
 
 /** Used only by the dashboard. */
-export function goingLiveRoutes(webhooks: WebhookDependencies): Route[] {
+export function goingLiveRoutes(dependencies: CopyDependencies): Route[] {
   return [
     defineRoute({
       ...common,
@@ -34,8 +33,8 @@ export function goingLiveRoutes(webhooks: WebhookDependencies): Route[] {
       secretAnswer: true,
       body: copyRequest,
       success: { status: 200, schema: copyResult, shape: 'other' },
-      prepare: ({ context, body }) => prepareCopy(context, webhooks, body),
-      handle: ({ context, body, prepared }) => copyFromSandbox(context, webhooks, body, prepared),
+      prepare: ({ context, body }) => prepareCopy(context, dependencies, body),
+      handle: ({ context, body, prepared }) => copyFromSandbox(context, dependencies.webhooks, body, prepared),
     }),
   ];
 }

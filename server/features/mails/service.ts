@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
+import type { Shards } from '../../shards/shards.ts';
 import {
   countDueMails,
   countMailsOfDay,
@@ -83,9 +84,10 @@ export interface KeptMail extends NewMail {
   readonly inserted_at: Date;
 }
 
-export async function latestMails(db: Queryable, key: ServiceKey, count: number): Promise<KeptMail[]> {
-  const mails = await findLatestMails(db, count);
-  return mails.map((mail) => {
+export async function latestMails({ all }: Pick<Shards, 'all'>, key: ServiceKey, count: number): Promise<KeptMail[]> {
+  const found = (await Promise.all(all.map(({ db }) => findLatestMails(db, count)))).flat();
+  const mails = found.toSorted((one, other) => other.inserted_at.getTime() - one.inserted_at.getTime());
+  return mails.slice(0, count).map((mail) => {
     const { id, recipient, subject, inserted_at } = mail;
     return { id, recipient, subject, body: bodyOf(key, mail), inserted_at };
   });

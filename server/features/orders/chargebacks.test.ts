@@ -122,7 +122,7 @@ describe('a chargeback that is due', () => {
     const { db, vault, clock } = service;
     const dying = openOrders({
       billing: subscriptionBilling,
-      connections: openConnections(db),
+      connections: openConnections(async () => db),
       db: {
         ...db,
         transaction: (work) =>

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { order } from './schemas.ts';
+import type { OfCompany } from '../../request-context.ts';
 import type { Orders } from './service.ts';
 import { choice } from '../../platform/choice.ts';
 
@@ -18,14 +19,14 @@ const common = {
 const resolution = Type.Object({ outcome: choice(['accepted', 'lost', 'dismissed']) }, { additionalProperties: false });
 
 /** Operations on orders in the dashboard; the API has no calls for them. */
-export function orderDashboardRoutes(orders: Orders): Route[] {
+export function orderDashboardRoutes(orders: OfCompany<Orders>): Route[] {
   return [
     definePhased({
       ...common,
       path: '/dashboard/orders/:id/void',
       operationId: 'voidOrder',
       summary: 'Void a charge that has not settled',
-      phased: ({ context, params }, key) => orders.void(context, params.id ?? '', key),
+      phased: ({ context, params }, key) => orders(context).void(context, params.id ?? '', key),
     }),
     defineRoute({
       ...common,
@@ -33,7 +34,7 @@ export function orderDashboardRoutes(orders: Orders): Route[] {
       operationId: 'resolveChargeback',
       summary: 'Record how a dispute ended that no processor reports',
       body: resolution,
-      handle: ({ context, params, body }) => orders.resolveChargeback(context, params.id ?? '', body.outcome),
+      handle: ({ context, params, body }) => orders(context).resolveChargeback(context, params.id ?? '', body.outcome),
     }),
   ];
 }

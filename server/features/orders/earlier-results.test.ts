@@ -224,7 +224,7 @@ describe('a renewal that the processor knows', { concurrency: false }, () => {
     assert.equal(open.length, 1);
     const compare = async (adopt: boolean): Promise<string[]> => {
       const { db, vault, clock } = service;
-      const { comparisons } = await reconcile({ db, vault, clock }, { adopt });
+      const { comparisons } = await reconcile({ name: service.company.shard, db, vault, clock }, { adopt });
       return comparisons.flatMap(({ differences }) => differences.map(({ state }) => state));
     };
     assert.deepEqual(await compare(false), ['held'], 'it is listed');

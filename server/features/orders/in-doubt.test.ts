@@ -44,7 +44,7 @@ before(async () => {
   vault = localVault(service.vaultDb, service.keys, service.clock);
   acquirer = await starting;
   operator = await signUp(service);
-  const live = (await allCompanies(service.db)).find(({ id }) => id === companyOf(operator, 'live'));
+  const live = (await allCompanies(service.shards)).find(({ id }) => id === companyOf(operator, 'live'));
   assert.ok(live);
   const { url, secret } = acquirer;
   await connectAcquirer(service, live.id, { url, secret, timeoutMs, requestLifeMs });

@@ -138,9 +138,12 @@ describe('an answer of the database that is lost', () => {
     });
     await pool.query('SELECT 1');
     const lines: string[] = [];
-    const audit = openAuditLog(pool, createLog('error', { write: (line) => lines.push(line) }));
+    const audit = openAuditLog(
+      { all: [{ name: 'a', db: pool }], of: () => ({ name: 'a', db: pool }) },
+      createLog('error', { write: (line) => lines.push(line) }),
+    );
     proxy.loseAnswers();
-    audit.write({
+    audit.write('a', {
       companyId: service.company.id,
       atMs: Date.now(),
       actor: { kind: 'operator', id: null, name: 'a test' },

@@ -140,7 +140,7 @@ describe('POST /v1/orders/{id}/refund', () => {
     const { db, vault, clock } = service;
     const overtaken = openOrders({
       billing: subscriptionBilling,
-      connections: openConnections(db),
+      connections: openConnections(async () => db),
       db: { ...db, transaction: async (work) => jobs(await db.transaction(work)) },
       batchDb: db,
       vault,

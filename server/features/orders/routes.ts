@@ -2,13 +2,14 @@ import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { centsFilters, choicesParameter, uuidParameter } from '../../http/query-parameters.ts';
 import { defineList, definePhased, defineRoute, type Route } from '../../http/route.ts';
 import { order, orderCreate, orderRefund, orderStatus } from './schemas.ts';
+import type { OfCompany } from '../../request-context.ts';
 import type { Orders } from './service.ts';
 
 const common = { tag: 'Orders', resource: 'order' } as const;
 const writes = { permission: 'orders:write', category: 'write' } as const;
 const fields = { name: 'orders', schema: order };
 
-export function orderRoutes(orders: Orders): Route[] {
+export function orderRoutes(orders: OfCompany<Orders>): Route[] {
   return [
     definePhased({
       ...common,
@@ -35,7 +36,7 @@ export function orderRoutes(orders: Orders): Route[] {
         'resource_in_use',
         'gateway_error',
       ],
-      phased: ({ context, body }, key) => orders.create(context, body, key),
+      phased: ({ context, body }, key) => orders(context).create(context, body, key),
     }),
     defineList({
       ...common,
@@ -55,7 +56,7 @@ export function orderRoutes(orders: Orders): Route[] {
       },
       success: { status: 200, schema: listSchema('OrderList', order, '/v1/orders'), shape: 'list' },
       errors: [],
-      handle: ({ context, query, page, expand }) => orders.list(context, query, page, expand),
+      handle: ({ context, query, page, expand }) => orders(context).list(context, query, page, expand),
     }),
     defineRoute({
       ...common,
@@ -70,7 +71,7 @@ export function orderRoutes(orders: Orders): Route[] {
       expand: { customer: 'customers:read' },
       success: { status: 200, schema: order, shape: 'resource' },
       errors: [],
-      handle: ({ context, params, expand }) => orders.get(context, params.id ?? '', expand),
+      handle: ({ context, params, expand }) => orders(context).get(context, params.id ?? '', expand),
     }),
     definePhased({
       ...common,
@@ -87,7 +88,7 @@ export function orderRoutes(orders: Orders): Route[] {
       bodyExample: { amount: 4900 },
       success: { status: 200, schema: order, shape: 'resource' },
       errors: ['invalid_state_transition', 'resource_in_use', 'gateway_error'],
-      phased: ({ context, params, body }, key) => orders.refund(context, params.id ?? '', body, key),
+      phased: ({ context, params, body }, key) => orders(context).refund(context, params.id ?? '', body, key),
     }),
     definePhased({
       ...common,
@@ -106,7 +107,7 @@ export function orderRoutes(orders: Orders): Route[] {
         'resource_in_use',
         'gateway_error',
       ],
-      phased: ({ context, params }, key) => orders.retry(context, params.id ?? '', key),
+      phased: ({ context, params }, key) => orders(context).retry(context, params.id ?? '', key),
     }),
   ];
 }

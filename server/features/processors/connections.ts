@@ -21,14 +21,14 @@ export interface Connections {
 /** Another process that changed the connections is noticed after this time. The vault refuses what is not connected. */
 const cacheMs = 2_000;
 
-export function openConnections(db: Queryable): Connections {
+export function openConnections(databaseOf: (companyId: string) => Promise<Queryable>): Connections {
   const health = watchConnections();
   const found = new Map<string, { untilMs: number; rows: Promise<ConnectionRow[]> }>();
 
   function of(companyId: string): Promise<ConnectionRow[]> {
     const known = found.get(companyId);
     if (known && performance.now() < known.untilMs) return known.rows;
-    const rows = findConnections(db, companyId);
+    const rows = databaseOf(companyId).then((db) => findConnections(db, companyId));
     found.set(companyId, { untilMs: performance.now() + cacheMs, rows });
     rows.catch(() => found.delete(companyId));
     return rows;

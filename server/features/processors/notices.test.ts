@@ -378,7 +378,7 @@ describe('a notice about a dispute', () => {
     await receive(noticeOf(disputeOf(one)));
     const [row] = await service.db.query<{ id: string }>('SELECT id FROM disputes WHERE order_id = $1', [one.id]);
     const live = contextOf(service, { ...service.company, id: company, mode: 'live' });
-    const accepted = await recordAcceptance(live, { vault, orders: service.orders }, row?.id ?? '', 'accepted');
+    const accepted = await recordAcceptance(live, { vault, orders: () => service.orders }, row?.id ?? '', 'accepted');
     assert.deepEqual([accepted.status, accepted.submitted_at], ['accepted', null]);
     assert.match(accepted.answer.reason ?? '', /status of this dispute is accepted/);
   });

@@ -3,6 +3,7 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
+import type { Shards } from '../../shards/shards.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Orders } from '../orders/service.ts';
 import {
@@ -31,6 +32,10 @@ export interface NoticeDependencies {
   readonly log: Logger;
 }
 
+export interface ReceiveDependencies extends Pick<NoticeDependencies, 'vault' | 'log'> {
+  readonly shards: Pick<Shards, 'all'>;
+}
+
 const countNotice = counter('svc_processor_notices_total');
 
 export interface Received {
@@ -40,13 +45,14 @@ export interface Received {
 
 /** A forged, stale or unreadable delivery changes nothing. If our own vault is away, the processor sends it again. */
 export async function receiveNotices(
-  { db, vault, log }: Omit<NoticeDependencies, 'orders'>,
+  { shards, vault, log }: ReceiveDependencies,
   connectionId: string,
   headers: Readonly<Record<string, string | undefined>>,
   body: Buffer,
 ): Promise<Received> {
-  const connection = await findConnectionById(db, connectionId);
-  if (!connection || connection.removed_at) return { status: 404, body: 'There is no such connection.' };
+  const found = await findConnectionAnywhere(shards, connectionId);
+  if (!found || found.connection.removed_at) return { status: 404, body: 'There is no such connection.' };
+  const { db, connection } = found;
   const { company_id: companyId, kind } = connection;
   const reception = await vault.receive({ companyId, connectionId, headers, body });
   if (reception.outcome === 'refused') {
@@ -59,6 +65,22 @@ export async function receiveNotices(
   countNotice({ processor: kind, result: 'kept' }, kept);
   countNotice({ processor: kind, result: 'repeated' }, notices.length - kept);
   return { status: 200, body: reply };
+}
+
+/** The URL has no company, so every shard is asked. If one cannot answer, the processor sends the notice again. */
+async function findConnectionAnywhere(
+  { all }: Pick<Shards, 'all'>,
+  connectionId: string,
+): Promise<{ db: Queryable; connection: NonNullable<Awaited<ReturnType<typeof findConnectionById>>> } | undefined> {
+  const asked = await Promise.allSettled(
+    all.map(async ({ db }) => ({ db, connection: await findConnectionById(db, connectionId) })),
+  );
+  for (const one of asked) {
+    if (one.status === 'fulfilled' && one.value.connection) return { ...one.value, connection: one.value.connection };
+  }
+  const failed = asked.find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+  return undefined;
 }
 
 export { noticesChannel };

@@ -1,6 +1,7 @@
 import { dayMs, hourMs } from '../../platform/durations.ts';
 import type { RequestContext } from '../../request-context.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { ShardDatabase } from '../../shards/shards.ts';
 import type { Database, DatabasePool, Queryable } from '../../platform/database.ts';
 import { isUuid, newId } from '../../platform/ids.ts';
 import type { ListedOperation, Listing } from '../../vault/processors/processor.ts';
@@ -54,8 +55,7 @@ export async function getState({ db, company }: RequestContext): Promise<Reconci
 
 /** Compares our books with those of the processors, and lists or adopts operations that our books miss. */
 
-export interface ReconcileDependencies {
-  readonly db: DatabasePool;
+export interface ReconcileDependencies extends ShardDatabase {
   readonly vault: Pick<Vault, 'operations'>;
   readonly clock: Clock;
 }
@@ -117,7 +117,9 @@ export async function reconcile(
 ): Promise<Reconciliation> {
   const { db, clock } = dependencies;
   const restore = await currentRestore(db);
-  const companies = (await allCompanies(db)).filter(({ mode, processor }) => mode === 'live' && processor !== null);
+  const companies = (await allCompanies({ all: [dependencies] })).filter(
+    ({ mode, processor }) => mode === 'live' && processor !== null,
+  );
   const fromMs = options.sinceMs ?? Math.max(0, (restore?.books_until?.getTime() ?? clock.nowMs()) - marginMs);
   const comparisons: Comparison[] = [];
   let untilMs = Number.POSITIVE_INFINITY;
@@ -130,6 +132,22 @@ export async function reconcile(
   const until = new Date(Number.isFinite(untilMs) ? untilMs : clock.nowMs());
   const finished = complete && restore !== undefined && (await endRestore(db, restore.id, until));
   return { restore, comparisons, finished };
+}
+
+/** Compares every shard. It is finished when each shard is that was restored. */
+export async function reconcileAll(
+  shards: readonly ShardDatabase[],
+  others: Omit<ReconcileDependencies, keyof ShardDatabase>,
+  options: ReconcileOptions,
+): Promise<Reconciliation> {
+  const results: Reconciliation[] = [];
+  for (const shard of shards) results.push(await reconcile({ ...shard, ...others }, options));
+  const restored = results.filter(({ restore }) => restore !== undefined);
+  return {
+    restore: restored.find(({ finished }) => !finished)?.restore ?? restored[0]?.restore,
+    comparisons: results.flatMap(({ comparisons }) => comparisons),
+    finished: restored.length > 0 && restored.every(({ finished }) => finished),
+  };
 }
 
 /** Later than any clock: the acquirer returns all operations so far. */

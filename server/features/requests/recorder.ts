@@ -4,11 +4,15 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Shards } from '../../shards/shards.ts';
 import { beginningLength, maskedAnswer, maskedBody, maskedQuery, maskText, storable } from './mask.ts';
 import { insertRequests, type RequestRow } from './queries.ts';
 
-interface RecorderDependencies {
-  readonly db: Queryable;
+interface RecorderDependencies extends Watched {
+  readonly shards: Pick<Shards, 'all' | 'of'>;
+}
+
+interface Watched {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onDropped: (count: number) => void;
@@ -20,11 +24,28 @@ const batchMax = 200;
 const waitingMax = 5_000;
 const lastFlushMs = 2_000;
 
+/** Writes the requests of each shard by itself: one that is away fills only its own queue. */
+export function startRecorder({ shards, ...watched }: RecorderDependencies): RequestRecorder {
+  const recorders = new Map(shards.all.map(({ name, db }) => [name, recorderOf({ db, ...watched })]));
+  return {
+    beginningLength,
+    record: (request) => recorders.get(request.company.shard)?.record(request),
+    stop: async () => {
+      await Promise.all([...recorders.values()].map((recorder) => recorder.stop()));
+    },
+  };
+}
+
 /**
  * Writes requests to the log in the background, in batches, one batch at a time. If the database cannot keep up, the
  * oldest waiting entries are dropped, so that the log never slows down requests or fills the memory.
  */
-export function startRecorder({ db, clock, log, onDropped }: RecorderDependencies): RequestRecorder {
+function recorderOf({
+  db,
+  clock,
+  log,
+  onDropped,
+}: Watched & { readonly db: Queryable }): Pick<RequestRecorder, 'record' | 'stop'> {
   const waiting: RequestRow[] = [];
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> | undefined;
@@ -57,7 +78,6 @@ export function startRecorder({ db, clock, log, onDropped }: RecorderDependencie
   }
 
   return {
-    beginningLength,
     record(request) {
       if (waiting.length >= waitingMax) {
         waiting.shift();
@@ -84,7 +104,7 @@ function rowOf(request: AnsweredRequest, id: string): RequestRow {
   const text = (value: string, length: number = limits.textLength): string =>
     storable(maskText(value)).slice(0, length).toWellFormed();
   return {
-    company_id: request.companyId,
+    company_id: request.company.id,
     id,
     request_id: request.requestId,
     method: request.method,

@@ -198,7 +198,7 @@ describe('the list of requests', () => {
 });
 
 const someRequest = (over: Partial<AnsweredRequest> = {}): AnsweredRequest => ({
-  companyId: service.company.id,
+  company: service.company,
   requestId: `req_${'a'.repeat(24)}`,
   method: 'GET',
   path: '/v1/customers',
@@ -224,10 +224,11 @@ describe('the recorder', () => {
     const onDropped = (count: number): void => {
       dropped += count;
     };
-    const recorder = startRecorder({ db: service.db, clock: service.clock, log, onDropped });
+    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log, onDropped });
     await service.db.transaction(async (transaction) => {
       await transaction.query('LOCK TABLE requests');
-      for (let number = 0; number < 6_000; number += 1) recorder.record(someRequest({ companyId, path: `/${number}` }));
+      for (let number = 0; number < 6_000; number += 1)
+        recorder.record(someRequest({ company: { ...service.company, id: companyId }, path: `/${number}` }));
     });
     assert.equal(dropped, 800);
     await recorder.stop();
@@ -243,8 +244,8 @@ describe('the recorder', () => {
     const onDropped = (count: number): void => {
       dropped += count;
     };
-    const recorder = startRecorder({ db: service.db, clock: service.clock, log, onDropped });
-    recorder.record(someRequest({ companyId: 'nonsense' }));
+    const recorder = startRecorder({ shards: service.shards, clock: service.clock, log, onDropped });
+    recorder.record(someRequest({ company: { ...service.company, id: 'nonsense' } }));
     await eventually('it is counted', async () => dropped === 1);
     recorder.record(someRequest({ path: '/v1/after\0wards' }));
     await recorder.stop();

@@ -20,7 +20,7 @@ import {
   type NextDue,
   wakeDispatchers,
 } from './queries.ts';
-import type { RequestContext } from '../../request-context.ts';
+import type { OfCompany, RequestContext } from '../../request-context.ts';
 
 /**
  * The clock of a sandbox company: real time plus an offset that only grows. Advancing it stops at every due time on
@@ -96,13 +96,23 @@ export const clockAdvanced = Type.Object(
 );
 export type ClockAdvanced = Static<typeof clockAdvanced>;
 
-export interface ClockDependencies {
+/** The shard of the company. */
+interface Home {
   readonly db: DatabasePool;
   readonly clock: Clock;
-  readonly orders: Orders;
-  readonly subscriptions: Subscriptions;
+}
+
+export interface ClockDependencies {
+  readonly homeOf: OfCompany<Home>;
+  readonly orders: OfCompany<Orders>;
+  readonly subscriptions: OfCompany<Subscriptions>;
   /** Clears the cached company data of requests. */
   readonly forgetAccess: () => void;
+}
+
+interface Parts extends Home {
+  readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
 }
 
 /** The latest date that the clock can show; ids end a little later. */
@@ -123,8 +133,9 @@ const chargeWaitMs = 2_000;
 const chargebackAfterMs = 1_000;
 const pollMs = 10;
 
-export async function readClock({ clock }: ClockDependencies, { db, company }: RequestContext): Promise<ClockReading> {
-  return shown(clock.nowMs(), await companyClock.offsetMs(db, company.id));
+export async function readClock({ homeOf }: ClockDependencies, context: RequestContext): Promise<ClockReading> {
+  const { db, company } = context;
+  return shown(homeOf(context).clock.nowMs(), await companyClock.offsetMs(db, company.id));
 }
 
 function shown(realMs: number, offsetMs: number): ClockReading {
@@ -152,11 +163,13 @@ function targetOf({ to, by }: ClockAdvance, nowMs: number): number {
 }
 
 export async function advanceClock(
-  dependencies: ClockDependencies,
-  { company }: RequestContext,
+  { homeOf, orders, subscriptions, forgetAccess }: ClockDependencies,
+  context: RequestContext,
   input: ClockAdvance,
 ): Promise<ClockAdvanced> {
-  const { db, clock } = dependencies;
+  const { company } = context;
+  const parts: Parts = { ...homeOf(context), orders: orders(context), subscriptions: subscriptions(context) };
+  const { db, clock } = parts;
   const offsetMs = await companyClock.lease(db, company.id, leaseMs);
   if (offsetMs === undefined) {
     throw new ApiError('resource_in_use', 'The clock is already being advanced. Retry when it has finished.', {
@@ -166,21 +179,21 @@ export async function advanceClock(
   try {
     const fromMs = clock.nowMs() + offsetMs;
     const targetMs = targetOf(input, fromMs);
-    await awaitCharges(dependencies, company.id, fromMs);
-    await passTime(dependencies, company.id, fromMs, targetMs);
+    await awaitCharges(parts, company.id, fromMs);
+    await passTime(parts, company.id, fromMs, targetMs);
     // A chargeback that is about to be raised is raised with the advance, however short it is.
-    await dependencies.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
-    const endMs = await setClock(dependencies, company.id, targetMs);
+    await parts.orders.raiseChargebacksOf(company.id, fromMs, targetMs + chargebackAfterMs);
+    const endMs = await setClock(parts, company.id, targetMs);
     const rows = await findHappened(db, company.id, fromMs, endMs, limits.clockHappenings);
     return { ...shown(clock.nowMs(), await companyClock.offsetMs(db, company.id)), happened: rows.map(happening) };
   } finally {
     await companyClock.release(db, company.id);
-    dependencies.forgetAccess();
+    forgetAccess();
   }
 }
 
 /** Returns the time that the clock then shows. It may be later, because the clock runs and never goes back. */
-async function setClock({ db, clock }: ClockDependencies, companyId: string, toMs: number): Promise<number> {
+async function setClock({ db, clock }: Parts, companyId: string, toMs: number): Promise<number> {
   const realMs = clock.nowMs();
   return realMs + (await companyClock.move(db, companyId, toMs - realMs, leaseMs));
 }
@@ -190,13 +203,8 @@ const earliest = ({ subscription, chargeback, dispute, delivery }: NextDue): num
   Math.min(timeOf(subscription), timeOf(chargeback), timeOf(dispute), timeOf(delivery));
 
 /** Runs everything that is due until then, in order of time. */
-async function passTime(
-  dependencies: ClockDependencies,
-  companyId: string,
-  fromMs: number,
-  targetMs: number,
-): Promise<void> {
-  const { db, clock } = dependencies;
+async function passTime(parts: Parts, companyId: string, fromMs: number, targetMs: number): Promise<void> {
+  const { db, clock } = parts;
   // An endpoint that did not answer in time once is not waited for again.
   const slow = new Set<string>();
   for (;;) {
@@ -205,9 +213,9 @@ async function passTime(
     if (atMs > targetMs) return;
     const untilMs = Math.min(targetMs, Math.max(atMs, fromMs) + (next.has_receivers ? stepWithReceiversMs : stepMs));
     // The clock is advanced first, so that no event is delivered before its time.
-    await setClock(dependencies, companyId, untilMs);
-    await bill(dependencies, companyId, fromMs, untilMs);
-    if (next.has_receivers || next.delivery) await awaitDeliveries(dependencies, companyId, untilMs, slow);
+    await setClock(parts, companyId, untilMs);
+    await bill(parts, companyId, fromMs, untilMs);
+    if (next.has_receivers || next.delivery) await awaitDeliveries(parts, companyId, untilMs, slow);
     if (next.delivery) await disableFailingEndpoints(db, clock);
   }
 }
@@ -216,7 +224,7 @@ async function passTime(
  * Workers skip the company from now on. Charges that they have started finish first, so that their outcomes are part
  * of the advance.
  */
-async function awaitCharges({ db, clock }: ClockDependencies, companyId: string, fromMs: number): Promise<void> {
+async function awaitCharges({ db, clock }: Parts, companyId: string, fromMs: number): Promise<void> {
   const startedMs = clock.nowMs();
   await awaitTakenSubscriptions(db, companyId, new Date(fromMs));
   while ((await countChargesUnderWay(db, companyId)) > 0) {
@@ -226,7 +234,7 @@ async function awaitCharges({ db, clock }: ClockDependencies, companyId: string,
 }
 
 async function bill(
-  { orders, subscriptions }: ClockDependencies,
+  { orders, subscriptions }: Parts,
   companyId: string,
   fromMs: number,
   untilMs: number,
@@ -241,7 +249,7 @@ async function bill(
 }
 
 async function awaitDeliveries(
-  { db, clock }: ClockDependencies,
+  { db, clock }: Parts,
   companyId: string,
   untilMs: number,
   slow: Set<string>,

@@ -122,7 +122,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       operationId: 'raiseChargeback',
       summary: 'Dispute an order',
       description: 'Simulates a dispute by the cardholder. The order gets the status `chargeback`.',
-      handle: ({ context, params }) => orders.raiseChargeback(sandboxOnly(context), params.id ?? ''),
+      handle: ({ context, params }) => orders(context).raiseChargeback(sandboxOnly(context), params.id ?? ''),
     }),
     defineRoute({
       ...common,
@@ -134,7 +134,7 @@ export function sandboxRoutes(dependencies: TriggerDependencies & ClockDependenc
       body: chargebackResolve,
       bodyExample: { outcome: 'dismissed' },
       handle: ({ context, params, body }) =>
-        orders.resolveChargeback(sandboxOnly(context), params.id ?? '', body.outcome),
+        orders(context).resolveChargeback(sandboxOnly(context), params.id ?? '', body.outcome),
     }),
   ];
 }

@@ -37,13 +37,13 @@ import {
 import { teamMemberCreate } from '../team/schemas.ts';
 import { getRoles, inviteTeamMember, type TeamDependencies } from '../team/service.ts';
 import { createEndpoint, disableEndpoint, removeEndpoint, type WebhookDependencies } from '../webhooks/service.ts';
-import type { RequestContext } from '../../request-context.ts';
+import type { OfCompany, RequestContext } from '../../request-context.ts';
 
 /** Brings a real object into the state that emits an event, so that a receiver gets a real event. */
 
 export interface TriggerDependencies {
-  readonly orders: Orders;
-  readonly subscriptions: Subscriptions;
+  readonly orders: OfCompany<Orders>;
+  readonly subscriptions: OfCompany<Subscriptions>;
   readonly team: TeamDependencies;
   readonly cards: CardDependencies;
   readonly references: CustomerReferences & PaymentMethodReferences;
@@ -119,7 +119,7 @@ async function newOrder(
       nowMs,
     },
   };
-  const { body: text } = await dependencies.orders.create(context, body, request);
+  const { body: text } = await dependencies.orders(context).create(context, body, request);
   await changeProduct(context, product.id, { active: false });
   return JSON.parse(text) as Order;
 }
@@ -128,7 +128,7 @@ const ordered =
   (number: string, then?: (context: RequestContext, orders: Orders, id: string) => Promise<unknown>): Recipe =>
   async (context, dependencies, overrides) => {
     const { id } = await newOrder(context, dependencies, overrides, number);
-    await then?.(context, dependencies.orders, id);
+    await then?.(context, dependencies.orders(context), id);
     return id;
   };
 
@@ -165,7 +165,7 @@ async function newSubscription(
     billing_cycle: { interval: 'day', interval_count: 1, anchor_day: 'signup_date' },
   });
   const body = checked(subscriptionCreate, { customer_id: customerId, plan_id: plan.id, ...overrides });
-  const { body: text } = await dependencies.subscriptions.create(context, body, withoutKey);
+  const { body: text } = await dependencies.subscriptions(context).create(context, body, withoutKey);
   await changePlan(context, plan.id, { active: false });
   return JSON.parse(text) as Subscription;
 }
@@ -188,7 +188,7 @@ const subscribed =
     const wait = async (ms: number): Promise<void> => {
       await backdateSubscription(context, id, ms);
       const nowMs = context.nowMs + dayMs / 100;
-      await dependencies.subscriptions.billDueOf(context.company.id, context.nowMs, nowMs, 100);
+      await dependencies.subscriptions(context).billDueOf(context.company.id, context.nowMs, nowMs, 100);
     };
     await then?.(context, dependencies, { subscription, wait });
     return id;

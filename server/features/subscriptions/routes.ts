@@ -1,3 +1,4 @@
+import type { OfCompany } from '../../request-context.ts';
 import { ApiError } from '../../errors.ts';
 import { createdAtFilters, listSchema } from '../../http/lists.ts';
 import { choicesParameter, integerParameter, uuidParameter } from '../../http/query-parameters.ts';
@@ -49,7 +50,7 @@ function notThereYet(what: 'pause' | 'resume'): Route {
   });
 }
 
-export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
+export function subscriptionRoutes(subscriptions: OfCompany<Subscriptions>): Route[] {
   return [
     definePhased({
       ...common,
@@ -77,7 +78,7 @@ export function subscriptionRoutes(subscriptions: Subscriptions): Route[] {
         'resource_in_use',
         'gateway_error',
       ],
-      phased: ({ context, body }, key) => subscriptions.create(context, body, key),
+      phased: ({ context, body }, key) => subscriptions(context).create(context, body, key),
     }),
     defineList({
       ...common,

@@ -3,6 +3,8 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
+import type { Company } from '../../company.ts';
+import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import type { RoleTemplate } from './roles.ts';
 
 export interface RoleRow {
@@ -202,7 +204,45 @@ export async function findActiveMembers(db: Queryable, companyId: string): Promi
   );
 }
 
+export interface ActiveMember {
+  readonly company: Company;
+  readonly member_id: string;
+  readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
+  readonly permissions: readonly string[];
+}
+
+/** Returns those of the members who are active: a blocked member has no access. */
+export async function findMembers(
+  { name, db }: { readonly name: string; readonly db: Queryable },
+  members: readonly { readonly companyId: string; readonly memberId: string }[],
+): Promise<ActiveMember[]> {
+  const rows = await db.query<Omit<ActiveMember, 'company'> & { company: CompanyRow }>(
+    `SELECT to_jsonb(c) AS company, m.id AS member_id, r.permissions,
+       json_build_object('id', r.id, 'name', r.name, 'default_page', r.default_page) AS role
+     FROM unnest($1::uuid[], $2::uuid[]) AS s (company_id, member_id)
+     JOIN team_members m ON m.company_id = s.company_id AND m.id = s.member_id AND m.status = 'active'
+     JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
+     JOIN companies c ON c.id = s.company_id`,
+    [members.map(({ companyId }) => companyId), members.map(({ memberId }) => memberId)],
+  );
+  return rows.map((row) => ({ ...row, company: toCompany(row.company, name) }));
+}
+
+/** Returns the ids of those of the members who exist. */
+export async function findExistingMembers(
+  db: Queryable,
+  members: readonly { readonly companyId: string; readonly memberId: string }[],
+): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT m.id FROM unnest($1::uuid[], $2::uuid[]) AS s (company_id, member_id)
+     JOIN team_members m ON m.company_id = s.company_id AND m.id = s.member_id`,
+    [members.map(({ companyId }) => companyId), members.map(({ memberId }) => memberId)],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 export interface Invitation {
+  readonly member_id: string;
   readonly company_name: string;
   readonly first_name: string;
   readonly last_name: string;
@@ -215,7 +255,7 @@ export interface Invitation {
   readonly expired: boolean;
 }
 
-const invitation = `c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.invited_phone AS phone_number, m.status, m.invitation_expires_at <= now() AS expired,
+const invitation = `m.id AS member_id, c.name AS company_name, m.first_name, m.last_name, m.email, m.email_key, m.invited_phone AS phone_number, m.status, m.invitation_expires_at <= now() AS expired,
   (SELECT r.name FROM roles r WHERE r.company_id = m.company_id AND r.id = m.role_id) AS role_name`;
 
 export async function findInvitation(

@@ -13,10 +13,13 @@ import { emailKeyOf } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
 import { mailsToday, revokeLinksFor, type NewMail, writeLinkMail, writeMails } from '../mails/service.ts';
 import {
+  type ActiveMember,
   acceptInvitation,
   findActiveMembers,
   findCompaniesWithoutRoles,
+  findExistingMembers,
   findInvitation,
+  findMembers,
   findRoles,
   insertMember,
   insertOwner,
@@ -202,6 +205,19 @@ export async function mailInvitation(
   });
 }
 
+/** The active ones of these members, with their companies and roles. */
+export const activeMembers = (
+  shard: { readonly name: string; readonly db: Queryable },
+  members: Parameters<typeof findMembers>[1],
+): Promise<ActiveMember[]> => findMembers(shard, members);
+
+/** Returns the ids of those of the members who exist. */
+export const existingMembers = (db: Queryable, members: Parameters<typeof findMembers>[1]): Promise<Set<string>> =>
+  findExistingMembers(db, members);
+
+/** The company that an invitation leads to. */
+export const companyOfInvitation = (token: string): string => companyOf(token);
+
 export async function readInvitation(
   db: Queryable,
   dependencies: TeamDependencies,
@@ -221,12 +237,10 @@ export async function takeInvitation(
   transaction: Queryable,
   dependencies: TeamDependencies,
   token: string,
-): Promise<{ companyId: string; memberId: string }> {
-  const companyId = companyOf(token);
-  const memberId = await acceptInvitation(transaction, companyId, dependencies.invitationKey.hashes(token));
+): Promise<void> {
+  const memberId = await acceptInvitation(transaction, companyOf(token), dependencies.invitationKey.hashes(token));
   if (!memberId) throw invitationOver();
   await revokeLinksFor(transaction, memberId);
-  return { companyId, memberId };
 }
 
 /** The user who signs up becomes a member at once. */

@@ -38,7 +38,9 @@ const invite = (body: Record<string, unknown>, options: CallOptions = {}): Promi
   service.call('POST', '/v1/team_members', { body, ...options });
 
 const mailsTo = async (recipient: string): Promise<{ subject: string; body: string }[]> =>
-  (await latestMails(service.db, service.mailKey, 1_000)).filter((mail) => mail.recipient === recipient).toReversed();
+  (await latestMails(service.shards, service.mailKey, 1_000))
+    .filter((mail) => mail.recipient === recipient)
+    .toReversed();
 
 interface KeptRow {
   readonly sent_at: Date | null;

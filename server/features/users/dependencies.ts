@@ -1,13 +1,15 @@
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { Background } from '../../platform/background.ts';
-import type { DatabasePool, Queryable } from '../../platform/database.ts';
+import type { ControlPool, Queryable } from '../../platform/database.ts';
+import type { Shards } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { TeamDependencies } from '../team/service.ts';
 import type { AttemptDependencies } from './login-attempts.ts';
 import type { SessionDependencies } from './sessions.ts';
 
 export interface UserDependencies extends SessionDependencies, AttemptDependencies {
-  readonly db: DatabasePool;
+  readonly db: ControlPool;
+  readonly shards: Shards;
   readonly team: TeamDependencies;
   readonly background: Background;
   readonly log: Logger;
@@ -18,5 +20,19 @@ export interface UserDependencies extends SessionDependencies, AttemptDependenci
   readonly signUpOpen: boolean;
 }
 
-/** Writes the audit entry in the transaction of the change. */
-export type RecordAudit = (db: Queryable, userId: string) => Promise<void>;
+/** Records the audit entry of a change to a user. */
+export interface UserAudit {
+  /**
+   * In every company of the user, before the change: they may be on other servers, and a change without its entry is
+   * worse than an entry without its change.
+   */
+  before(userId: string): Promise<void>;
+  /** In the transaction that changes a company. */
+  within(transaction: Queryable, member: AuditedMember): Promise<void>;
+}
+
+export interface AuditedMember {
+  readonly companyId: string;
+  readonly memberId: string;
+  readonly email: string;
+}

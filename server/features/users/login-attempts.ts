@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { ControlQueryable } from '../../platform/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { passwordMatches } from './passwords.ts';
@@ -22,7 +22,7 @@ import {
  */
 
 export interface AttemptDependencies {
-  readonly db: Queryable;
+  readonly db: ControlQueryable;
   readonly clock: Clock;
   readonly attemptsKey: ServiceKey;
 }
@@ -63,7 +63,7 @@ export const giveBack = ({ db, attemptsKey }: AttemptDependencies, counter: Coun
 
 export const forgetAttempts = (
   { attemptsKey }: Pick<AttemptDependencies, 'attemptsKey'>,
-  db: Queryable,
+  db: ControlQueryable,
   counter: Counter,
 ): Promise<void> => deleteAttempts(db, attemptsKey.hashes(counter));
 

@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type, { type Static, type TSchema } from 'typebox';
 import { ApiError } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import type { Client, CurrentSession } from './sessions.ts';
 import type { Queryable } from '../../platform/database.ts';
+import type { AuditedMember, UserAudit } from './dependencies.ts';
+import type { Client, CurrentSession } from './sessions.ts';
 import type { RateDecision, RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
 import { takeFromAddress } from '../../http/limiting.ts';
 import { type HttpDependencies, jsonType } from '../../http/mount.ts';
@@ -20,8 +21,8 @@ export interface UserRequest<Body> {
   readonly client: Client;
   /** The session of the user; only on routes that need one. */
   readonly current: CurrentSession;
-  /** Records the audit entry in the transaction of the change. Without it the entry is recorded afterwards. */
-  readonly audit: (db: Queryable, userId: string) => Promise<void>;
+  /** Without it the entry is recorded after the change. */
+  readonly audit: UserAudit;
 }
 
 export interface UserAnswer {
@@ -63,16 +64,19 @@ export function defineUserRoute<Body extends TSchema = never>(
   return route as unknown as UserRoute;
 }
 
+interface AuditEntry {
+  readonly action: string;
+  readonly address: string;
+  readonly requestId: string;
+}
+
 export interface UserRouteDependencies {
   readonly http: HttpDependencies;
   readonly cookie: SessionCookie;
   readonly readSession: (token: string | undefined) => Promise<CurrentSession>;
   readonly steppedUpUntilMs: (current: CurrentSession) => number;
-  readonly audit: (
-    db: Queryable,
-    userId: string,
-    entry: { action: string; address: string; requestId: string },
-  ) => Promise<void>;
+  readonly audit: (userId: string, entry: AuditEntry) => Promise<void>;
+  readonly auditMember: (transaction: Queryable, member: AuditedMember, entry: AuditEntry) => Promise<void>;
 }
 
 const emptyBody = Type.Object({}, { additionalProperties: false });
@@ -102,9 +106,16 @@ export function mountUserRoutes(
         const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
         let audited = false;
         const { action } = route;
-        const audit = async (db: Queryable, userId: string): Promise<void> => {
-          if (action) await dependencies.audit(db, userId, { action, address: request.ip, requestId: request.id });
-          audited = true;
+        const entry = action === undefined ? undefined : { action, address: request.ip, requestId: request.id };
+        const audit: UserAudit = {
+          async before(id) {
+            if (entry) await dependencies.audit(id, entry);
+            audited = true;
+          },
+          async within(transaction, member) {
+            if (entry) await dependencies.auditMember(transaction, member, entry);
+            audited = true;
+          },
         };
         const asked: UserRequest<unknown> = {
           body,
@@ -120,7 +131,7 @@ export function mountUserRoutes(
         const work = (): Promise<UserAnswer> => route.handle(asked);
         const answer = await (route.limitsAttempts ? limitingAttempts(request, http, work) : work());
         const userId = current?.user.id ?? answer.userId;
-        if (userId && !audited) await audit(http.db, userId);
+        if (userId && !audited) await audit.before(userId);
         if (answer.token) cookie.set(reply, answer.token);
         if (answer.token === null) cookie.clear(reply);
         if (answer.browser) cookie.setBrowser(reply, answer.browser);

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { invalidField } from '../../errors.ts';
+import { type ApiError, invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { ControlQueryable } from '../../platform/database.ts';
 import { minuteMs } from '../../platform/durations.ts';
+import type { Shards } from '../../shards/shards.ts';
 import { emailKeyOf } from '../customers/service.ts';
 import { revokeLinksFor, writeLinkMail } from '../mails/service.ts';
-import type { RecordAudit, UserDependencies } from './dependencies.ts';
+import type { UserAudit, UserDependencies } from './dependencies.ts';
 import { browserToken, forgetAttempts } from './login-attempts.ts';
+import { activeMemberships } from './memberships.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
 import {
   deleteExpiredResets,
   deleteOtherSessions,
-  findMemberships,
   findUserByEmail,
   findUserByReset,
   insertReset,
@@ -34,18 +35,23 @@ export async function requestReset(dependencies: UserDependencies, email: string
   );
 }
 
-async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, user: UserRow): Promise<void> {
-  const [membership] = await findMemberships(db, user.id, null);
+/** The link is valid before it is mailed, because the mail is stored with a company of the user. */
+async function mailReset(dependencies: UserDependencies, user: UserRow): Promise<void> {
+  const { db, shards, clock, recoveryKey, team } = dependencies;
+  const [membership] = await activeMemberships(dependencies, user.id, null);
   if (!membership) return;
   const token = randomBytes(32).toString('base64url');
   const nowMs = clock.nowMs();
-  await db.transaction(async (transaction) => {
-    const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
+  const expiresMs = nowMs + limits.passwordResetMinutes * minuteMs;
+  const inserted = await db.transaction(async (transaction) => {
     const notAfter = new Date(expiresMs - limits.passwordResetPauseMinutes * minuteMs);
-    const hash = recoveryKey.hash(token);
     await lockUser(transaction, user.id);
-    if (!(await insertReset(transaction, user.id, hash, new Date(expiresMs), notAfter))) return;
-    await writeLinkMail(transaction, team.mailKey, membership.company.id, nowMs, {
+    return insertReset(transaction, user.id, recoveryKey.hash(token), new Date(expiresMs), notAfter);
+  });
+  if (!inserted) return;
+  const { company } = membership;
+  await shards.of(company).db.transaction((transaction) =>
+    writeLinkMail(transaction, team.mailKey, company.id, nowMs, {
       recipient: user.email,
       subject: 'Reset your password',
       link: { url: `${team.baseUrl}/reset-password?token=${token}`, for: user.id, expiresAt: new Date(expiresMs) },
@@ -60,8 +66,8 @@ async function mailReset({ db, clock, recoveryKey, team }: UserDependencies, use
           'If you did not request a new password, you can ignore this email. Your password stays the same.',
           '',
         ].join('\n'),
-    });
-  });
+    }),
+  );
 }
 
 /** Returns the browser token for the browser in which the password was chosen. */
@@ -69,40 +75,53 @@ export async function completeReset(
   dependencies: UserDependencies,
   token: string,
   password: string,
-  audit: RecordAudit,
+  audit: UserAudit,
 ): Promise<{ browser: string }> {
   const { db, clock, recoveryKey } = dependencies;
   const now = new Date(clock.nowMs());
-  return db.transaction(async (transaction) => {
-    const user = await findUserByReset(transaction, recoveryKey.hashes(token), now);
-    if (!user) throw invalidField('token', 'is no longer valid. Request a new link');
-    checkPassword(password, user.email);
-    const passwordHash = await hashPassword(password);
+  const hashes = recoveryKey.hashes(token);
+  const over = (): ApiError => invalidField('token', 'is no longer valid. Request a new link');
+  const known = await findUserByReset(db, hashes, now);
+  if (!known) throw over();
+  checkPassword(password, known.email);
+  const passwordHash = await hashPassword(password);
+  await audit.before(known.id);
+  const changed = await db.transaction(async (transaction) => {
+    const user = await findUserByReset(transaction, hashes, now);
+    if (!user) throw over();
     await takeOver(dependencies, transaction, user, passwordHash);
     // Two-factor authentication stays on: otherwise access to the mailbox would be enough to bypass it. The mailbox
     // does not prove who set it up, so the email address is not marked as verified then.
     if (!user.totp_confirmed_at) await markVerified(transaction, user.id, now);
-    await audit(transaction, user.id);
-    return { browser: browserToken(dependencies, { ...user, password_hash: passwordHash }) };
+    return user;
   });
+  await forgetLinks(dependencies, changed.id);
+  return { browser: browserToken(dependencies, { ...changed, password_hash: passwordHash }) };
 }
 
 /** For a user who follows a link from the mailbox: sets the password, ends all sessions, and removes a lock. */
 export async function takeOver(
   dependencies: UserDependencies,
-  transaction: Queryable,
+  transaction: ControlQueryable,
   user: UserRow,
   passwordHash: string,
 ): Promise<void> {
-  await setPassword(transaction, user.id, passwordHash);
+  await updatePassword(transaction, user.id, passwordHash);
   await deleteOtherSessions(transaction, user.id, null);
   await forgetAttempts(dependencies, transaction, `email ${user.email_key}`);
 }
 
-/** Invalidates password reset links that were sent before. */
-export async function setPassword(transaction: Queryable, userId: string, hash: string): Promise<void> {
-  await updatePassword(transaction, userId, hash);
-  await revokeLinksFor(transaction, userId);
+/**
+ * A new password invalidates the reset links that were sent before. This removes them from stored mails, which are on
+ * the shards of the user's companies; a link that stays there expires.
+ */
+export async function forgetLinks(
+  { db, shards }: Pick<UserDependencies, 'db'> & { readonly shards: Pick<Shards, 'of'> },
+  userId: string,
+): Promise<void> {
+  const memberships = await activeMemberships({ db, shards }, userId, null);
+  const databases = new Set(memberships.map(({ company }) => shards.of(company).db));
+  for (const database of databases) await revokeLinksFor(database, userId);
 }
 
 export const reapResets = ({ db, clock }: Pick<UserDependencies, 'db' | 'clock'>): Promise<number> =>

@@ -1,6 +1,4 @@
-import type { Queryable } from '../../platform/database.ts';
-import { type CompanyRow, toCompany } from '../companies/queries.ts';
-import type { Company } from '../../company.ts';
+import type { ControlQueryable } from '../../platform/database.ts';
 
 export interface UserRow {
   id: string;
@@ -30,7 +28,7 @@ export type NewUser = Pick<
   'id' | 'email' | 'email_key' | 'email_verified_at' | 'first_name' | 'last_name' | 'phone_number' | 'password_hash'
 >;
 
-export async function insertUser(db: Queryable, user: NewUser): Promise<void> {
+export async function insertUser(db: ControlQueryable, user: NewUser): Promise<void> {
   await db.query(
     `INSERT INTO users (id, email, email_key, email_verified_at, first_name, last_name, phone_number, password_hash)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -47,17 +45,17 @@ export async function insertUser(db: Queryable, user: NewUser): Promise<void> {
   );
 }
 
-export async function findUserByEmail(db: Queryable, emailKey: string): Promise<UserRow | undefined> {
+export async function findUserByEmail(db: ControlQueryable, emailKey: string): Promise<UserRow | undefined> {
   const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE email_key = $1`, [emailKey]);
   return row;
 }
 
-export async function findUser(db: Queryable, id: string): Promise<UserRow | undefined> {
+export async function findUser(db: ControlQueryable, id: string): Promise<UserRow | undefined> {
   const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE id = $1`, [id]);
   return row;
 }
 
-export async function lockUser(db: Queryable, id: string): Promise<UserRow | undefined> {
+export async function lockUser(db: ControlQueryable, id: string): Promise<UserRow | undefined> {
   const [row] = await db.query<UserRow>(`SELECT ${columns} FROM users WHERE id = $1 FOR UPDATE`, [id]);
   return row;
 }
@@ -67,7 +65,7 @@ export async function lockUser(db: Queryable, id: string): Promise<UserRow | und
  * Returns false if the limit is reached.
  */
 export async function takeAttempt(
-  db: Queryable,
+  db: ControlQueryable,
   key: Buffer,
   most: number,
   now: Date,
@@ -84,13 +82,13 @@ export async function takeAttempt(
   return rows.length === 1;
 }
 
-export async function findAttempts(db: Queryable, key: Buffer): Promise<Date | undefined> {
+export async function findAttempts(db: ControlQueryable, key: Buffer): Promise<Date | undefined> {
   const [row] = await db.query<{ expires_at: Date }>('SELECT expires_at FROM login_attempts WHERE key = $1', [key]);
   return row?.expires_at;
 }
 
 /** For an attempt that did not fail, but did not complete the sign-in either. */
-export async function giveBackAttempt(db: Queryable, key: Buffer): Promise<void> {
+export async function giveBackAttempt(db: ControlQueryable, key: Buffer): Promise<void> {
   await db.query(
     `WITH last AS (DELETE FROM login_attempts WHERE key = $1 AND failures = 1)
      UPDATE login_attempts SET failures = failures - 1 WHERE key = $1 AND failures > 1`,
@@ -98,17 +96,17 @@ export async function giveBackAttempt(db: Queryable, key: Buffer): Promise<void>
   );
 }
 
-export async function deleteAttempts(db: Queryable, keys: readonly Buffer[]): Promise<void> {
+export async function deleteAttempts(db: ControlQueryable, keys: readonly Buffer[]): Promise<void> {
   await db.query('DELETE FROM login_attempts WHERE key = ANY($1)', [keys]);
 }
 
-export async function deleteExpiredAttempts(db: Queryable, now: Date): Promise<number> {
+export async function deleteExpiredAttempts(db: ControlQueryable, now: Date): Promise<number> {
   const rows = await db.query('DELETE FROM login_attempts WHERE expires_at <= $1 RETURNING 1', [now]);
   return rows.length;
 }
 
 /** Returns false if another request has used a code of this step. */
-export async function takeTotpStep(db: Queryable, id: string, step: number): Promise<boolean> {
+export async function takeTotpStep(db: ControlQueryable, id: string, step: number): Promise<boolean> {
   const rows = await db.query(
     `UPDATE users SET totp_last_step = $2 WHERE id = $1 AND (totp_last_step IS NULL OR totp_last_step < $2)
      RETURNING 1`,
@@ -118,7 +116,7 @@ export async function takeTotpStep(db: Queryable, id: string, step: number): Pro
 }
 
 /** Returns false if the code was used or never existed. */
-export async function takeRecoveryCode(db: Queryable, id: string, hashes: readonly Buffer[]): Promise<boolean> {
+export async function takeRecoveryCode(db: ControlQueryable, id: string, hashes: readonly Buffer[]): Promise<boolean> {
   const rows = await db.query(
     `UPDATE users SET recovery_hashes = ARRAY(SELECT hash FROM unnest(recovery_hashes) hash WHERE hash <> ALL ($2))
      WHERE id = $1 AND recovery_hashes && $2 RETURNING 1`,
@@ -129,7 +127,7 @@ export async function takeRecoveryCode(db: Queryable, id: string, hashes: readon
 
 /** Undefined fields stay unchanged. */
 export async function updateUser(
-  db: Queryable,
+  db: ControlQueryable,
   id: string,
   change: { readonly [Name in 'first_name' | 'last_name' | 'phone_number']?: string | undefined },
 ): Promise<void> {
@@ -144,7 +142,7 @@ export async function updateUser(
 /**
  * Stores the number from an invitation, for a user without one, or for an account that the user has just taken over.
  */
-export async function givePhone(db: Queryable, id: string, phone: string, replaces: boolean): Promise<void> {
+export async function givePhone(db: ControlQueryable, id: string, phone: string, replaces: boolean): Promise<void> {
   await db.query('UPDATE users SET phone_number = $2 WHERE id = $1 AND ($3 OR phone_number IS NULL)', [
     id,
     phone,
@@ -153,14 +151,14 @@ export async function givePhone(db: Queryable, id: string, phone: string, replac
 }
 
 /** Also deletes password reset links. */
-export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
+export async function updatePassword(db: ControlQueryable, id: string, hash: string): Promise<void> {
   await db.query(
     `WITH ended AS (DELETE FROM password_resets WHERE user_id = $1) UPDATE users SET password_hash = $2 WHERE id = $1`,
     [id, hash],
   );
 }
 
-export async function markVerified(db: Queryable, id: string, at: Date): Promise<void> {
+export async function markVerified(db: ControlQueryable, id: string, at: Date): Promise<void> {
   await db.query('UPDATE users SET email_verified_at = COALESCE(email_verified_at, $2) WHERE id = $1', [id, at]);
 }
 
@@ -169,7 +167,7 @@ export async function markVerified(db: Queryable, id: string, at: Date): Promise
  * caller holds the lock of the user.
  */
 export async function insertReset(
-  db: Queryable,
+  db: ControlQueryable,
   userId: string,
   hash: Buffer,
   expiresAt: Date,
@@ -184,7 +182,7 @@ export async function insertReset(
 }
 
 export async function findUserByReset(
-  db: Queryable,
+  db: ControlQueryable,
   hashes: readonly Buffer[],
   at: Date,
 ): Promise<UserRow | undefined> {
@@ -196,12 +194,12 @@ export async function findUserByReset(
   return row;
 }
 
-export async function deleteExpiredResets(db: Queryable, now: Date): Promise<number> {
+export async function deleteExpiredResets(db: ControlQueryable, now: Date): Promise<number> {
   const rows = await db.query('DELETE FROM password_resets WHERE expires_at <= $1 RETURNING 1', [now]);
   return rows.length;
 }
 
-export async function setTotpSecret(db: Queryable, id: string, sealed: Buffer): Promise<void> {
+export async function setTotpSecret(db: ControlQueryable, id: string, sealed: Buffer): Promise<void> {
   await db.query(
     `UPDATE users SET totp_secret = $2, totp_last_step = NULL WHERE id = $1 AND totp_confirmed_at IS NULL`,
     [id, sealed],
@@ -209,7 +207,7 @@ export async function setTotpSecret(db: Queryable, id: string, sealed: Buffer): 
 }
 
 export async function confirmTotp(
-  db: Queryable,
+  db: ControlQueryable,
   id: string,
   at: Date,
   step: number,
@@ -223,7 +221,7 @@ export async function confirmTotp(
   ]);
 }
 
-export async function removeTotp(db: Queryable, id: string): Promise<void> {
+export async function removeTotp(db: ControlQueryable, id: string): Promise<void> {
   await db.query(
     `UPDATE users SET totp_secret = NULL, totp_confirmed_at = NULL, totp_last_step = NULL, recovery_hashes = '{}'
      WHERE id = $1`,
@@ -243,7 +241,7 @@ export interface SessionRow {
 
 const sessionColumns = 'id, user_id, address, user_agent, last_seen_at, expires_at, stepped_up_at';
 
-export async function insertSession(db: Queryable, session: SessionRow, tokenHash: Buffer): Promise<void> {
+export async function insertSession(db: ControlQueryable, session: SessionRow, tokenHash: Buffer): Promise<void> {
   await db.query(`INSERT INTO sessions (token_hash, ${sessionColumns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, [
     tokenHash,
     session.id,
@@ -261,13 +259,13 @@ interface SessionOfUser {
   readonly user: UserRow;
 }
 
-export const findSession = (db: Queryable, tokenHashes: readonly Buffer[]): Promise<SessionOfUser | undefined> =>
+export const findSession = (db: ControlQueryable, tokenHashes: readonly Buffer[]): Promise<SessionOfUser | undefined> =>
   findSessionWhere(db, 's.token_hash = ANY($1)', tokenHashes);
-export const findSessionById = (db: Queryable, id: string): Promise<SessionOfUser | undefined> =>
+export const findSessionById = (db: ControlQueryable, id: string): Promise<SessionOfUser | undefined> =>
   findSessionWhere(db, 's.id = $1', id);
 
 async function findSessionWhere(
-  db: Queryable,
+  db: ControlQueryable,
   condition: string,
   value: readonly Buffer[] | string,
 ): Promise<SessionOfUser | undefined> {
@@ -292,20 +290,20 @@ async function findSessionWhere(
   };
 }
 
-export async function touchSession(db: Queryable, id: string, at: Date): Promise<void> {
+export async function touchSession(db: ControlQueryable, id: string, at: Date): Promise<void> {
   await db.query('UPDATE sessions SET last_seen_at = $2 WHERE id = $1', [id, at]);
 }
 
 /** Signs out every holder of the previous cookie. */
-export async function replaceToken(db: Queryable, id: string, tokenHash: Buffer): Promise<void> {
+export async function replaceToken(db: ControlQueryable, id: string, tokenHash: Buffer): Promise<void> {
   await db.query('UPDATE sessions SET token_hash = $2 WHERE id = $1', [id, tokenHash]);
 }
 
-export async function stepUpSession(db: Queryable, id: string, at: Date): Promise<void> {
+export async function stepUpSession(db: ControlQueryable, id: string, at: Date): Promise<void> {
   await db.query('UPDATE sessions SET stepped_up_at = $2 WHERE id = $1', [id, at]);
 }
 
-export async function listSessions(db: Queryable, userId: string, after: Date): Promise<SessionRow[]> {
+export async function listSessions(db: ControlQueryable, userId: string, after: Date): Promise<SessionRow[]> {
   return db.query<SessionRow>(
     `SELECT ${sessionColumns} FROM sessions WHERE user_id = $1 AND expires_at > now() AND last_seen_at > $2
      ORDER BY id DESC LIMIT 100`,
@@ -313,68 +311,18 @@ export async function listSessions(db: Queryable, userId: string, after: Date): 
   );
 }
 
-export async function deleteSession(db: Queryable, userId: string, id: string): Promise<boolean> {
+export async function deleteSession(db: ControlQueryable, userId: string, id: string): Promise<boolean> {
   const rows = await db.query('DELETE FROM sessions WHERE user_id = $1 AND id = $2 RETURNING 1', [userId, id]);
   return rows.length === 1;
 }
 
-export async function deleteOtherSessions(db: Queryable, userId: string, kept: string | null): Promise<void> {
+export async function deleteOtherSessions(db: ControlQueryable, userId: string, kept: string | null): Promise<void> {
   await db.query('DELETE FROM sessions WHERE user_id = $1 AND id IS DISTINCT FROM $2', [userId, kept]);
 }
 
-export async function deleteExpiredSessions(db: Queryable, seenBefore: Date): Promise<number> {
+export async function deleteExpiredSessions(db: ControlQueryable, seenBefore: Date): Promise<number> {
   const rows = await db.query('DELETE FROM sessions WHERE expires_at <= now() OR last_seen_at <= $1 RETURNING 1', [
     seenBefore,
   ]);
   return rows.length;
-}
-
-export interface MembershipRow {
-  readonly company: Company;
-  readonly memberId: string;
-  readonly role: { readonly id: string; readonly name: string; readonly default_page: string };
-  readonly permissions: readonly string[];
-}
-
-/** Returns only companies in which the user is active: a blocked member has none. */
-export async function findMemberships(
-  db: Queryable,
-  userId: string,
-  companyId: string | null,
-): Promise<MembershipRow[]> {
-  const rows = await db.query<{
-    company: CompanyRow;
-    member_id: string;
-    role_id: string;
-    role_name: string;
-    default_page: string;
-    permissions: string[];
-  }>(
-    `SELECT to_jsonb(c) AS company, m.id AS member_id, r.id AS role_id, r.name AS role_name, r.default_page, r.permissions
-     FROM memberships s
-     JOIN team_members m ON m.company_id = s.company_id AND m.id = s.member_id AND m.status = 'active'
-     JOIN roles r ON r.company_id = m.company_id AND r.id = m.role_id
-     JOIN companies c ON c.id = s.company_id
-     WHERE s.user_id = $1 AND ($2::uuid IS NULL OR s.company_id = $2) ORDER BY c.account_id, c.mode, c.id`,
-    [userId, companyId],
-  );
-  return rows.map((row) => ({
-    company: toCompany(row.company),
-    memberId: row.member_id,
-    role: { id: row.role_id, name: row.role_name, default_page: row.default_page },
-    permissions: row.permissions,
-  }));
-}
-
-export async function insertMembership(
-  db: Queryable,
-  userId: string,
-  companyId: string,
-  memberId: string,
-): Promise<void> {
-  await db.query(
-    `INSERT INTO memberships (user_id, company_id, member_id) VALUES ($1, $2, $3)
-     ON CONFLICT (user_id, company_id) DO UPDATE SET member_id = EXCLUDED.member_id`,
-    [userId, companyId, memberId],
-  );
 }

@@ -40,10 +40,10 @@ export function userRoutes(dependencies: UserDependencies): UserRoute[] {
   const signedIn = async (token: string): Promise<UserAnswer> => {
     const current = await readSession(dependencies, token);
     const browser = browserToken(dependencies, current.user);
-    return { body: await showSession(db, current), token, browser, userId: current.user.id };
+    return { body: await showSession(dependencies, current), token, browser, userId: current.user.id };
   };
   const shown = async (current: CurrentSession): Promise<UserAnswer> => ({
-    body: await showSession(db, await readAgain(db, current)),
+    body: await showSession(dependencies, await readAgain(db, current)),
   });
   return [
     defineUserRoute({

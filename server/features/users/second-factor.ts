@@ -1,6 +1,6 @@
 import { ApiError, invalidField } from '../../errors.ts';
 import { randomBase62 } from '../../platform/ids.ts';
-import type { RecordAudit, UserDependencies } from './dependencies.ts';
+import type { UserAudit, UserDependencies } from './dependencies.ts';
 import {
   confirmTotp,
   lockUser,
@@ -45,11 +45,12 @@ export async function completeTotp(
   dependencies: UserDependencies,
   { user: { id } }: CurrentSession,
   code: string,
-  audit: RecordAudit,
+  audit: UserAudit,
 ): Promise<TotpRecovery> {
   const { db, clock, recoveryKey } = dependencies;
   const nowMs = clock.nowMs();
   const codes = Array.from({ length: recoveryCodeCount }, () => randomBase62(10).toLowerCase());
+  await audit.before(id);
   await db.transaction(async (transaction) => {
     const user = await lockUser(transaction, id);
     if (!user || user.totp_confirmed_at)
@@ -58,14 +59,11 @@ export async function completeTotp(
     if (step === undefined) throw invalidField('code', 'is wrong. Check the clock of your device and enter a new code');
     const hashes = codes.map((text) => recoveryKey.hash(hashedText(id, text)));
     await confirmTotp(transaction, id, new Date(nowMs), step, hashes);
-    await audit(transaction, id);
   });
   return { recovery_codes: codes };
 }
 
-export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, audit: RecordAudit): Promise<void> {
-  await db.transaction(async (transaction) => {
-    await removeTotp(transaction, user.id);
-    await audit(transaction, user.id);
-  });
+export async function endTotp({ db }: UserDependencies, { user }: CurrentSession, audit: UserAudit): Promise<void> {
+  await audit.before(user.id);
+  await removeTotp(db, user.id);
 }

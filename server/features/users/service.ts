@@ -1,42 +1,45 @@
 import { ApiError, invalidField } from '../../errors.ts';
-import { type Database, type Queryable, violatedConstraint } from '../../platform/database.ts';
-import { newId } from '../../platform/ids.ts';
+import { failpoint } from '../../platform/failpoints.ts';
 import { e164 } from '../../platform/phone.ts';
-import { createCompanies } from '../companies/service.ts';
 import { emailKeyOf } from '../customers/service.ts';
-import { addOwner, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
-import type { RecordAudit, UserDependencies } from './dependencies.ts';
+import { companyOfInvitation, invitationOver, readInvitation, takeInvitation } from '../team/service.ts';
+import type { UserAudit, UserDependencies } from './dependencies.ts';
 import { type Counter, counterFor, forgetAttempts, giveBack, tryPassword } from './login-attempts.ts';
-import { setPassword, takeOver } from './password-resets.ts';
+import { activeMemberships, type MembershipDependencies } from './memberships.ts';
+import { forgetLinks, takeOver } from './password-resets.ts';
 import { checkPassword, hashPassword } from './passwords.ts';
+import { insertMembership } from './membership-queries.ts';
 import {
   deleteOtherSessions,
-  findMemberships,
   findUserByEmail,
   givePhone,
-  insertMembership,
-  insertUser,
   markVerified,
   removeTotp,
   stepUpSession,
+  updatePassword,
   updateUser,
   type UserRow,
 } from './queries.ts';
-import type { PasswordChange, Session, ShownInvitation, SignIn, SignUp, StepUp, UserUpdate } from './schemas.ts';
+import type { PasswordChange, Session, ShownInvitation, SignIn, StepUp, UserUpdate } from './schemas.ts';
 import { codeMatches } from './second-factor.ts';
 import { type Client, type CurrentSession, openSession, renewToken, steppedUpUntilMs } from './sessions.ts';
-import type { Company } from '../../company.ts';
+import { newUser } from './sign-up.ts';
 
 export type { UserDependencies } from './dependencies.ts';
 export { browserToken, reapAttempts } from './login-attempts.ts';
 export { completeReset, reapResets, requestReset } from './password-resets.ts';
 export { beginTotp, completeTotp, endTotp } from './second-factor.ts';
 export * from './sessions.ts';
-export { auditUser } from './audit.ts';
+export { auditMember, auditUser } from './audit.ts';
+export { permissionsElsewhere, reapMemberships } from './memberships.ts';
+export { ensureOwner, hasAccount, reapSignUps, signUp } from './sign-up.ts';
 
 /** Returns what the dashboard needs to know about the signed-in user. */
-export async function showSession(db: Queryable, { user, session }: CurrentSession): Promise<Session> {
-  const memberships = await findMemberships(db, user.id, null);
+export async function showSession(
+  dependencies: MembershipDependencies,
+  { user, session }: CurrentSession,
+): Promise<Session> {
+  const memberships = await activeMemberships(dependencies, user.id, null);
   return {
     user: {
       id: user.id,
@@ -57,96 +60,6 @@ export async function showSession(db: Queryable, { user, session }: CurrentSessi
     })),
     stepped_up_until: new Date(steppedUpUntilMs(session)).toISOString(),
   };
-}
-
-type Person = Pick<SignUp, 'email' | 'first_name' | 'last_name'> & { readonly phone_number: string | null };
-
-async function newUser(
-  db: Queryable,
-  nowMs: number,
-  person: Person,
-  passwordHash: string,
-  verified: boolean,
-): Promise<string> {
-  const id = newId(nowMs);
-  const user = {
-    id,
-    email: person.email,
-    email_key: emailKeyOf(person.email),
-    email_verified_at: verified ? new Date(nowMs) : null,
-    first_name: person.first_name,
-    last_name: person.last_name,
-    phone_number: person.phone_number && e164(person.phone_number),
-    password_hash: passwordHash,
-  };
-  try {
-    await insertUser(db, user);
-  } catch (error) {
-    if (violatedConstraint(error) !== 'users_email') throw error;
-    throw new ApiError(
-      'resource_already_exists',
-      'An account with this email address already exists. Sign in instead.',
-      {
-        param: 'email',
-      },
-    );
-  }
-  return id;
-}
-
-/** A merchant starts with a live company and its sandbox, and owns both. */
-export async function signUp(
-  dependencies: UserDependencies,
-  input: SignUp,
-  client: Client,
-  audit: RecordAudit,
-): Promise<string> {
-  const { db, clock, signUpOpen } = dependencies;
-  if (!signUpOpen) {
-    throw new ApiError('insufficient_permissions', 'Sign-up is disabled. Ask your operator for an invitation.');
-  }
-  checkPassword(input.password, input.email);
-  const nowMs = clock.nowMs();
-  const passwordHash = await hashPassword(input.password);
-  return db.transaction(async (transaction) => {
-    const userId = await newUser(transaction, nowMs, input, passwordHash, false);
-    const companies = await createCompanies(transaction, nowMs, input.company_name);
-    await own(transaction, nowMs, userId, input, companies);
-    await audit(transaction, userId);
-    return openSession(transaction, dependencies, userId, client);
-  });
-}
-
-async function own(
-  transaction: Database,
-  nowMs: number,
-  userId: string,
-  person: Omit<SignUp, 'password' | 'company_name'>,
-  companies: Record<Company['mode'], Company>,
-): Promise<void> {
-  for (const { id } of [companies.live, companies.sandbox]) {
-    await insertMembership(transaction, userId, id, await addOwner(transaction, id, nowMs, person));
-  }
-}
-
-export async function hasAccount(db: Queryable, email: string): Promise<boolean> {
-  return (await findUserByEmail(db, emailKeyOf(email))) !== undefined;
-}
-
-/** Creates the login of the demo company, or resets its password. */
-export async function ensureOwner(
-  db: Database,
-  nowMs: number,
-  companies: Record<Company['mode'], Company>,
-  person: Omit<SignUp, 'company_name'>,
-): Promise<void> {
-  const passwordHash = await hashPassword(person.password);
-  await db.transaction(async (transaction) => {
-    const known = await findUserByEmail(transaction, emailKeyOf(person.email));
-    const userId = known?.id ?? (await newUser(transaction, nowMs, person, passwordHash, true));
-    if (known) await setPassword(transaction, known.id, passwordHash);
-    await own(transaction, nowMs, userId, person, companies);
-  });
 }
 
 function refusedSignIn(): ApiError {
@@ -206,7 +119,7 @@ export async function changePassword(
   dependencies: UserDependencies,
   current: CurrentSession,
   { current_password, password }: PasswordChange,
-  audit: RecordAudit,
+  audit: UserAudit,
 ): Promise<string> {
   const { db } = dependencies;
   const { user, session } = current;
@@ -216,21 +129,27 @@ export async function changePassword(
   await forgetAttempts(dependencies, db, counterOf(current));
   checkPassword(password, user.email);
   const hash = await hashPassword(password);
-  return db.transaction(async (transaction) => {
-    await setPassword(transaction, user.id, hash);
+  await audit.before(user.id);
+  const token = await db.transaction(async (transaction) => {
+    await updatePassword(transaction, user.id, hash);
     await deleteOtherSessions(transaction, user.id, session.id);
-    await audit(transaction, user.id);
     return renewToken(transaction, dependencies, session);
   });
+  await forgetLinks(dependencies, user.id);
+  return token;
 }
 
-export async function showInvitation({ db, team }: UserDependencies, token: string): Promise<ShownInvitation> {
-  const { email_key, phone_number: _, ...shown } = await readInvitation(db, team, token);
+export async function showInvitation({ db, shards, team }: UserDependencies, token: string): Promise<ShownInvitation> {
+  const shard = await shards.find(companyOfInvitation(token));
+  const { email_key, phone_number: _, member_id: _id, ...shown } = await readInvitation(shard.db, team, token);
   const user = await findUserByEmail(db, email_key);
   return { ...shown, has_account: Boolean(user?.email_verified_at) };
 }
 
 /**
+ * The user and the membership come first: until the invitation is accepted they give no access, and the link can be
+ * used again.
+ *
  * The link was mailed, so the user who follows it owns the mailbox. An account with an unverified address may belong
  * to another person who registered the address: it gets the password chosen now, and its sessions end.
  */
@@ -239,10 +158,12 @@ export async function acceptInvitation(
   token: string,
   given: StepUp,
   client: Client,
-  audit: RecordAudit,
+  audit: UserAudit,
 ): Promise<string> {
-  const { db, clock, team } = dependencies;
-  const invitation = await readInvitation(db, team, token);
+  const { db, shards, clock, team } = dependencies;
+  const companyId = companyOfInvitation(token);
+  const shard = await shards.find(companyId);
+  const invitation = await readInvitation(shard.db, team, token);
   const known = await findUserByEmail(db, invitation.email_key);
   const proven = known?.email_verified_at ? known : undefined;
   if (invitation.status !== 'pending' || invitation.expired) throw invitationOver();
@@ -252,19 +173,26 @@ export async function acceptInvitation(
   } else checkPassword(given.password, invitation.email);
   const hash = proven ? '' : await hashPassword(given.password);
   const now = new Date(clock.nowMs());
-  return db.transaction(async (transaction) => {
-    const { companyId, memberId } = await takeInvitation(transaction, team, token);
-    const userId = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
+  const { member_id: memberId } = invitation;
+  const userId = await db.transaction(async (transaction) => {
+    const id = known?.id ?? (await newUser(transaction, now.getTime(), invitation, hash, true));
     if (known && hash) {
       await takeOver(dependencies, transaction, known, hash);
       // The second factor may belong to a stranger who registered the address first; it would lock out the owner of
       // the mailbox.
-      await removeTotp(transaction, userId);
-      await markVerified(transaction, userId, now);
+      await removeTotp(transaction, id);
+      await markVerified(transaction, id, now);
     }
-    if (invitation.phone_number) await givePhone(transaction, userId, invitation.phone_number, !proven);
-    await insertMembership(transaction, userId, companyId, memberId);
-    await audit(transaction, userId);
-    return openSession(transaction, dependencies, userId, client);
+    if (invitation.phone_number) await givePhone(transaction, id, invitation.phone_number, !proven);
+    await insertMembership(transaction, id, companyId, memberId);
+    return id;
   });
+  failpoint('invitation.after_user');
+  await shard.db.transaction(async (transaction) => {
+    await takeInvitation(transaction, team, token);
+    await audit.within(transaction, { companyId, memberId, email: invitation.email });
+  });
+  failpoint('invitation.after_member');
+  if (known && hash) await forgetLinks(dependencies, userId);
+  return openSession(db, dependencies, userId, client);
 }

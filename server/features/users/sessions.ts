@@ -3,14 +3,14 @@ import { ApiError, notFound } from '../../errors.ts';
 import type { MemberDirectory } from '../../http/authenticate.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Queryable } from '../../platform/database.ts';
+import type { ControlQueryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
+import { activeMemberships, type MembershipDependencies } from './memberships.ts';
 import {
   deleteExpiredSessions,
   deleteSession,
-  findMemberships,
   findSession,
   findSessionById,
   insertSession,
@@ -28,7 +28,7 @@ import type { SessionEntry } from './schemas.ts';
  */
 
 export interface SessionDependencies {
-  readonly db: Queryable;
+  readonly db: ControlQueryable;
   readonly clock: Clock;
   readonly sessionKey: ServiceKey;
 }
@@ -50,7 +50,7 @@ const seenIntervalMs = 60_000;
 const newToken = (): string => randomBytes(32).toString('base64url');
 
 export async function openSession(
-  db: Queryable,
+  db: ControlQueryable,
   { clock, sessionKey }: SessionDependencies,
   userId: string,
   client: Client,
@@ -72,7 +72,7 @@ export async function openSession(
 
 /** Keeps the session and replaces its token. */
 export async function renewToken(
-  db: Queryable,
+  db: ControlQueryable,
   { sessionKey }: SessionDependencies,
   { id }: SessionRow,
 ): Promise<string> {
@@ -99,18 +99,18 @@ export async function readSession(
 }
 
 /** Reads the session after a change. */
-export async function readAgain(db: Queryable, { session }: CurrentSession): Promise<CurrentSession> {
+export async function readAgain(db: ControlQueryable, { session }: CurrentSession): Promise<CurrentSession> {
   const found = await findSessionById(db, session.id);
   if (!found) throw new ApiError('missing_session', 'You are not signed in.');
   return found;
 }
 
 /** Returns the member that a session represents in a company; undefined if the user is not an active member there. */
-export function memberDirectory(dependencies: SessionDependencies): MemberDirectory {
+export function memberDirectory(dependencies: SessionDependencies & MembershipDependencies): MemberDirectory {
   return {
     async find(token, companyId) {
       const { user, session } = await readSession(dependencies, token);
-      const [membership] = await findMemberships(dependencies.db, user.id, companyId);
+      const [membership] = await activeMemberships(dependencies, user.id, companyId);
       if (!membership) return undefined;
       const { company, memberId: id, permissions } = membership;
       const caller = { kind: 'member' as const, id, name: user.email, permissions, publishable: false };

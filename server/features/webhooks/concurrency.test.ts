@@ -12,7 +12,8 @@ import {
   newSubscriber,
   startWebhookService,
 } from '../../../tests/support/webhooks.ts';
-import { type DatabasePool, openDatabase, queueSettings } from '../../platform/database.ts';
+import { type DatabasePool, openDatabase } from '../../platform/database.ts';
+import { queueSettings } from '../../platform/database-settings.ts';
 import { newId } from '../../platform/ids.ts';
 import { createLog } from '../../platform/log.ts';
 import { insertEvents } from '../events/queries.ts';

@@ -1,0 +1,13 @@
+import type { Payments } from './payments.ts';
+import type { RestoreWatch } from './features/restores/service.ts';
+import type { Clock } from './platform/clock.ts';
+import type { ShardDatabase, Shards } from './shards/shards.ts';
+
+/** What a process with the API or the worker has for each shard. */
+export interface Shard extends ShardDatabase, Payments {
+  /** The time of its database. */
+  readonly clock: Clock;
+  readonly restores: RestoreWatch;
+}
+
+export type AppShards = Shards<Shard>;

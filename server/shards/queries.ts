@@ -1,0 +1,36 @@
+import type { ControlQueryable, Queryable } from '../platform/database.ts';
+import { firstShard } from './shards.ts';
+
+/** The shard of a company, as an SQL expression; `company` is the column with its id. */
+export const shardOf = (company: string): string =>
+  `coalesce((SELECT shard FROM company_shards WHERE company_id = ${company}), '${firstShard}')`;
+
+export async function findShard(control: ControlQueryable, companyId: string): Promise<string> {
+  const [row] = await control.query<{ shard: string }>('SELECT shard FROM company_shards WHERE company_id = $1', [
+    companyId,
+  ]);
+  return row?.shard ?? firstShard;
+}
+
+/** Companies on the first shard need no row. */
+export async function insertShards(
+  control: ControlQueryable,
+  shard: string,
+  companyIds: readonly string[],
+): Promise<void> {
+  if (shard === firstShard) return;
+  await control.query(
+    'INSERT INTO company_shards (company_id, shard) SELECT unnest($1::uuid[]), $2 ON CONFLICT DO NOTHING',
+    [companyIds, shard],
+  );
+}
+
+export async function countCompanies(db: Queryable): Promise<number> {
+  const [row] = await db.query<{ count: number }>('SELECT count(*)::integer AS count FROM companies');
+  return row?.count ?? 0;
+}
+
+export async function findDraining(control: ControlQueryable): Promise<string[]> {
+  const rows = await control.query<{ shard: string }>('SELECT shard FROM draining_shards');
+  return rows.map(({ shard }) => shard);
+}

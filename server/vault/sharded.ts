@@ -1,0 +1,56 @@
+import type { Vault } from './vault.ts';
+
+const noShard = 'the shard of the company is not known at the moment';
+
+/** A vault whose cards are on the shards of their companies. Each call goes to the shard of its company. */
+export function shardedVault(vaultOf: (companyId: string) => Promise<Vault>, all: readonly Vault[]): Vault {
+  const routed =
+    <Request extends { readonly companyId: string }, Result>(
+      call: (vault: Vault, request: Request) => Promise<Result>,
+    ) =>
+    async (request: Request): Promise<Result> =>
+      call(await vaultOf(request.companyId), request);
+  /** A charge, refund or void that reaches no shard was not sent. */
+  const sent =
+    <Request extends { readonly companyId: string }, Result>(
+      call: (vault: Vault, request: Request) => Promise<Result>,
+    ) =>
+    async (request: Request): Promise<Result | { readonly outcome: 'unavailable'; readonly reason: string }> => {
+      const vault = await vaultOf(request.companyId).catch(() => undefined);
+      return vault ? call(vault, request) : { outcome: 'unavailable', reason: noShard };
+    };
+  return {
+    store: routed((vault, card) => vault.store(card)),
+    fingerprint: async (companyId, mode, number) => (await vaultOf(companyId)).fingerprint(companyId, mode, number),
+    async remove(cards) {
+      const vaults = await Promise.all(cards.map(({ companyId }) => vaultOf(companyId)));
+      const byVault = Map.groupBy(cards, (card) => vaults[cards.indexOf(card)] as Vault);
+      for (const [vault, ofVault] of byVault) await vault.remove(ofVault);
+    },
+    charge: sent((vault, charge) => vault.charge(charge)),
+    refund: sent((vault, refund) => vault.refund(refund)),
+    void: sent((vault, request) => vault.void(request)),
+    async lookup(request) {
+      const vault = await vaultOf(request.companyId).catch(() => undefined);
+      return vault ? vault.lookup(request) : { outcome: 'unknown', reason: noShard };
+    },
+    operations: routed((vault, request) => vault.operations(request)),
+    connect: routed((vault, connection) => vault.connect(connection)),
+    forget: routed((vault, connection) => vault.forget(connection)),
+    test: routed((vault, connection) => vault.test(connection)),
+    receive: routed((vault, delivery) => vault.receive(delivery)),
+    poll: routed((vault, request) => vault.poll(request)),
+    submitEvidence: routed((vault, request) => vault.submitEvidence(request)),
+    acceptDispute: routed((vault, request) => vault.acceptDispute(request)),
+    verification: routed((vault, card) => vault.verification(card)),
+    async health() {
+      const states = await Promise.all(all.map((vault) => vault.health()));
+      return {
+        // One shard that is away does not stop the others: its own charges are answered as unavailable.
+        isReady: states.some(({ isReady }) => isReady),
+        processorProblem: states.find(({ processorProblem }) => processorProblem !== undefined)?.processorProblem,
+      };
+    },
+    nowMs: async () => all[0]?.nowMs(),
+  };
+}
