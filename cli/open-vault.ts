@@ -51,7 +51,7 @@ export async function withAllVaultTables<Result>(
   work: (all: OpenTables) => Promise<Result>,
 ): Promise<Result> {
   const own = config.SVC_VAULT_DATABASE_URL?.reveal();
-  if (!own) return work(shards.all as OpenTables);
+  if (!own) return work(shards.all as OpenTables).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
   const urlOf = (name: string): string =>
     (name === firstShard ? own : (config.SVC_VAULT_SHARDS.get(name) ?? config.SVC_SHARDS.get(name))?.reveal()) ?? own;
   const databases = shards.all.map(({ name }) => ({ name, url: urlOf(name) }));
