@@ -165,7 +165,7 @@ describe('the doctor', () => {
   it('exits with 1 only if it finds a problem', async () => {
     const env = {
       ...process.env,
-      DATABASE_URL: service.database.connectionString,
+      ...service.database.settings,
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
     const healthy = await run(process.execPath, [programPath('svc'), 'doctor'], { env });
@@ -199,7 +199,7 @@ describe('the doctor', () => {
       );
     try {
       const settings = {
-        DATABASE_URL: service.database.connectionString,
+        ...service.database.settings,
         SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
       };
       const { code, stderr } = await svc(settings, 'doctor');

@@ -15,7 +15,7 @@ before(async () => {
 after(() => service.stop());
 
 async function svc(...parameters: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...process.env, DATABASE_URL: service.database.connectionString, SVC_MASTER_SECRET: masterSecret };
+  const env = { ...process.env, ...service.database.settings, SVC_MASTER_SECRET: masterSecret };
   try {
     return { code: 0, ...(await run(process.execPath, [programPath('svc'), ...parameters], { env })) };
   } catch (error) {

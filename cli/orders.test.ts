@@ -14,7 +14,7 @@ after(() => service.stop());
 const run = (...words: string[]): Promise<Ended> =>
   svc(
     {
-      DATABASE_URL: service.database.connectionString,
+      ...service.database.settings,
       SVC_DATA_DIR: service.config.dataDir,
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     },

@@ -182,7 +182,7 @@ describe('npx @svc-payments/cli', () => {
 
   test('start runs the service like npm start, until it is stopped', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     const settings = {
       SVC_DATA_DIR: folder,
       PORT: '0',

@@ -194,7 +194,7 @@ describe('the audit log', () => {
   it('has entries of what an operator did from a shell', async () => {
     const company = companyOf(owner, 'sandbox');
     const settings = {
-      DATABASE_URL: service.database.connectionString,
+      ...service.database.settings,
       SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
     };
     const made = await svc(settings, 'keys', 'create', '--company', company, '--json');

@@ -28,7 +28,7 @@ let shop: Shop;
 let wallOffsetMs = 0;
 
 before(async () => {
-  [acquirer, database] = await Promise.all([openAcquirer(), cloneDatabase()]);
+  [acquirer, database] = await Promise.all([openAcquirer(), cloneDatabase(1)]);
   stepped = await stepDatabase(database);
   const local = { wallMs: () => Date.now() + wallOffsetMs, monotonicMs: () => performance.now() };
   service = await startTestService({ database, local });

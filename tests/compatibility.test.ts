@@ -50,7 +50,7 @@ async function breaksOf(change: string): Promise<string[]> {
 
 describe('the schema of this version', () => {
   it('has everything that the release before uses', async () => {
-    const own = await cloneDatabase();
+    const own = await cloneDatabase(1);
     const now = new pg.Client({ connectionString: own.connectionString });
     await now.connect();
     try {
@@ -184,7 +184,7 @@ describe('the check of the schema', () => {
 
 describe('a database that a newer version migrated', () => {
   const newer = async (table: string, oldest: string | null): Promise<TestDatabase> => {
-    const own = await cloneDatabase();
+    const own = await cloneDatabase(1);
     const owner = new pg.Client({ connectionString: own.connectionString });
     await owner.connect();
     await owner.query(

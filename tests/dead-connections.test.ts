@@ -32,7 +32,7 @@ let key: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-dead-'));
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
   proxy = await startFreezingProxy(database.connectionString);
   await start();
 });

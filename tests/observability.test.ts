@@ -48,7 +48,7 @@ const readiness = async (): Promise<{ status: string; components: Record<string,
   JSON.parse(await textOf(`${service.baseUrl}/readyz`)) as { status: string; components: Record<string, string> };
 
 before(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
   folder = await mkdtemp(join(tmpdir(), 'svc-observability-'));
   const port = await freePort();
   vaultUrl = `http://127.0.0.1:${port}`;

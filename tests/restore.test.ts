@@ -75,7 +75,7 @@ const charges = async (): Promise<string[]> => {
 before(async () => {
   [acquirer, lost, dataDir] = await Promise.all([
     openAcquirer(),
-    cloneDatabase(),
+    cloneDatabase(1),
     mkdtemp(join(tmpdir(), 'svc-restore-')),
   ]);
   service = await startTestService({ database: lost, dataDir });

@@ -12,7 +12,7 @@ import { seededRandom } from './support/seeded-random.ts';
 test('all secrets change under load, without a failed request', { timeout: 180_000 }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-rotation-'));
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(1);
   t.after(() => database.drop());
   const steps: (() => unknown)[] = [];
   const notes: string[] = [];

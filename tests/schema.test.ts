@@ -5,7 +5,7 @@ import { describeSchema, recordedSchema, schemaFile } from './support/schema.ts'
 import { cloneDatabase } from './support/database.ts';
 
 test('schema.sql is what the migrations make', async () => {
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(1);
   try {
     const schema = await describeSchema(database.connectionString);
     if (process.env.SVC_UPDATE_SCHEMA === '1') await writeFile(schemaFile, schema);

@@ -618,7 +618,7 @@ for (const [what, damage] of Object.entries({ emptied: 'printf "" >', lost: 'rm'
   });
 }
 
-const database = await cloneDatabase();
+const database = await cloneDatabase(1);
 after(() => database.drop());
 // The keys of the vault belong to the database: one that is started from several folders has them in its settings.
 const external: Settings = {

@@ -82,7 +82,7 @@ before(async () => {
   }).listen(0, '127.0.0.1');
   await once(collector, 'listening');
   [database, receiver, folder] = await Promise.all([
-    cloneDatabase(),
+    cloneDatabase(1),
     startReceiver(),
     mkdtemp(join(tmpdir(), 'svc-traces-')),
   ]);

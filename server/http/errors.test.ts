@@ -488,7 +488,7 @@ describe('a database that is gone', () => {
   const creation = () => ({ body: someCustomer(), idempotencyKey: randomUUID() });
 
   async function startBehindGate(t: TestContext): Promise<{ gated: TestService; gate: Gate }> {
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     const gate = await gateTo(database);
     const gated = await startTestService({ database: { ...database, apiUrl: gate.connectionString } });
     t.after(async () => {
@@ -567,7 +567,7 @@ describe('a database that is gone', () => {
   });
 
   test('is 503 when it was dropped', async () => {
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     const orphan = await startTestService({ database });
     assert.equal((await orphan.call('GET', '/v1/customers')).status, 200);
     await database.drop();
@@ -579,7 +579,7 @@ describe('a database that is gone', () => {
 
 /** Holds the table, so that requests wait on it until `release`. */
 async function lockCustomers(t: TestContext, on: TestService) {
-  const client = new pg.Client({ connectionString: on.database.connectionString });
+  const client = new pg.Client({ connectionString: on.home.connectionString });
   await client.connect();
   t.after(() => client.end());
   await client.query('BEGIN');

@@ -10,7 +10,7 @@ let lock: pg.Client;
 
 before(async () => {
   service = await startTestService({ settings: { SVC_MAX_EVENT_LOOP_DELAY_MS: '1000' } });
-  lock = new pg.Client({ connectionString: service.database.connectionString });
+  lock = new pg.Client({ connectionString: service.home.connectionString });
   await lock.connect();
 });
 after(async () => {

@@ -17,7 +17,7 @@ let proxy: FreezingProxy;
 let db: DatabasePool;
 
 before(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
 });
 
 after(() => database.drop());

@@ -30,7 +30,7 @@ let database: TestDatabase;
 let db: ControlPool;
 
 before(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
   const pool = openDatabase({
     connectionString: database.apiUrl,
     poolSize: 4,

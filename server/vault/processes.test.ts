@@ -83,7 +83,7 @@ describe('processes of their own', () => {
   });
 
   it('capture a card end to end: the API without rights to the cards, the vault without rights to the rest', async () => {
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     const [vaultFolder, apiFolder] = [await newFolder(), await newFolder()];
     const keys = await fileKeyStore(join(vaultFolder, 'vault.keys'), { create: true });
     const port = await freePort();
@@ -173,7 +173,7 @@ describe('processes of their own', () => {
   });
 
   it('end at once, naming the file, when the key file is lost beside cards that only it opens', async () => {
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     try {
       const client = new pg.Client({ connectionString: database.connectionString });
       await client.connect();
@@ -201,7 +201,7 @@ describe('processes of their own', () => {
   });
 
   it('end at once, naming the file and without a stack, when the key file is damaged', async () => {
-    const database = await cloneDatabase();
+    const database = await cloneDatabase(1);
     try {
       const folder = await newFolder();
       await writeFile(join(folder, 'vault.keys'), '{"sandbox":{"current":1', { mode: 0o600 });

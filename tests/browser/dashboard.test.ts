@@ -69,7 +69,7 @@ async function newPage(): Promise<Page> {
 
 before(async () => {
   [database, folder, receiver, browser] = await Promise.all([
-    cloneDatabase(),
+    cloneDatabase(1),
     mkdtemp(join(tmpdir(), 'svc-dashboard-')),
     startReceiver(),
     launchBrowser(),

@@ -24,6 +24,8 @@ export interface TestDatabase {
   readonly vaultUrl: string;
   /** The further shards, of which there are some with SVC_TEST_SHARDS. New companies are on the last one. */
   readonly others: readonly OtherShard[];
+  /** The settings of a process that uses it as the owner. */
+  readonly settings: Readonly<Record<string, string>>;
   drop(): Promise<void>;
 }
 
@@ -52,9 +54,12 @@ export async function cloneDatabase(count = testShards): Promise<TestDatabase> {
   const [first, ...others] = await Promise.all(Array.from({ length: count }, clone));
   if (!first) throw new Error('a service needs a shard');
   if (others.length > 0) await drain(first.connectionString);
+  const named = others.map((other, index) => ({ ...other, name: shardNames[index] ?? '' }));
+  const further = named.map(({ name, connectionString }) => `${name}=${connectionString}`).join(' ');
   return {
     ...first,
-    others: others.map((other, index) => ({ ...other, name: shardNames[index] ?? '' })),
+    others: named,
+    settings: { ...first.settings, ...(further && { SVC_SHARDS: further }) },
     async drop() {
       await Promise.all([first, ...others].map((one) => one.drop()));
     },
@@ -86,6 +91,7 @@ async function createDatabase(how: string): Promise<TestDatabase> {
     apiUrl: as(url, 'svc_api'),
     vaultUrl: as(url, 'svc_vault'),
     others: [],
+    settings: { DATABASE_URL: url.href },
     drop: () => asAdmin(`DROP DATABASE ${name} WITH (FORCE)`),
   };
 }

@@ -73,6 +73,8 @@ export interface TestService {
   readonly db: DatabasePool;
   readonly control: ControlPool;
   readonly shards: Shards;
+  /** The URLs of the shard with the companies of the service. */
+  readonly home: Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'>;
   readonly database: TestDatabase;
   readonly clock: { nowMs(): number; advance(ms: number): void; sync(): Promise<void> };
   readonly background: Background;
@@ -274,6 +276,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     db,
     control,
     shards,
+    home: urls.at(-1) ?? database,
     database,
     clock,
     background,

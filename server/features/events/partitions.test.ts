@@ -20,7 +20,7 @@ const open = (connectionString: string): DatabasePool =>
   openDatabase({ connectionString, poolSize: 4, applicationName: 'svc tests', onError: () => undefined });
 
 beforeEach(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
   owner = open(database.connectionString);
   api = open(database.apiUrl);
 });

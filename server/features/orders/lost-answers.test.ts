@@ -25,7 +25,7 @@ let shop: Shop;
 let losing = false;
 
 before(async () => {
-  database = await cloneDatabase();
+  database = await cloneDatabase(1);
   proxy = await startFreezingProxy(database.apiUrl);
   let vault: Vault | undefined;
   const inner = (): Vault => (vault ??= localVault(service.vaultDb, service.keys, service.clock));

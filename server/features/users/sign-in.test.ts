@@ -69,7 +69,7 @@ describe('signing up', () => {
 
   it('keeps neither the password nor the token', async () => {
     const person = await signUp(service);
-    const [row] = await service.db.query<{ text: string }>(
+    const [row] = await service.control.query<{ text: string }>(
       `SELECT (SELECT row_to_json(u)::text FROM users u WHERE email = $1) ||
          (SELECT string_agg(row_to_json(s)::text, '') FROM sessions s) AS text`,
       [person.email],

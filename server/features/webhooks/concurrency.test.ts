@@ -361,9 +361,9 @@ describe('a worker', () => {
     const receiver = await receiving(t);
     const subscriber = await newSubscriber(service);
     const endpoint = await subscriber.subscribe(receiver.url);
-    const proxy = await startFreezingProxy(service.database.connectionString);
+    const proxy = await startFreezingProxy(service.home.connectionString);
     const batchDb = openDatabase({
-      connectionString: proxy.through(service.database.connectionString),
+      connectionString: proxy.through(service.home.connectionString),
       poolSize: 2,
       applicationName: 'svc tests',
       onError: () => undefined,

@@ -5,7 +5,7 @@ import { query, waitUntil } from '../../../tests/support/embedded-postgres.ts';
 import { acquireSingleInstanceLock } from './instance-lock.ts';
 
 test('notifies the holder of a lock that it lost it, unless it released it', async (t) => {
-  const database = await cloneDatabase();
+  const database = await cloneDatabase(1);
   t.after(() => database.drop());
   const { connectionString } = database;
   const lost = t.mock.fn();
