@@ -54,9 +54,10 @@ export async function examineShards(shards: Shards): Promise<Finding[]> {
 
 type Note = (check: CheckName, example: string) => void;
 
-/** Companies that live on the shard: not those that have left it or are arriving. */
+/** Companies that live on the shard: not those that have left it, are arriving, or are not in the directory yet. */
 const residents = `SELECT id FROM companies c WHERE NOT EXISTS (
-  SELECT 1 FROM company_fences f WHERE f.company_id = c.id AND f.state IN ('left', 'arriving'))`;
+    SELECT 1 FROM company_fences f WHERE f.company_id = c.id AND f.state IN ('left', 'arriving'))
+  AND NOT EXISTS (SELECT 1 FROM unfinished_sign_ups u WHERE u.company_id = c.id)`;
 
 async function checkCompanies({ control, all }: Shards, note: Note): Promise<void> {
   const rows = await control.query<{ company_id: string; shard: string }>(

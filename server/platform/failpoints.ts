@@ -28,6 +28,10 @@ export const failpoints = [
   'void.after_processor',
   'void.after_record',
   'reconcile.after_lookup',
+] as const;
+
+/** Between two writes on different servers, which no transaction joins. */
+export const accountFailpoints = [
   'sign_up.after_companies',
   'sign_up.after_user',
   'invitation.after_user',
@@ -35,7 +39,7 @@ export const failpoints = [
   'api_key.after_lookup',
 ] as const;
 
-export type Failpoint = (typeof failpoints)[number];
+export type Failpoint = (typeof failpoints)[number] | (typeof accountFailpoints)[number];
 
 const armed = process.env.SVC_FAILPOINT;
 

@@ -13,7 +13,7 @@ import { batchConnections, type Orders } from '../../server/features/orders/serv
 import type { Subscriptions } from '../../server/features/subscriptions/service.ts';
 import { openConnections } from '../../server/features/processors/connections.ts';
 import { openPayments } from '../../server/payments.ts';
-import { clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
+import { anyShard, clockCheck, migrationCheck, poolCheck } from '../../server/http/operations.ts';
 import { type RestoreWatch, watchRestores } from '../../server/features/restores/service.ts';
 import { type Background, createBackground } from '../../server/platform/background.ts';
 import { type ControlPool, controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
@@ -210,7 +210,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     const payments = openPayments({ db: one.db, batchDb, vault, connections, clock, log, onExpired, restores });
     return { ...one, batchDb, clock, restores, ...payments };
   });
-  const { orders, subscriptions, batchDb } = opened.at(-1) as (typeof opened)[number];
+  const { orders, subscriptions } = opened.at(-1) as (typeof opened)[number];
   const apiShards = openShards(apiControl, opened, directory);
   const background = createBackground();
   const components = openComponents(log);
@@ -234,10 +234,14 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
     cardFields: {},
     readiness: [
-      migrationCheck(apiDb),
       clockCheck(clocks),
-      poolCheck('the pool', home.db),
-      poolCheck('the pool of the lanes', batchDb),
+      ...anyShard(
+        opened.map((one) => [
+          migrationCheck(one.db),
+          poolCheck('the pool', one.db),
+          poolCheck('the pool of the lanes', one.batchDb),
+        ]),
+      ),
     ],
     components,
     gauges: {
