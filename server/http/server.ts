@@ -24,6 +24,7 @@ import type { Route } from './route.ts';
 import { notMultipart } from './uploads.ts';
 import { latestVersion, supportedVersion } from './versions/versions.ts';
 import { chargeRest, enter, isPaced, leave, newWork, overloaded, readLater, type Work } from './work.ts';
+import { UnknownShardError } from '../shards/shards.ts';
 
 export interface ServerOptions {
   readonly log: Logger;
@@ -225,7 +226,7 @@ function toApiError(error: FastifyError | Error, bodyLimit: number): ApiError {
   if (error.message === 'aborted') return new ApiError('invalid_request', 'The request body is incomplete.');
   if (error instanceof DatabaseClosedError) return unavailable('The service is shutting down. Retry shortly.');
   const isFull = isDiskFull(error);
-  if (isUnavailable(error)) {
+  if (isUnavailable(error) || error instanceof UnknownShardError) {
     return unavailable(
       `${isFull ? 'The disk of the database is full' : 'The database is unavailable'}. Retry shortly.`,
     );

@@ -1,6 +1,5 @@
-import { isAway } from '../platform/database.ts';
 import { countCompanies, findDraining } from './queries.ts';
-import type { ShardDatabase, Shards } from './shards.ts';
+import { type ShardDatabase, type Shards, UnknownShardError } from './shards.ts';
 
 /** Returns the shard for new companies: the one with the fewest, among those that can be reached and do not drain. */
 export async function shardForNew<Part extends ShardDatabase>({
@@ -11,18 +10,11 @@ export async function shardForNew<Part extends ShardDatabase>({
   if (only && all.length === 1) return only;
   const draining = new Set(await findDraining(control));
   const open = all.filter(({ name }) => !draining.has(name));
-  const sizes = await Promise.all(open.map(sizeOf));
-  const least = Math.min(...sizes);
-  const chosen = open[sizes.indexOf(least)];
-  if (!chosen || least === Infinity) throw new Error('no shard takes new companies: all drain or cannot be reached');
+  if (open.length === 0) throw new UnknownShardError('Every shard drains, so no shard takes new companies.');
+  const sizes = await Promise.allSettled(open.map(({ db }) => countCompanies(db)));
+  const failed = sizes.find((size) => size.status === 'rejected');
+  const known = sizes.map((size) => (size.status === 'fulfilled' ? size.value : Infinity));
+  const chosen = open[known.indexOf(Math.min(...known))];
+  if (!chosen || known.every((size) => size === Infinity)) throw failed?.reason;
   return chosen;
-}
-
-async function sizeOf({ db }: ShardDatabase): Promise<number> {
-  try {
-    return await countCompanies(db);
-  } catch (error) {
-    if (isAway(error)) return Infinity;
-    throw error;
-  }
 }
