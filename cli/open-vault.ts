@@ -46,12 +46,12 @@ export async function withVault<Result>(
 type OpenTables = readonly [ShardDatabase, ...ShardDatabase[]];
 
 /** Opens the tables of the vault on every shard, with its own login if there is one. */
-export async function withAllVaultTables<Result>(
+async function withAllVaultTables<Result>(
   { shards, config }: Pick<Connected, 'shards' | 'config'>,
   work: (all: OpenTables) => Promise<Result>,
 ): Promise<Result> {
   const own = config.SVC_VAULT_DATABASE_URL?.reveal();
-  if (!own) return work(shards.all as OpenTables).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
+  if (!own) return work(shards.all).catch(explainDatabase('SVC_VAULT_DATABASE_URL'));
   const urlOf = (name: string): string =>
     (name === firstShard ? own : (config.SVC_VAULT_SHARDS.get(name) ?? config.SVC_SHARDS.get(name))?.reveal()) ?? own;
   const databases = shards.all.map(({ name }) => ({ name, url: urlOf(name) }));

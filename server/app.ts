@@ -39,7 +39,7 @@ import { startRecorder } from './features/requests/service.ts';
 import { eventRoutes } from './features/events/routes.ts';
 import { subscriptionDashboardRoutes } from './features/subscriptions/dashboard-routes.ts';
 import { subscriptionRoutes } from './features/subscriptions/routes.ts';
-import { subscriptionReferences, type Subscriptions } from './features/subscriptions/service.ts';
+import { subscriptionReferences } from './features/subscriptions/service.ts';
 import { type ClockDependencies, sandboxRoutes } from './features/sandbox/routes.ts';
 import { latestMails } from './features/mails/service.ts';
 import { teamDashboardRoutes } from './features/team/dashboard-routes.ts';
@@ -146,14 +146,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const links = { files: fileStore(config) ?? disk, clock };
   const cards = cardDependencies(dependencies);
   const { webhooks } = dependencies;
-  const orders: OfCompany<Orders> = ({ company }) => shards.of(company).orders;
-  const subscriptions: OfCompany<Subscriptions> = ({ company }) => shards.of(company).subscriptions;
+  const { orders, subscriptions, homeOf } = partsOf(shards);
   const pepper = keys['api-keys'];
   const directory = await openApiKeyDirectory(shards, pepper, clock);
   const forgetAccess = (): void => directory.forget();
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
-  const homeOf: ClockDependencies['homeOf'] = ({ company }) => shards.of(company);
   const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
@@ -220,6 +218,15 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   });
   mountDashboard(app);
   return app;
+}
+
+/** What requests use of the shard of their company. */
+function partsOf(shards: AppShards): Pick<ClockDependencies, 'orders' | 'subscriptions' | 'homeOf'> {
+  return {
+    orders: ({ company }) => shards.of(company).orders,
+    subscriptions: ({ company }) => shards.of(company).subscriptions,
+    homeOf: ({ company }) => shards.of(company),
+  };
 }
 
 function userDependencies(

@@ -13,3 +13,27 @@ export interface Company {
 }
 
 export type Mode = 'sandbox' | 'live';
+
+/** A company as its shard stores it. */
+export interface CompanyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  mode: Company['mode'];
+  api_version: string;
+  clock_offset_ms: number;
+  processor: Company['processor'];
+}
+
+export function toCompany(row: CompanyRow, shard: string): Company {
+  return {
+    id: row.id,
+    shard,
+    accountId: row.account_id,
+    name: row.name,
+    mode: row.mode,
+    apiVersion: row.api_version,
+    clockOffsetMs: row.clock_offset_ms,
+    processor: row.processor,
+  };
+}

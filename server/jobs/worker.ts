@@ -27,7 +27,7 @@ import type { ServiceKey } from '../platform/service-keys.ts';
 import type { Shards } from '../shards/shards.ts';
 
 /** What the worker has on each shard. */
-export interface WorkerShard {
+interface WorkerShard {
   readonly name: string;
   readonly db: DatabasePool;
   /** For the webhook dispatcher. */

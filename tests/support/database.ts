@@ -34,7 +34,7 @@ interface OtherShard extends Pick<TestDatabase, 'connectionString' | 'apiUrl' | 
 }
 
 /** How many shards the service of a test has. */
-export const testShards = Number(process.env.SVC_TEST_SHARDS || 1);
+const testShards = Number(process.env.SVC_TEST_SHARDS || 1);
 
 const shardNames = ['b', 'c', 'd'];
 

@@ -1,9 +1,8 @@
 import type { Permission } from '../../http/permissions.ts';
 import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
 import { shardOf } from '../../shards/queries.ts';
-import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import type { KeyKind } from './key-format.ts';
-import type { Company } from '../../company.ts';
+import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 
 export interface ApiKey {
   readonly id: string;

@@ -1,31 +1,8 @@
-import type { Company } from '../../company.ts';
+import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { ShardDatabase } from '../../shards/shards.ts';
 
-export interface CompanyRow {
-  id: string;
-  account_id: string;
-  name: string;
-  mode: Company['mode'];
-  api_version: string;
-  clock_offset_ms: number;
-  processor: Company['processor'];
-}
-
 const companyColumns = 'id, account_id, name, mode, api_version, clock_offset_ms, processor';
-
-export function toCompany(row: CompanyRow, shard: string): Company {
-  return {
-    id: row.id,
-    shard,
-    accountId: row.account_id,
-    name: row.name,
-    mode: row.mode,
-    apiVersion: row.api_version,
-    clockOffsetMs: row.clock_offset_ms,
-    processor: row.processor,
-  };
-}
 
 /** How long a request to the processor stays valid, unless the connection sets it. */
 const requestLives = { sandbox: 2_000, live: 60_000 } as const;

@@ -1,7 +1,6 @@
-import type { Company } from '../../company.ts';
+import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { anyRow } from '../../platform/sql.ts';
-import { type CompanyRow, toCompany } from '../companies/queries.ts';
 import { couponColumns } from '../coupons/queries.ts';
 import { planColumns } from '../plans/queries.ts';
 import { productColumns } from '../products/queries.ts';

@@ -3,8 +3,7 @@ import type { QueryValues } from '../../http/query-parameters.ts';
 import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
-import type { Company } from '../../company.ts';
-import { type CompanyRow, toCompany } from '../companies/queries.ts';
+import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { RoleTemplate } from './roles.ts';
 
 export interface RoleRow {
