@@ -18,13 +18,6 @@ BEGIN
 END $$;
 CREATE TRIGGER company_shards_changed AFTER INSERT OR UPDATE OR DELETE ON company_shards
   FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
-DROP TRIGGER api_keys_changed ON api_keys;
-CREATE TRIGGER api_keys_changed
-  AFTER DELETE OR UPDATE OF permissions, allowed_addresses, expires_at, revoked_at, secret_hash ON api_keys
-  FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('company_id');
-DROP TRIGGER companies_changed ON companies;
-CREATE TRIGGER companies_changed AFTER DELETE OR UPDATE ON companies
-  FOR EACH ROW EXECUTE FUNCTION notify_access_changed_of('id');
 
 -- New companies are not placed on these shards.
 CREATE TABLE draining_shards (
@@ -45,12 +38,6 @@ CREATE TABLE unfinished_sign_ups (
   company_id uuid PRIMARY KEY,
   started_at timestamptz NOT NULL DEFAULT now()
 );
-
--- A member or a key may be on another server than the row that leads to it.
-ALTER TABLE memberships DROP CONSTRAINT memberships_company_id_member_id_fkey;
-ALTER TABLE api_key_lookups DROP CONSTRAINT api_key_lookups_company_id_api_key_id_fkey;
-ALTER TABLE memberships ADD COLUMN created_at timestamptz NOT NULL DEFAULT now();
-ALTER TABLE api_key_lookups ADD COLUMN created_at timestamptz NOT NULL DEFAULT now();
 
 -- The vault finds the shard of a company by itself.
 DO $$
