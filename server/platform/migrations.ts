@@ -151,9 +151,10 @@ const createTables = `
     name text PRIMARY KEY, run_on timestamptz NOT NULL, sha256 text NOT NULL, oldest_version text NOT NULL
   )`;
 
-// All statements on a table wait behind a migration that waits for its lock, so it waits briefly and tries again.
-const lockTimeoutMs = 1_000;
-const retryPauseMs = 1_000;
+// All statements on a table wait behind a migration that waits for its lock, so it waits briefly and tries again. PostgreSQL
+// looks for a deadlock after a second: by then the migration has given up, and no request is aborted for it.
+const lockTimeoutMs = 300;
+const retryPauseMs = 700;
 const patienceMs = 120_000;
 const lockTimeout = '55P03';
 const deadlock = '40P01';
