@@ -85,9 +85,49 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
+type Work<Item, Result> = (items: readonly Item[]) => Promise<readonly Result[]>;
+
+/** Returns the error with which the whole batch failed. */
+async function attempt<Item, Result>(
+  work: Work<Item, Result>,
+  batch: readonly Waiting<Item, Result>[],
+): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    const items = batch.map(({ item }) => item);
+    const places = batch.map(({ place }) => place);
+    const results = await runForAll(places, () => work(items));
+    if (results.length !== batch.length)
+      throw new Error('the batch function returned a different number of results than items');
+    batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+async function runBatch<Item, Result>(
+  work: Work<Item, Result>,
+  batch: readonly Waiting<Item, Result>[],
+): Promise<void> {
+  const failure = await attempt(work, batch);
+  if (!failure) return;
+  if (batch.length === 1 || isAway(failure.error)) {
+    for (const { reject } of batch) reject(failure.error);
+    return;
+  }
+  for (const [index, waiting] of batch.entries()) {
+    const own = await attempt(work, [waiting]);
+    if (own && isAway(own.error)) {
+      for (const { reject } of batch.slice(index)) reject(own.error);
+      return;
+    }
+    if (own) waiting.reject(own.error);
+  }
+}
+
 export function createBatcher<Item, Result>(
   name: BatchName,
-  work: (items: readonly Item[]) => Promise<readonly Result[]>,
+  work: Work<Item, Result>,
   { batchMax, width, gathering }: BatcherOptions = { batchMax: 64, width: 1 },
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = [];
@@ -104,38 +144,6 @@ export function createBatcher<Item, Result>(
     return gathering.patienceMs() - (performance.now() - first.sinceMs);
   }
 
-  /** Returns the error with which the whole batch failed. */
-  async function attempt(batch: readonly Waiting<Item, Result>[]): Promise<{ readonly error: unknown } | undefined> {
-    try {
-      const items = batch.map(({ item }) => item);
-      const places = batch.map(({ place }) => place);
-      const results = await runForAll(places, () => work(items));
-      if (results.length !== batch.length)
-        throw new Error('the batch function returned a different number of results than items');
-      batch.forEach(({ resolve }, index) => resolve(results[index] as Result));
-      return undefined;
-    } catch (error) {
-      return { error };
-    }
-  }
-
-  async function runBatch(batch: readonly Waiting<Item, Result>[]): Promise<void> {
-    const failure = await attempt(batch);
-    if (!failure) return;
-    if (batch.length === 1 || isAway(failure.error)) {
-      for (const { reject } of batch) reject(failure.error);
-      return;
-    }
-    for (const [index, waiting] of batch.entries()) {
-      const own = await attempt([waiting]);
-      if (own && isAway(own.error)) {
-        for (const { reject } of batch.slice(index)) reject(own.error);
-        return;
-      }
-      if (own) waiting.reject(own.error);
-    }
-  }
-
   function start(): void {
     starting = false;
     clearTimeout(timer);
@@ -149,7 +157,7 @@ export function createBatcher<Item, Result>(
       const batch = queue.splice(0, batchMax);
       usualSize += (batch.length - usualSize) * lastShare;
       observeSize({ batch: name }, batch.length);
-      void runBatch(batch).finally(() => {
+      void runBatch(work, batch).finally(() => {
         running -= 1;
         batchedItems -= batch.length;
         start();

@@ -55,13 +55,16 @@ function arrayText(values: readonly Value[], element: (value: NonNullable<Value>
   return `{${values.map((value) => (value === null || value === undefined ? 'NULL' : element(value))).join()}}`;
 }
 
-const plain = (value: NonNullable<Value>): string => (value instanceof Date ? value.toISOString() : String(value));
+function plain(value: NonNullable<Value>): string {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
 
 // The word NULL, empty text, spaces, braces, commas, quotes and backslashes need quotes.
 const needsNoQuotes = /^(?!null$)[\w./:+-]+$/i;
 
 function quoted(value: NonNullable<Value>): string {
-  const text = String(value);
+  const text = plain(value);
   return needsNoQuotes.test(text) ? text : `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
