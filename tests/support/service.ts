@@ -39,6 +39,7 @@ import { fileKeyStore, type KeyStore } from '../../server/vault/key-store.ts';
 import { localVault, type Vault } from '../../server/vault/vault.ts';
 import { cloneDatabase, type TestDatabase } from './database.ts';
 import { exchange, parseReply } from './exchange.ts';
+import { guarded } from './statement-guard.ts';
 import { checkAgainstDocument } from './openapi.ts';
 import type { Company } from '../../server/company.ts';
 
@@ -144,7 +145,12 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     });
   const urls = [{ ...database, name: firstShard }, ...database.others];
   // The service has the privileges of its role; a test has those of the owner.
-  const homes = urls.map(({ name, apiUrl }) => ({ name, apiUrl, db: openPool(apiUrl) }));
+  const apiPools = urls.map(({ apiUrl }) => openPool(apiUrl));
+  const homes = urls.map(({ name, apiUrl }, index) => ({
+    name,
+    apiUrl,
+    db: guarded('shard', apiPools[index] as DatabasePool),
+  }));
   const owned = urls.map(({ name, connectionString }) => ({ name, db: openPool(connectionString) }));
   const [{ db: apiDb }, home, { db: ownedFirst }, { db }] = [homes[0], homes.at(-1), owned[0], owned.at(-1)] as [
     (typeof homes)[number],
@@ -152,7 +158,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     ShardDatabase,
     ShardDatabase,
   ];
-  const apiControl = controlPlaneOn(apiDb);
+  const apiControl = controlPlaneOn(guarded('control', apiPools[0] as DatabasePool));
   const directory = homes.length === 1 ? oneShard : openDirectory(apiControl);
   await onAccessChange(apiControl, directory.forget);
   const control = controlPlaneOn(ownedFirst);
