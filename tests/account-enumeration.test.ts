@@ -102,7 +102,7 @@ describe('an account and an unknown address', () => {
 
   it('are answered alike by sign-in with a code, where the account asks for codes', async () => {
     const { email } = await signUp(service);
-    await service.db.query(`UPDATE users SET totp_secret = '\\x00', totp_confirmed_at = now() WHERE email = $1`, [
+    await service.control.query(`UPDATE users SET totp_secret = '\\x00', totp_confirmed_at = now() WHERE email = $1`, [
       email,
     ]);
     const withCode: Attempt = (address, headers) =>
@@ -147,7 +147,7 @@ async function lockByStrangers(email: string): Promise<void> {
 
 /** The counter that was used last has failed as often as it may. */
 async function fail(count: number = limits.failedSignIns): Promise<void> {
-  await service.db.query(
+  await service.control.query(
     'UPDATE login_attempts SET failures = $1 WHERE expires_at = (SELECT max(expires_at) FROM login_attempts)',
     [count],
   );
@@ -310,7 +310,7 @@ describe('what is kept of attempts', () => {
   it('names no address, and is deleted when its time is over', async () => {
     const email = unknownEmail();
     await signIn(email, from());
-    const rows = await service.db.query<{ text: string }>('SELECT encode(key, $1) AS text FROM login_attempts', [
+    const rows = await service.control.query<{ text: string }>('SELECT encode(key, $1) AS text FROM login_attempts', [
       'escape',
     ]);
     assert.ok(rows.length > 0 && rows.every(({ text }) => !text.includes('example.com')));
@@ -321,7 +321,7 @@ describe('what is kept of attempts', () => {
 
   it('is nothing where the attempt could not be looked at', async () => {
     const { email } = await signUp(service);
-    await service.db.query(`UPDATE users SET password_hash = 'damaged' WHERE email = $1`, [email]);
+    await service.control.query(`UPDATE users SET password_hash = 'damaged' WHERE email = $1`, [email]);
     assert.equal((await signIn(email, from())).status, 500);
     assert.equal(await countOf(service, 'login_attempts', 'true', []), 0);
   });

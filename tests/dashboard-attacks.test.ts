@@ -137,7 +137,7 @@ describe('plain HTTP', () => {
     const reply = await service.app.inject({ method: 'POST', url: '/dashboard/sign_up', headers, payload });
     assert.equal(reply.statusCode, 400);
     assert.equal(reply.headers['set-cookie'], undefined);
-    assert.deepEqual(await service.db.query('SELECT 1 FROM users WHERE email = $1', [email]), []);
+    assert.deepEqual(await service.control.query('SELECT 1 FROM users WHERE email = $1', [email]), []);
   });
 });
 

@@ -91,7 +91,7 @@ describe('every route of the dashboard', () => {
     if (route.stepUp) {
       it(`${route.operationId} asks for the password again after a while`, async () => {
         const person = await signUp(service);
-        await service.db.query(
+        await service.control.query(
           `UPDATE sessions SET stepped_up_at = stepped_up_at - $2 * interval '1 min'
            WHERE user_id = (SELECT id FROM users WHERE email = $1)`,
           [person.email, limits.stepUpMinutes + 1],

@@ -164,7 +164,7 @@ describe('an email address', () => {
 
   it('that was accepted once can still sign in', async () => {
     const person = await signUp(service);
-    await service.db.query(`UPDATE users SET email = 'old@host', email_key = 'old@host' WHERE email = $1`, [
+    await service.control.query(`UPDATE users SET email = 'old@host', email_key = 'old@host' WHERE email = $1`, [
       person.email,
     ]);
     const body = { email: 'old@host', password: person.password };

@@ -172,7 +172,7 @@ describe('an owner', () => {
     await dialog().getByText('It works. The account is', { exact: false }).waitFor();
     await inspect();
 
-    await service.db.query(`UPDATE sessions SET stepped_up_at = stepped_up_at - $1 * interval '1 min'`, [
+    await service.control.query(`UPDATE sessions SET stepped_up_at = stepped_up_at - $1 * interval '1 min'`, [
       limits.stepUpMinutes + 1,
     ]);
     await button(processors.connectNow, dialog()).click();
