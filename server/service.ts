@@ -45,9 +45,10 @@ import { startTracing, type Tracing } from './platform/tracing.ts';
 import { prepareDataFolder } from './start/data-folder.ts';
 import type { AppShards, Shard } from './shard.ts';
 import { type Directory, onAccessChange, oneShard, openDirectory } from './shards/directory.ts';
-import { firstShard, openShards } from './shards/shards.ts';
+import { firstShard, openShards, type ShardDatabase, type Shards } from './shards/shards.ts';
 import { type DatabaseUrls, prepareDatabases, vaultDatabases } from './start/database.ts';
 import { closeWithin, finishingShare, freePort, listenOrExplain } from './start/listen.ts';
+import { openFurther } from './start/further-shards.ts';
 import { openRateLimiter } from './start/rate-limiter.ts';
 import { openResources, type Resources } from './start/resources.ts';
 import { openVault } from './start/vault.ts';
@@ -126,7 +127,8 @@ const readerName = ({ SVC_ROLES }: Config): string => `${SVC_ROLES.join(',')} ${
 
 /** The parts that API and worker share. */
 interface Parts extends Surroundings {
-  readonly shards: AppShards;
+  readonly shards: Shards<OpenedShard>;
+  readonly first: OpenedShard;
   readonly directory: Directory;
   readonly connections: Connections;
   readonly clock: Clock;
@@ -165,10 +167,20 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     const shard = await directory.find(companyId);
     return openShards(control, homes, directory).of({ shard }).db;
   });
-  const opened = await Promise.all(homes.map((home) => openShard(surroundings, connections, home)));
-  const shards = openShards(control, opened, directory);
-  const clocks = combinedClocks(opened.map((shard) => shard.clocks));
-  const restores = { isRestored: () => opened.some((shard) => shard.restores.isRestored()) };
+  const [home, ...others] = homes as [Home, ...Home[]];
+  const first = await openShard(surroundings, connections, home);
+  const shards = openShards(
+    control,
+    [first],
+    directory,
+    others.map(({ name }) => name),
+  );
+  await openFurther(others, { log, resources }, async (other) => {
+    await prepareShard(other.db, first.clock.nowMs());
+    shards.add(await openShard(surroundings, connections, other));
+  });
+  const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
+  const restores = { isRestored: () => shards.all.some((shard) => shard.restores.isRestored()) };
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
   const certificates = config.SVC_WEBHOOK_CA ? [await readFile(config.SVC_WEBHOOK_CA, 'utf8')] : undefined;
   const outbound = createOutbound({
@@ -183,9 +195,10 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   return {
     ...surroundings,
     shards,
+    first,
     directory,
     connections,
-    clock: (opened[0] as OpenedShard).clock,
+    clock: first.clock,
     clocks,
     restores,
     outbound,
@@ -198,7 +211,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     readiness: () => [
       clockCheck(clocks),
       ...anyShard(
-        opened.map(({ name, db }) => [
+        homes.map(({ name, db }) => () => [
           migrationCheck(db),
           ...resources.pools
             .filter(({ shard }) => shard === name)
@@ -211,7 +224,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
       pools: resources.pools,
       components: resources.components,
       serving: {
-        shards: opened,
+        shards: homes.map((one) => ({ ...one, db: onceOpen(shards, one) })),
         clocks,
         restores,
         connections: connections.health,
@@ -223,8 +236,23 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   };
 }
 
-interface OpenedShard extends Shard {
+/** A shard whose database may be away. */
+interface Home extends ShardDatabase {
   readonly apiUrl: string;
+}
+
+/** Its database, which counts as away until the shard is open. */
+function onceOpen(shards: AppShards, { name: shard, db }: Home): Pick<DatabasePool, 'query' | 'ping'> {
+  return {
+    query: async (text, values) => shards.of({ shard }).db.query(text, values),
+    async ping(deadlineMs) {
+      shards.of({ shard });
+      await db.ping(deadlineMs);
+    },
+  };
+}
+
+interface OpenedShard extends Shard, Home {
   readonly clocks: ClockWatch;
 }
 
@@ -232,7 +260,7 @@ interface OpenedShard extends Shard {
 async function openShard(
   { config, log, resources, vault }: Surroundings,
   connections: Connections,
-  home: { readonly name: string; readonly apiUrl: string; readonly db: DatabasePool },
+  home: Home,
 ): Promise<OpenedShard> {
   const { name, apiUrl, db } = home;
   const onClockError = (error: unknown): void =>
@@ -255,7 +283,7 @@ async function openShard(
 }
 
 async function startWorkerRole(parts: Parts): Promise<void> {
-  const { config, resources, keys, databases, shards, baseUrl } = parts;
+  const { config, resources, keys, shards, baseUrl } = parts;
   const mailer = config.SMTP_URL && (await openMailer(config.SMTP_URL.reveal(), config.SVC_MAIL_FROM));
   if (mailer) {
     resources.onStop(() => mailer.close());
@@ -263,16 +291,14 @@ async function startWorkerRole(parts: Parts): Promise<void> {
   }
   const root = join(config.dataDir, 'files');
   const disk = createDiskStore({ root, baseUrl, signingKey: keys['file-urls'] });
-  const withDispatcher = shards.all.map((shard, index) => ({
-    ...shard,
-    batchDb: resources.openPool(databases[index]?.apiUrl ?? '', 'webhooks', {
-      shard: shard.name,
-      poolSize: dispatcherConnections,
-      settings: queueSettings,
-    }),
-  }));
+  const working = openShards<OpenedShard & { readonly batchDb: DatabasePool }>(shards.control, [], parts.directory);
+  shards.each((shard) => {
+    const { name, apiUrl } = shard;
+    const options = { shard: name, poolSize: dispatcherConnections, settings: queueSettings };
+    working.add({ ...shard, batchDb: resources.openPool(apiUrl, 'webhooks', options) });
+  });
   const worker = startWorker({
-    shards: openShards(shards.control, withDispatcher, parts.directory),
+    shards: working,
     clock: parts.clock,
     files: parts.objectStore ?? disk,
     vault: parts.vault,
@@ -326,18 +352,20 @@ async function startHealthServer(parts: Parts): Promise<void> {
   await listenOrExplain(app, config.HOST, config.SVC_HEALTH_PORT, 'SVC_HEALTH_PORT');
 }
 
-/**
- * Creates what the database must contain before the first request: partitions, roles and, if enabled, the demo
- * company.
- */
+/** Creates what a shard must contain before the first request: partitions and roles. */
+async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
+  await maintainPartitions(db);
+  await maintainRequestPartitions(db);
+  await ensureRoles(db, nowMs);
+}
+
+/** Prepares the first shard and, if enabled, the demo company. The other shards are prepared when they are opened. */
 async function prepareData(parts: Parts): Promise<Demo | undefined> {
   const { config, shards, clock, keys, baseUrl, vault } = parts;
-  for (const { db } of shards.all) {
-    await maintainPartitions(db);
-    await maintainRequestPartitions(db);
-    await ensureRoles(db, clock.nowMs());
-  }
+  await prepareShard(parts.first.db, clock.nowMs());
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
+  // The demo company may be on the shard that is away.
+  if (shards.away.size > 0) return undefined;
   const demoDependencies = { shards, clock, keys, dataDir: config.dataDir, baseUrl };
   const demo = await ensureDemo(demoDependencies);
   const { verifierOf } = parts.connections;

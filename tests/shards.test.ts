@@ -4,17 +4,21 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shardChecks, examineShards } from '../cli/doctor-shards.ts';
 import { reapLookups } from '../server/features/api-keys/service.ts';
 import { reapMemberships, reapSignUps } from '../server/features/users/service.ts';
 import { accountFailpoints, type Failpoint } from '../server/platform/failpoints.ts';
 import { hourMs } from '../server/platform/durations.ts';
+import { freePorts } from './chaos/chaos.ts';
 import { cloneDatabase, type TestDatabase } from './support/database.ts';
 import { companyOf, invitationOf, inviteAs, newPerson, type Person, signUp } from './support/dashboard.ts';
 import { type FreezingProxy, startFreezingProxy } from './support/freezing-proxy.ts';
-import { openShop, succeeded } from './support/orders.ts';
+import { type FleetProcess, startProcess, thisRoot } from './support/fleet.ts';
+import { openShop, type Shop, succeeded } from './support/orders.ts';
 import { programPath } from './support/programs.ts';
-import { someCustomer, startTestService, type TestService } from './support/service.ts';
+import { seededRandom } from './support/seeded-random.ts';
+import { callAt, type Reply, someCustomer, startTestService, type TestService } from './support/service.ts';
 
 /** Companies on two PostgreSQL servers. The network to the second one can fail. */
 
@@ -140,6 +144,107 @@ describe('companies on two shards', () => {
     for (let tries = 0; (await call(dead)).status !== 201; tries += 1) assert.ok(tries < 20, 'it stays away');
   });
 });
+
+describe('a process', () => {
+  let networks: FreezingProxy[] = [];
+  let running: FleetProcess | undefined;
+  let keys = ['', ''];
+  let shops: Shop[] = [];
+
+  /** An order of the company on the first or on the second shard. */
+  const charge = async (index: 0 | 1): Promise<Reply> => {
+    const shop = shops[index] as Shop;
+    const body = { customer_id: shop.customerId, items: [{ product_id: shop.productId, quantity: 1 }] };
+    const options = { body, idempotencyKey: randomUUID() };
+    return callAt(running?.url ?? '', keys[index] ?? '', 'POST', '/v1/orders', options);
+  };
+  const stateOf = async (): Promise<Reply['body']> =>
+    (await callAt(running?.url ?? '', '', 'GET', '/readyz', { key: null })).body;
+
+  before(async () => {
+    const [other] = database.others;
+    networks = [
+      await startFreezingProxy(database.connectionString),
+      await startFreezingProxy(other?.connectionString ?? ''),
+    ];
+    keys = [await keyOf(first, own.first.sandbox), await keyOf(second, own.second.sandbox)];
+    shops = await Promise.all(keys.map((key) => openShop(service, undefined, { key })));
+    const [toFirst, toSecond] = networks as [FreezingProxy, FreezingProxy];
+    toSecond.accept(false);
+    const [port = 0] = await freePorts(seededRandom(process.pid), 1);
+    running = await startProcess({
+      name: 'process',
+      root: thisRoot,
+      port,
+      environment: {
+        DATABASE_URL: toFirst.through(database.connectionString),
+        SVC_SHARDS: `b=${toSecond.through(other?.connectionString ?? '')}`,
+        SVC_DATABASE_TIMEOUT_MS: String(statementMs),
+        SVC_DATA_DIR: service.config.dataDir,
+        SVC_MASTER_SECRET: Buffer.alloc(32, 7).toString('latin1'),
+      },
+    });
+  });
+
+  after(async () => {
+    await running?.stop();
+    await Promise.all(networks.map((network) => network.stop()));
+  });
+
+  it('starts while a shard is away, serves the others, and serves it once it is there', async () => {
+    assert.equal((await charge(0)).status, 201);
+    const refused = await charge(1);
+    assert.equal(refused.status, 503, refused.text);
+    assert.ok(refused.headers.get('retry-after'));
+    const { status, shards } = await stateOf();
+    assert.deepEqual([status, shards], ['degraded', { a: 'up', b: 'down' }]);
+    // Its company may be on the shard that is away, so the processor must send the notice again.
+    const notice = `${running?.url}/processors/${randomUUID()}/notices`;
+    assert.equal((await fetch(notice, { method: 'POST', body: '{}' })).status, 503);
+    assert.equal(running?.warnings().filter((line) => line.includes('the shard is away')).length, 1);
+    networks[1]?.accept(true);
+    await eventually(async () => (await charge(1)).status === 201);
+    assert.deepEqual((await stateOf()).shards, { a: 'up', b: 'up' });
+    // Its jobs run too.
+    const worked = (): Promise<object[]> => service.shards.of({ shard: 'b' }).db.query('SELECT 1 FROM workers');
+    await eventually(async () => (await worked()).length > 0);
+  });
+
+  it('charges for the keys in use while the control plane is away', async () => {
+    assert.deepEqual([(await charge(0)).status, (await charge(1)).status], [201, 201]);
+    networks[0]?.accept(false);
+    networks[0]?.freeze();
+    try {
+      // Longer than keys and companies are cached. A change on the shard of the company makes the process read again.
+      const untilMs = performance.now() + 6_000;
+      let slowestMs = 0;
+      while (performance.now() < untilMs) {
+        const startedMs = performance.now();
+        const reply = await charge(1);
+        assert.deepEqual([reply.status, reply.body.status], [201, 'succeeded'], reply.text);
+        slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+        await sleep(200);
+      }
+      assert.ok(slowestMs < 2 * statementMs, `${slowestMs} ms`);
+      await service.shards.of({ shard: 'b' }).db.query(`SELECT pg_notify('access_changed', $1)`, [own.second.sandbox]);
+      await sleep(100);
+      assert.equal((await charge(1)).status, 201);
+      assert.equal((await charge(0)).status, 503);
+      assert.equal((await stateOf()).shards.b, 'up');
+    } finally {
+      networks[0]?.accept(true);
+    }
+    await eventually(async () => (await charge(0)).status === 201);
+  });
+});
+
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + 15_000;
+  while (!(await condition())) {
+    assert.ok(performance.now() < deadlineMs, 'it does not happen');
+    await sleep(100);
+  }
+}
 
 const signUpBody = (email = `person-${randomUUID()}@example.com`): Record<string, string> => ({
   email,

@@ -35,14 +35,14 @@ export const migrationCheck = (db: DatabasePool): ReadinessCheck => ({
  * Several shards: the process is ready while one of them is, because the others' companies must not fail with it.
  * `/readyz` and the metrics show which is away.
  */
-export function anyShard(shards: readonly (readonly ReadinessCheck[])[]): readonly ReadinessCheck[] {
-  const [only = []] = shards;
-  if (shards.length === 1) return only;
+export function anyShard(shards: readonly (() => readonly ReadinessCheck[])[]): readonly ReadinessCheck[] {
+  const [only] = shards;
+  if (only && shards.length === 1) return only();
   return [
     {
       name: 'every shard',
       async check() {
-        await Promise.any(shards.map((checks) => Promise.all(checks.map(({ check }) => check()))));
+        await Promise.any(shards.map((checks) => Promise.all(checks().map(({ check }) => check()))));
       },
     },
   ];

@@ -174,17 +174,19 @@ async function billAllDue(subscriptions: Subscriptions): Promise<number> {
 export function startWorker(dependencies: WorkerDependencies): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const { shards, log, outbound, webhookSecretKey: secretKey } = dependencies;
-  const onShards = shards.all.flatMap((shard) =>
-    shardJobs.map((job) => {
-      const onShard = { ...dependencies, ...shard };
+  const onShards: Promise<void>[] = [];
+  const dispatchers: { stop(): Promise<void> }[] = [];
+  shards.each((shard) => {
+    if (stopping.signal.aborted) return;
+    const onShard = { ...dependencies, ...shard };
+    for (const job of shardJobs) {
       const alarm = job.wokenBy === undefined ? undefined : listenFor(job.wokenBy, onShard);
-      return loop(job, onShard, stopping.signal, alarm);
-    }),
-  );
+      onShards.push(loop(job, onShard, stopping.signal, alarm));
+    }
+    const { db, batchDb, clock } = shard;
+    dispatchers.push(startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random }));
+  });
   const onControl = controlJobs.map((job) => loop(job, dependencies, stopping.signal, undefined));
-  const dispatchers = shards.all.map(({ db, batchDb, clock }) =>
-    startDispatcher({ db, batchDb, clock, log, outbound, secretKey, random: Math.random }),
-  );
   return {
     async stop() {
       stopping.abort();

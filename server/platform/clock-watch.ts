@@ -19,30 +19,33 @@ export interface ClockWatch {
   stop(): void;
 }
 
-/** The clocks of several databases: reports the first problem, and the largest skew. */
-export function combinedClocks(watches: readonly ClockWatch[]): ClockWatch {
+/** The clocks of the databases that are open: reports the first problem, and the largest skew. */
+export function combinedClocks(watches: () => readonly ClockWatch[]): ClockWatch {
   const largest = (values: readonly number[]): number =>
     values.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0);
   return {
     skews() {
-      const each = watches.map((watch) => watch.skews());
+      const each = watches().map((watch) => watch.skews());
       const vaults = each.flatMap(({ vaultMs }) => (vaultMs === undefined ? [] : [vaultMs]));
       return {
         databaseMs: largest(each.map(({ databaseMs }) => databaseMs)),
         vaultMs: vaults.length === 0 ? undefined : largest(vaults),
       };
     },
-    problem: () => watches.map((watch) => watch.problem()).find((problem) => problem !== undefined),
-    noteExpired: () => watches[0]?.noteExpired(),
+    problem: () =>
+      watches()
+        .map((watch) => watch.problem())
+        .find((problem) => problem !== undefined),
+    noteExpired: () => watches()[0]?.noteExpired(),
     expired() {
-      const each = watches.map((watch) => watch.expired());
+      const each = watches().map((watch) => watch.expired());
       return {
         count: each.reduce((sum, { count }) => sum + count, 0),
         recently: each.some(({ recently }) => recently),
       };
     },
     stop() {
-      for (const watch of watches) watch.stop();
+      for (const watch of watches()) watch.stop();
     },
   };
 }

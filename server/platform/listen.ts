@@ -53,9 +53,10 @@ export async function keepListening(options: ListenOptions): Promise<{ close(): 
     client?.cut();
   }
 
-  await connect().catch((error: unknown) => {
-    close();
-    throw error;
+  // A database that is away right now is no reason to stay without its messages for ever.
+  await connect().catch((error: Error) => {
+    onError(error);
+    retryLater();
   });
   return { close };
 }

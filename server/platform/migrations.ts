@@ -111,25 +111,36 @@ const lockPollMs = 100;
  * Migrates the database to this program's schema. Processes that start at the same time wait for the one that
  * migrates.
  */
-export async function migrate(connectionString: string, migrations?: readonly Migration[]): Promise<void> {
+export async function migrate(
+  connectionString: string,
+  migrations?: readonly Migration[],
+  connectMs = connectTimeoutMs,
+): Promise<void> {
   const known = migrations ?? (await readMigrations());
-  await withClient(connectionString, async (client) => {
-    const query = queryOf(client);
-    const applied = await readApplied(query);
-    const complete = missingFrom(applied, known).length === 0;
-    if (complete && applied.every(({ sha256 }) => sha256 !== null)) return;
-    const [rights] = await query<{ allowed: boolean }>(`SELECT has_schema_privilege('public', 'CREATE') AS allowed`);
-    if (!rights?.allowed && complete) return;
-    if (!rights?.allowed) throw new MigrationError(notOwner);
-    await takeLock(client);
-    const missing = missingFrom(await readApplied(query), known);
-    await client.query(createTables);
-    // Migrations applied before hashes existed are assumed to equal this program's.
-    for (const { name, sha256 } of known.filter((migration) => !missing.includes(migration))) {
-      await client.query('UPDATE schema_migrations SET sha256 = $2 WHERE name = $1 AND sha256 IS NULL', [name, sha256]);
-    }
-    for (const migration of missing) await runPatiently(client, migration);
-  });
+  await withClient(
+    connectionString,
+    async (client) => {
+      const query = queryOf(client);
+      const applied = await readApplied(query);
+      const complete = missingFrom(applied, known).length === 0;
+      if (complete && applied.every(({ sha256 }) => sha256 !== null)) return;
+      const [rights] = await query<{ allowed: boolean }>(`SELECT has_schema_privilege('public', 'CREATE') AS allowed`);
+      if (!rights?.allowed && complete) return;
+      if (!rights?.allowed) throw new MigrationError(notOwner);
+      await takeLock(client);
+      const missing = missingFrom(await readApplied(query), known);
+      await client.query(createTables);
+      // Migrations applied before hashes existed are assumed to equal this program's.
+      for (const { name, sha256 } of known.filter((migration) => !missing.includes(migration))) {
+        await client.query('UPDATE schema_migrations SET sha256 = $2 WHERE name = $1 AND sha256 IS NULL', [
+          name,
+          sha256,
+        ]);
+      }
+      for (const migration of missing) await runPatiently(client, migration);
+    },
+    connectMs,
+  );
 }
 
 /** Polls: a session that waits for the lock has a snapshot, and CREATE INDEX CONCURRENTLY would wait for that. */
@@ -218,11 +229,15 @@ const connectTimeoutMs = 10_000;
 const keepAliveAfterMs = 5_000;
 
 /** Closing the connection releases the lock. */
-async function withClient(connectionString: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+async function withClient(
+  connectionString: string,
+  work: (client: pg.Client) => Promise<void>,
+  connectMs = connectTimeoutMs,
+): Promise<void> {
   const client = new pg.Client({
     connectionString,
     application_name: 'svc migrations',
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: connectMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
   });

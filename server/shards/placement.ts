@@ -5,12 +5,13 @@ import { type ShardDatabase, type Shards, UnknownShardError } from './shards.ts'
 export async function shardForNew<Part extends ShardDatabase>({
   control,
   all,
-}: Pick<Shards<Part>, 'control' | 'all'>): Promise<Part> {
+  away,
+}: Pick<Shards<Part>, 'control' | 'all' | 'away'>): Promise<Part> {
   const [only] = all;
-  if (only && all.length === 1) return only;
+  if (only && all.length === 1 && away.size === 0) return only;
   const draining = new Set(await findDraining(control));
   const open = all.filter(({ name }) => !draining.has(name));
-  if (open.length === 0) throw new UnknownShardError('Every shard drains, so no shard takes new companies.');
+  if (open.length === 0) throw new UnknownShardError('Every shard drains or is away, so no shard takes new companies.');
   const sizes = await Promise.allSettled(open.map(({ db }) => countCompanies(db)));
   const failed = sizes.find((size) => size.status === 'rejected');
   const known = sizes.map((size) => (size.status === 'fulfilled' ? size.value : Infinity));

@@ -17,25 +17,56 @@ export interface ShardDatabase {
 /** `Part` is what a process has for each shard: at least its database. */
 export interface Shards<Part extends ShardDatabase = ShardDatabase> {
   readonly control: ControlPool;
+  /** The shards that are open. One that was away when the process started is added once it is there. */
   readonly all: readonly Part[];
+  /** The names of the shards that have been away since the process started. */
+  readonly away: ReadonlySet<string>;
+  /** Calls `use` with each shard that is open, and later with each one that is added. */
+  each(use: (part: Part) => void): void;
   of(company: { readonly shard: string }): Part;
   /** For callers that know only the id. */
   find(companyId: string): Promise<Part>;
 }
 
-/** A company is on a shard that this process does not know. */
+export interface GrowingShards<Part extends ShardDatabase> extends Shards<Part> {
+  add(part: Part): void;
+}
+
+/** A company is on a shard that this process does not know, or has not reached since it started. */
 export class UnknownShardError extends Error {}
 
 export function openShards<Part extends ShardDatabase>(
   control: ControlPool,
-  all: readonly Part[],
+  initial: readonly Part[],
   directory: Pick<Directory, 'find'>,
-): Shards<Part> {
-  const byName = new Map(all.map((part) => [part.name, part]));
+  further: readonly string[] = [],
+): GrowingShards<Part> {
+  const all: Part[] = [];
+  const away = new Set(further);
+  const byName = new Map<string, Part>();
+  const users: ((part: Part) => void)[] = [];
+  const add = (part: Part): void => {
+    all.push(part);
+    byName.set(part.name, part);
+    away.delete(part.name);
+    for (const use of users) use(part);
+  };
+  for (const part of initial) add(part);
   const of = ({ shard }: { readonly shard: string }): Part => {
     const part = byName.get(shard);
-    if (!part) throw new UnknownShardError(`SVC_SHARDS has no shard "${shard}", which a company is on.`);
+    if (!part) throw new UnknownShardError(`The shard "${shard}" is away, or SVC_SHARDS does not name it.`);
     return part;
   };
-  return { control, all, of, find: async (companyId) => of({ shard: await directory.find(companyId) }) };
+  return {
+    control,
+    all,
+    away,
+    each(use) {
+      users.push(use);
+      for (const part of all) use(part);
+    },
+    add,
+    of,
+    find: async (companyId) => of({ shard: await directory.find(companyId) }),
+  };
 }

@@ -10,14 +10,17 @@ import { firstShard } from '../shards/shards.ts';
 import { StartError } from './listen.ts';
 import type { Resources } from './resources.ts';
 
-/** The URLs of a migrated database, for API and worker and for the vault. */
+/** The URLs of a database, for API and worker and for the vault. */
 export interface DatabaseUrls {
   readonly name: string;
   readonly apiUrl: string;
   readonly vaultUrl: string;
 }
 
-/** Uses the databases of the settings, or starts the embedded one. The first shard comes first. */
+/**
+ * Uses the databases of the settings, or starts the embedded one. The first shard comes first, and is migrated. The
+ * others are migrated when they are opened, because one that is away must not keep the process from starting.
+ */
 export async function prepareDatabases(
   config: Config,
   masterSecret: Secret<Buffer>,
@@ -28,12 +31,11 @@ export async function prepareDatabases(
   await migrate(ownerUrl).catch(explainDatabase('DATABASE_URL'));
   if (!config.DATABASE_URL) return [{ name: firstShard, ...(await openRoles(ownerUrl, masterSecret)) }];
   const first = { name: firstShard, apiUrl: ownerUrl, vaultUrl: config.SVC_VAULT_DATABASE_URL?.reveal() ?? ownerUrl };
-  const others = [...config.SVC_SHARDS].map(async ([name, url]) => {
+  const others = [...config.SVC_SHARDS].map(([name, url]) => {
     const apiUrl = url.reveal();
-    await migrate(apiUrl).catch(explainDatabase('SVC_SHARDS', name));
     return { name, apiUrl, vaultUrl: config.SVC_VAULT_SHARDS.get(name)?.reveal() ?? apiUrl };
   });
-  return [first, ...(await Promise.all(others))];
+  return [first, ...others];
 }
 
 /** The databases of a process that has only the role vault. */

@@ -242,7 +242,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     readiness: [
       clockCheck(clocks),
       ...anyShard(
-        opened.map((one) => [
+        opened.map((one) => () => [
           migrationCheck(one.db),
           poolCheck('the pool', one.db),
           poolCheck('the pool of the lanes', one.batchDb),

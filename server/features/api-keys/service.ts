@@ -6,7 +6,7 @@ import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/a
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
+import { type ControlQueryable, type Database, isAway, type Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
@@ -155,20 +155,27 @@ const usedIntervalMs = 60_000;
  * control plane.
  */
 export async function openApiKeyDirectory(
-  { control, all, of }: Pick<Shards, 'control' | 'all' | 'of'>,
+  { control, each, of }: Pick<Shards, 'control' | 'each' | 'of'>,
   pepper: ServiceKey,
   clock: Clock,
 ): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();
   const lookups = new Map<string, KeyLookup>();
+  /** What was known before a change was announced. It serves only while the control plane is away. */
+  const former = new Map<string, KeyLookup>();
   const lastMarkedMs = new Map<string, number>();
   let generation = 0;
   const forget = (companyId?: string): void => {
     generation += 1;
     deleteOf(verified, companyId, ({ company }) => company.id);
+    if (former.size >= cacheEntriesMax) former.clear();
+    for (const [id, lookup] of lookups)
+      if (companyId === undefined || lookup.companyId === companyId) former.set(id, lookup);
     deleteOf(lookups, companyId, (lookup) => lookup.companyId);
   };
-  await Promise.all([control, ...all.map(({ db }) => db)].map((pool) => onAccessChange(pool, forget)));
+  const listening = [onAccessChange(control, forget)];
+  each(({ db }) => listening.push(onAccessChange(db, forget)));
+  await Promise.all(listening);
 
   async function lookUp(lookupId: string): Promise<KeyLookup | undefined> {
     const startedIn = generation;
@@ -183,8 +190,15 @@ export async function openApiKeyDirectory(
     const known = lookups.get(lookupId);
     const found = known && (await findKey(of(known).db, known));
     if (found) return found;
-    const lookup = await lookUp(lookupId);
-    return lookup && findKey(of(lookup).db, lookup);
+    try {
+      const lookup = await lookUp(lookupId);
+      return lookup && (await findKey(of(lookup).db, lookup));
+    } catch (error) {
+      const last = isAway(error) ? former.get(lookupId) : undefined;
+      const there = last && (await findKey(of(last).db, last));
+      if (there) return there;
+      throw error;
+    }
   }
 
   async function verify(text: string, digest: string, nowMs: number): Promise<Access | Refusal> {

@@ -6,7 +6,7 @@ import type { Queryable } from '../../platform/database.ts';
 import { createdAt, newId } from '../../platform/ids.ts';
 import { insist } from '../../platform/insist.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import type { Shards } from '../../shards/shards.ts';
+import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type AuditFilters, type AuditRow, insertEntries, listEntries } from './queries.ts';
 import type { AuditEntry } from './schemas.ts';
@@ -47,19 +47,21 @@ const inserter = (db: Queryable): Insert =>
     { batchMax: 256, width: 1, gathering: { underway: () => Infinity, patienceMs: () => patienceMs } },
   );
 
-export function openAuditLog(shards: Pick<Shards, 'all' | 'of'>, log: Logger): AuditLog {
+export function openAuditLog(shards: Pick<Shards, 'each'>, log: Logger): AuditLog {
   // A shard that is away delays only its own entries.
-  const inserters = new Map(shards.all.map(({ name, db }) => [name, inserter(db)]));
+  const inserters = new Map<string, Insert>();
+  shards.each(({ name, db }) => inserters.set(name, inserter(db)));
   const background = createBackground();
   return {
     record: recordEntries,
     write(shard, entry) {
       const row = toRow(entry);
-      const insert = inserters.get(shard) ?? inserter(shards.of({ shard }).db);
-      background.run(
-        insist(() => insert(row)),
-        (error) => log.error({ err: error, entry }, 'audit entry lost'),
-      );
+      const insert = async (): Promise<void> => {
+        const known = inserters.get(shard);
+        if (!known) throw new UnknownShardError(`The shard "${shard}" is not open.`);
+        await known(row);
+      };
+      background.run(insist(insert), (error) => log.error({ err: error, entry }, 'audit entry lost'));
     },
     flush: () => background.flush(),
   };

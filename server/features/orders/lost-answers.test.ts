@@ -139,7 +139,7 @@ describe('an answer of the database that is lost', () => {
     await pool.query('SELECT 1');
     const lines: string[] = [];
     const audit = openAuditLog(
-      { all: [{ name: 'a', db: pool }], of: () => ({ name: 'a', db: pool }) },
+      { each: (use) => use({ name: 'a', db: pool }) },
       createLog('error', { write: (line) => lines.push(line) }),
     );
     proxy.loseAnswers();

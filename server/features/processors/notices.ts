@@ -3,7 +3,7 @@ import type { Database, Queryable } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
-import type { Shards } from '../../shards/shards.ts';
+import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import type { Vault } from '../../vault/vault.ts';
 import type { Orders } from '../orders/service.ts';
 import {
@@ -33,7 +33,7 @@ export interface NoticeDependencies {
 }
 
 export interface ReceiveDependencies extends Pick<NoticeDependencies, 'vault' | 'log'> {
-  readonly shards: Pick<Shards, 'all'>;
+  readonly shards: Pick<Shards, 'all' | 'away'>;
 }
 
 const countNotice = counter('svc_processor_notices_total');
@@ -69,7 +69,7 @@ export async function receiveNotices(
 
 /** The URL has no company, so every shard is asked. If one cannot answer, the processor sends the notice again. */
 async function findConnectionAnywhere(
-  { all }: Pick<Shards, 'all'>,
+  { all, away }: Pick<Shards, 'all' | 'away'>,
   connectionId: string,
 ): Promise<{ db: Queryable; connection: NonNullable<Awaited<ReturnType<typeof findConnectionById>>> } | undefined> {
   const asked = await Promise.allSettled(
@@ -80,6 +80,7 @@ async function findConnectionAnywhere(
   }
   const failed = asked.find((one) => one.status === 'rejected');
   if (failed) throw failed.reason;
+  if (away.size > 0) throw new UnknownShardError('The company of the notice may be on a shard that is away.');
   return undefined;
 }
 

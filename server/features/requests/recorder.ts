@@ -9,7 +9,7 @@ import { beginningLength, maskedAnswer, maskedBody, maskedQuery, maskText, stora
 import { insertRequests, type RequestRow } from './queries.ts';
 
 interface RecorderDependencies extends Watched {
-  readonly shards: Pick<Shards, 'all' | 'of'>;
+  readonly shards: Pick<Shards, 'each'>;
 }
 
 interface Watched {
@@ -26,7 +26,8 @@ const lastFlushMs = 2_000;
 
 /** Writes the requests of each shard by itself: one that is away fills only its own queue. */
 export function startRecorder({ shards, ...watched }: RecorderDependencies): RequestRecorder {
-  const recorders = new Map(shards.all.map(({ name, db }) => [name, recorderOf({ db, ...watched })]));
+  const recorders = new Map<string, ReturnType<typeof recorderOf>>();
+  shards.each(({ name, db }) => recorders.set(name, recorderOf({ db, ...watched })));
   return {
     beginningLength,
     record: (request) => recorders.get(request.company.shard)?.record(request),

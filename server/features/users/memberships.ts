@@ -1,7 +1,7 @@
 import type { Company } from '../../company.ts';
 import { type ControlQueryable, isAway, type Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
-import type { Shards } from '../../shards/shards.ts';
+import { type Shards, UnknownShardError } from '../../shards/shards.ts';
 import { activeMembers, existingMembers } from '../team/service.ts';
 import {
   deleteMemberships,
@@ -36,10 +36,12 @@ export async function activeMemberships(
   const found = await Promise.allSettled([...byShard].map(([shard, memberships]) => on(shards, shard, memberships)));
   const failed = found.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
   const answered = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
-  if (failed && (answered.length === 0 || !isAway(failed.reason))) throw failed.reason;
+  if (failed && (answered.length === 0 || !isAwayShard(failed.reason))) throw failed.reason;
   const place = ({ company: { accountId, mode, id } }: ActiveMembership): string => `${accountId} ${mode} ${id}`;
   return answered.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
 }
+
+const isAwayShard = (error: unknown): boolean => isAway(error) || error instanceof UnknownShardError;
 
 async function on(
   shards: Pick<Shards, 'of'>,

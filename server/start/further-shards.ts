@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAway } from '../platform/database.ts';
+import { explainDatabase } from '../platform/database-error.ts';
+import type { Logger } from '../platform/log.ts';
+import { migrate } from '../platform/migrations.ts';
+import type { Resources } from './resources.ts';
+
+/** A process that starts waits this long for the connection to a shard. */
+const connectMs = 2_000;
+const retryMs = 3_000;
+
+interface FurtherShard {
+  readonly name: string;
+  readonly apiUrl: string;
+}
+
+/**
+ * Migrates and opens the shards other than the first. One that is away does not keep the process from starting: it is
+ * tried again in the background until it is open. One with a wrong schema or login is refused.
+ */
+export async function openFurther<Further extends FurtherShard>(
+  shards: readonly Further[],
+  { log, resources }: { readonly log: Logger; readonly resources: Pick<Resources, 'serves'> },
+  open: (shard: Further) => Promise<void>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const waiting: Promise<void>[] = [];
+  resources.serves(async () => {
+    stopping.abort();
+    await Promise.all(waiting);
+  });
+
+  async function attempt(shard: Further): Promise<void> {
+    await migrate(shard.apiUrl, undefined, connectMs);
+    if (!stopping.signal.aborted) await open(shard);
+  }
+
+  async function openLater(shard: Further, failure: Error): Promise<void> {
+    let { message } = failure;
+    const { name } = shard;
+    log.error(
+      { err: failure, shard: name },
+      'the shard is away; its companies are answered with 503 until it is there',
+    );
+    while (!stopping.signal.aborted) {
+      await sleep(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (stopping.signal.aborted) return;
+      try {
+        await attempt(shard);
+        return log.info({ shard: name }, 'the shard is there; its companies are served');
+      } catch (error) {
+        // The same failure is not logged every few seconds.
+        if (error instanceof Error && error.message !== message) {
+          log.error({ err: error, shard: name }, 'the shard cannot be opened; it is tried again');
+          ({ message } = error);
+        }
+      }
+    }
+  }
+
+  await Promise.all(
+    shards.map((shard) =>
+      attempt(shard).catch((error: unknown) => {
+        if (!(error instanceof Error && isAway(error))) return explainDatabase('SVC_SHARDS', shard.name)(error);
+        waiting.push(openLater(shard, error));
+      }),
+    ),
+  );
+}
