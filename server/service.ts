@@ -162,7 +162,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   resources.onStop(() => ring.stop());
   const { keys } = ring;
   const directory = homes.length === 1 ? oneShard : openDirectory(control);
-  await onAccessChange(control, directory.forget);
+  if (homes.length > 1) await onAccessChange(control, directory.forget);
   const connections = openConnections(async (companyId) => {
     const shard = await directory.find(companyId);
     return openShards(control, homes, directory).of({ shard }).db;

@@ -173,8 +173,12 @@ export async function openApiKeyDirectory(
       if (companyId === undefined || lookup.companyId === companyId) former.set(id, lookup);
     deleteOf(lookups, companyId, (lookup) => lookup.companyId);
   };
+  // The control plane is on the first shard, where one connection listens for both.
+  const isControl = (pool: object): boolean => pool === control;
   const listening = [onAccessChange(control, forget)];
-  each(({ db }) => listening.push(onAccessChange(db, forget)));
+  each(({ db }) => {
+    if (!isControl(db)) listening.push(onAccessChange(db, forget));
+  });
   await Promise.all(listening);
 
   async function lookUp(lookupId: string): Promise<KeyLookup | undefined> {
