@@ -27,6 +27,8 @@ const keys = async (): Promise<Run> => (await import('./keys.ts')).keysCommand;
 const plans = async (): Promise<Run> => (await import('./plans.ts')).plansCommand;
 const processors = async (): Promise<Run> => (await import('./processors.ts')).processorsCommand;
 const subscriptions = async (): Promise<Run> => (await import('./subscriptions.ts')).subscriptionsCommand;
+const companies = async (): Promise<Run> => (await import('./companies.ts')).companiesCommand;
+const shards = async (): Promise<Run> => (await import('./shards.ts')).shardsCommand;
 const clock = async (): Promise<Run> => (await import('./api.ts')).clockCommand;
 
 export const groups: Readonly<Record<string, readonly Command[]>> = {
@@ -101,6 +103,15 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       summary: 'Show which keys and master secrets are in use, and what is still encrypted with old ones',
       load: async () => (await import('./secrets.ts')).secretsCommand,
     },
+    { name: 'shards list', summary: 'List the shards, their companies, and which of them drain', load: shards },
+    {
+      name: 'shards drain',
+      takes: 'NAME',
+      summary: 'Place no new companies on a shard',
+      more: 'Its companies stay. `svc companies rebalance --apply` moves them to the other shards.',
+      load: shards,
+    },
+    { name: 'shards undrain', takes: 'NAME', summary: 'Place new companies on a shard again', load: shards },
     {
       name: 'vault keys',
       summary: 'Print a value for SVC_VAULT_KEYS: the current keys and a new one',
@@ -277,7 +288,26 @@ export const groups: Readonly<Record<string, readonly Command[]>> = {
       summary: 'Set the retry schedule for declined renewals',
       options: ['company', 'days', 'then'],
       examples: ['svc companies dunning --company demo --days 1,3,5,7 --then canceled'],
-      load: async () => (await import('./companies.ts')).companiesCommand,
+      load: companies,
+    },
+    {
+      name: 'companies move',
+      summary: 'Move the companies of an account, live and sandbox, to another shard',
+      more:
+        'Works while the service runs. For less than a second, requests that change these companies are answered with 503. ' +
+        'If it is interrupted, run it again: it continues. Needs wal_level = logical on the server that the companies leave, ' +
+        'and a login that may create publications and subscriptions.',
+      options: ['company', 'to', 'abort'],
+      examples: ['svc companies move --company ID --to b', 'svc companies move --company ID --abort'],
+      load: companies,
+    },
+    {
+      name: 'companies rebalance',
+      summary: 'Move companies so that every shard has about as many',
+      more: 'Shards that drain are emptied.',
+      options: ['dry-run', 'apply'],
+      examples: ['svc companies rebalance --dry-run'],
+      load: companies,
     },
     {
       name: 'processors list',

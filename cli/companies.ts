@@ -5,9 +5,17 @@ import { CommandError } from './command-error.ts';
 import { withDatabase } from './connect.ts';
 import type { Flags } from './options.ts';
 import { auditOperator } from './audit.ts';
+import { moveCommand, rebalanceCommand } from './move.ts';
+
+/** `companies dunning`, `companies move` and `companies rebalance`. */
+export async function companiesCommand(words: readonly string[], flags: Flags): Promise<string> {
+  const commands = { dunning: dunningCommand, move: moveCommand, rebalance: rebalanceCommand };
+  const command = commands[words[0] as keyof typeof commands] ?? dunningCommand;
+  return command(words, flags);
+}
 
 /** `companies dunning`: sets the retry schedule for declined renewals and the status after the last retry. */
-export async function companiesCommand([action]: readonly string[], flags: Flags): Promise<string> {
+async function dunningCommand([action]: readonly string[], flags: Flags): Promise<string> {
   const afterwards = flags.then ?? 'failed';
   if (action !== 'dunning' || !flags.days || (afterwards !== 'failed' && afterwards !== 'canceled')) {
     throw new CommandError('Use companies dunning --days 1,3,5,7 --then failed|canceled.');

@@ -2,6 +2,7 @@ import { limits } from '../limits.ts';
 import type { Database } from '../platform/database.ts';
 import { hourMs } from '../platform/durations.ts';
 import { rowsOf } from '../platform/rows.ts';
+import { isSettled } from '../shards/queries.ts';
 
 /** All statements about idempotency keys. */
 
@@ -209,7 +210,7 @@ export async function reapIdempotencyKeys(db: Database, batch: number): Promise<
   const byRealTime = await db.query(
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
        SELECT company_id, key FROM idempotency_keys k
-       WHERE expires_at <= now() AND (status IS NOT NULL OR ${notOpen})
+       WHERE expires_at <= now() AND ${isSettled('k.company_id')} AND (status IS NOT NULL OR ${notOpen})
        ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING 1`,
     [batch],
@@ -218,7 +219,7 @@ export async function reapIdempotencyKeys(db: Database, batch: number): Promise<
     `DELETE FROM idempotency_keys WHERE (company_id, key) IN (
        SELECT k.company_id, k.key FROM companies c JOIN idempotency_keys k ON k.company_id = c.id
        WHERE c.clock_offset_ms > 0 AND k.expires_at <= now() + c.clock_offset_ms * interval '1 millisecond'
-         AND (k.status IS NOT NULL OR ${notOpen})
+         AND ${isSettled('k.company_id')} AND (k.status IS NOT NULL OR ${notOpen})
        LIMIT $1 FOR UPDATE OF k SKIP LOCKED
      ) RETURNING 1`,
     [batch],

@@ -34,3 +34,19 @@ export async function findDraining(control: ControlQueryable): Promise<string[]>
   const rows = await control.query<{ shard: string }>('SELECT shard FROM draining_shards');
   return rows.map(({ shard }) => shard);
 }
+
+/**
+ * SQL for the jobs of a shard: true unless the company is arriving, about to leave, or has left. An array, so that the
+ * planner uses the same indexes as without it.
+ */
+export const isSettled = (company: string): string =>
+  `${company} <> ALL (ARRAY(SELECT company_id FROM company_fences))`;
+
+export async function setDraining(control: ControlQueryable, shard: string, drains: boolean): Promise<void> {
+  await control.query(
+    drains
+      ? 'INSERT INTO draining_shards (shard) VALUES ($1) ON CONFLICT DO NOTHING'
+      : 'DELETE FROM draining_shards WHERE shard = $1',
+    [shard],
+  );
+}

@@ -85,6 +85,8 @@ export interface TestService {
   readonly vaultDb: DatabasePool;
   readonly orders: Orders;
   readonly subscriptions: Subscriptions;
+  /** The same on any shard. */
+  paymentsOn(shard: string): { readonly orders: Orders; readonly subscriptions: Subscriptions };
   readonly outbound: Outbound;
   readonly webhookSecretKey: ServiceKey;
   readonly keys: KeyStore;
@@ -296,6 +298,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     vaultDb,
     orders,
     subscriptions,
+    paymentsOn: (shard) => apiShards.of({ shard }),
     outbound,
     webhookSecretKey,
     keys,

@@ -4,6 +4,7 @@ import { envelopeOf } from './envelope.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { type FeedMark, readFeed } from './queries.ts';
 import type { EventFeed } from './schemas.ts';
+import { firstShard } from '../../shards/shards.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /**
@@ -14,33 +15,45 @@ import type { RequestContext } from '../../request-context.ts';
  */
 interface Position {
   readonly mark: FeedMark;
+  /** Transactions are counted by each server on its own. */
+  readonly shard: string;
   /** Between two pages: the last event returned, and the mark to continue from after the last page. */
   readonly within?: { readonly next: FeedMark; readonly afterId: string } | undefined;
 }
 
 // The second number is a time in milliseconds: with 13 digits it is a date that PostgreSQL accepts.
-export const cursorForm = /^([0-9]{1,16})-([0-9]{1,13})(?:\.([0-9]{1,16})-([0-9]{1,13})\.([0-9a-f-]{36}))?$/;
+// A cursor without a shard is from the first one.
+export const cursorForm =
+  /^([0-9]{1,16})-([0-9]{1,13})(?:\.([0-9]{1,16})-([0-9]{1,13})\.([0-9a-f-]{36}))?(?:@([a-z][a-z0-9-]{0,30}))?$/;
 
 function readCursor(text: string): Position {
   const parts = cursorForm.exec(text);
-  const [, transaction, atMs, nextTransaction, nextAtMs, afterId] = parts ?? [];
+  const [, transaction, atMs, nextTransaction, nextAtMs, afterId, shard = firstShard] = parts ?? [];
   if (!parts || (afterId !== undefined && !isUuid(afterId)))
     throw invalidField('cursor', 'is not a valid cursor. Use the cursor of the last response');
   const mark = { transaction: Number(transaction), atMs: Number(atMs) };
-  if (!afterId) return { mark };
-  return { mark, within: { next: { transaction: Number(nextTransaction), atMs: Number(nextAtMs) }, afterId } };
+  if (!afterId) return { mark, shard };
+  return { mark, shard, within: { next: { transaction: Number(nextTransaction), atMs: Number(nextAtMs) }, afterId } };
 }
 
-function writeCursor({ mark, within }: Position): string {
+/** A company that has moved has the transactions of its new shard: all events since the time of the mark are read. */
+function onShard(position: Position, shard: string): Position {
+  if (position.shard === shard) return position;
+  return { mark: { ...position.mark, transaction: 0 }, shard };
+}
+
+function writeCursor({ mark, shard, within }: Position): string {
   const text = ({ transaction, atMs }: FeedMark): string => `${transaction}-${atMs}`;
-  return within ? `${text(mark)}.${text(within.next)}.${within.afterId}` : text(mark);
+  const place = within ? `${text(mark)}.${text(within.next)}.${within.afterId}` : text(mark);
+  return shard === firstShard ? place : `${place}@${shard}`;
 }
 
 export async function getFeed(context: RequestContext, cursor: string | undefined, limit: number): Promise<EventFeed> {
   const { db, company } = context;
-  const position = cursor === undefined ? undefined : readCursor(cursor);
+  const { shard } = company;
+  const position = cursor === undefined ? undefined : onShard(readCursor(cursor), shard);
   const found = await readFeed(db, company.id, position?.mark, position?.within?.afterId ?? null, limit + 1);
-  if (!position) return { data: [], cursor: writeCursor({ mark: found.mark }), has_more: false };
+  if (!position) return { data: [], cursor: writeCursor({ mark: found.mark, shard }), has_more: false };
   if (position.mark.transaction > found.latestTransaction) {
     throw invalidField('cursor', 'belongs to another database. Start again without a cursor');
   }
@@ -48,7 +61,7 @@ export async function getFeed(context: RequestContext, cursor: string | undefine
   const next = position.within?.next ?? found.mark;
   const last = events.at(-1);
   const hasMore = found.events.length > limit && last !== undefined;
-  const after = hasMore ? { mark: position.mark, within: { next, afterId: last.id } } : { mark: next };
+  const after = hasMore ? { mark: position.mark, shard, within: { next, afterId: last.id } } : { mark: next, shard };
   return {
     data: events.map((event) => envelopeOf(event, company.mode === 'live', latestVersion)),
     cursor: writeCursor(after),

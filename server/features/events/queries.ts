@@ -6,6 +6,7 @@ import { keepJsonText } from '../../platform/json-text.ts';
 import { rowsOf } from '../../platform/rows.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { EventFacts } from './envelope.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 export interface EventRow {
   readonly company_id: string;
@@ -140,7 +141,7 @@ export async function maintainPartitions(db: Queryable, retentionDays: number): 
   // A delivery that was resent late may outlive its event; then there is nothing left to send.
   await db.query(
     `UPDATE webhook_deliveries d SET status = 'failed', next_attempt_at = NULL, claimed_by = NULL
-     WHERE d.status = 'pending' AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (
+     WHERE d.status = 'pending' AND ${isSettled('d.company_id')} AND d.event_inserted_at < now() - $1 * interval '1 day' AND NOT EXISTS (
        SELECT 1 FROM events e
        WHERE e.company_id = d.company_id AND e.id = d.event_id AND e.inserted_at = d.event_inserted_at)`,
     [retentionDays],

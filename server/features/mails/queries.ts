@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 export interface MailKey {
   readonly company_id: string;
@@ -61,7 +62,9 @@ export async function dropLinksFor(db: Queryable, id: string): Promise<void> {
 }
 
 export async function dropExpiredLinks(db: Queryable): Promise<number> {
-  const rows = await db.query(`UPDATE mails SET ${dropLink} WHERE link_expires_at <= now() RETURNING 1`);
+  const rows = await db.query(
+    `UPDATE mails SET ${dropLink} WHERE link_expires_at <= now() AND ${isSettled('company_id')} RETURNING 1`,
+  );
   return rows.length;
 }
 
@@ -82,7 +85,7 @@ export async function claimDueMails(
   return db.query(
     `UPDATE mails SET attempts = attempts + 1,
        next_attempt_at = now() + ($2::integer[])[least(attempts + 1, array_length($2::integer[], 1))] * interval '1 s'
-     WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now()
+     WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now() AND ${isSettled('company_id')}
        AND (link_expires_at IS NULL OR link_expires_at > now())
        ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}, attempts`,
@@ -114,7 +117,8 @@ export async function markFailed(
 export async function deleteOldMails(db: Queryable, batch: number, keptDays: number): Promise<number> {
   const rows = await db.query(
     `DELETE FROM mails WHERE (company_id, id) IN (
-       SELECT company_id, id FROM mails WHERE inserted_at < now() - $2 * interval '1 day' ORDER BY inserted_at LIMIT $1
+       SELECT company_id, id FROM mails WHERE inserted_at < now() - $2 * interval '1 day' AND ${isSettled('company_id')}
+       ORDER BY inserted_at LIMIT $1
      ) RETURNING 1`,
     [batch, keptDays],
   );

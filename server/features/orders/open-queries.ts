@@ -2,6 +2,7 @@ import type { Queryable } from '../../platform/database.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { FailureCode, ProcessorResponse } from '../../vault/processors/processor.ts';
 import { transactionChanges } from './transitions.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 /** Queries for operations at the processor whose outcome is not recorded yet. */
 
@@ -299,7 +300,7 @@ export async function claimDue(
          next_check_at = now() + CASE WHEN waiting THEN $3
            ELSE ($2::bigint[])[least(checks + 1, array_length($2::bigint[], 1))] END * interval '1 ms'
        WHERE (company_id, order_id, slot) IN (
-         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now()
+         SELECT company_id, order_id, slot FROM open_transactions WHERE next_check_at <= now() AND ${isSettled('company_id')}
          ORDER BY next_check_at LIMIT $1 FOR UPDATE SKIP LOCKED
        ) RETURNING ${openColumns}
      ) SELECT * FROM claimed ORDER BY id`,

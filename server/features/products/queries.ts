@@ -5,6 +5,7 @@ import type { Metadata } from '../../http/schemas.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { type Sql, sql } from '../../platform/sql.ts';
 import type { Product } from './schemas.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 export interface ProductRow {
   id: string;
@@ -218,7 +219,9 @@ export async function takeUnreferencedFiles(db: Queryable, batch: number): Promi
   const rows = await db.query<{ file_key: string }>(
     `UPDATE unreferenced_files SET deleting = true, due_at = now() + interval '5 minutes'
      WHERE file_key IN (
-       SELECT file_key FROM unreferenced_files WHERE due_at <= now() ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
+       SELECT file_key FROM unreferenced_files
+       WHERE due_at <= now() AND ${isSettled(`split_part(file_key, '/', 1)::uuid`)}
+       ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
      ) RETURNING file_key`,
     [batch],
   );

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/database.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 type NoticedBy = 'operator' | 'high_water_mark' | 'earlier_result';
 
@@ -74,7 +75,7 @@ export interface StateRow {
 
 /**
  * Returns whether the database is restored now, or was within these days, and whether a recorded transaction is
- * missing.
+ * missing; those of a company that left are elsewhere.
  */
 export async function readState(
   db: Queryable,
@@ -84,7 +85,8 @@ export async function readState(
   const [row] = await db.query<StateRow>(
     `SELECT ${isRestored} AS restored,
        EXISTS (SELECT 1 FROM restores WHERE noticed_at > now() - $1 * interval '1 day') AS recently,
-       $2::uuid IS NOT NULL AND NOT EXISTS (SELECT 1 FROM transactions WHERE company_id = $2 AND id = $3) AS missing`,
+       $2::uuid IS NOT NULL AND ${isSettled('$2')}
+         AND NOT EXISTS (SELECT 1 FROM transactions WHERE company_id = $2 AND id = $3) AS missing`,
     [days, mark?.companyId ?? null, mark?.transactionId ?? null],
   );
   return row ?? { restored: false, recently: false, missing: false };

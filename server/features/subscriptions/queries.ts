@@ -9,6 +9,7 @@ import { usingCard } from './transitions.ts';
 import type { BillingDetails } from '../payment-methods/schemas.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { Company } from '../../company.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 /** Each column with its type, for statements that take rows as JSON. */
 const columnTypes = {
@@ -152,11 +153,11 @@ const billable = `c.processor IS NOT NULL AND (c.clock_moved_until IS NULL OR c.
 // row: with a join, the planner sorts all due rows to return the first hundred.
 const dueByRealTime = due(`
   SELECT s.* FROM subscriptions s
-  WHERE s.due_at <= now() AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
+  WHERE s.due_at <= now() AND ${isSettled('s.company_id')} AND (SELECT ${billable} FROM companies c WHERE c.id = s.company_id)
   ORDER BY s.due_at LIMIT $1 FOR UPDATE SKIP LOCKED`);
 const dueByTheirClock = due(`
   SELECT s.* FROM companies c JOIN subscriptions s ON s.company_id = c.id
-  WHERE c.clock_offset_ms > 0 AND ${billable} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
+  WHERE c.clock_offset_ms > 0 AND ${isSettled('c.id')} AND ${billable} AND s.due_at <= now() + c.clock_offset_ms * interval '1 ms'
   ORDER BY s.due_at LIMIT $1 FOR UPDATE OF s SKIP LOCKED`);
 const dueOfCompany = due(`
   SELECT s.* FROM subscriptions s WHERE s.company_id = $2 AND s.due_at <= $3

@@ -1,6 +1,7 @@
 import type { Mode } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { EventFacts } from '../events/service.ts';
+import { isSettled } from '../../shards/queries.ts';
 
 /** Deliveries in progress: each is claimed by one worker, and any number of workers run in parallel. */
 
@@ -75,7 +76,7 @@ const claim = (due: string): string => `
     RETURNING d.company_id, d.endpoint_id, d.event_id, d.inserted_at, d.event_inserted_at, d.attempts
   ) ${describeClaimed}`;
 
-const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL`;
+const unclaimed = `d.status = 'pending' AND d.claimed_by IS NULL AND ${isSettled('d.company_id')}`;
 const inOrder = `ORDER BY due_at LIMIT ${window}`;
 
 // Deliveries are due by the clock of their company. No clock is behind real time, so what is due by real time is due
@@ -213,7 +214,7 @@ export async function releaseClaims(db: Queryable, workerId: string): Promise<vo
   await db.query(
     `WITH mine AS (
        UPDATE webhook_deliveries SET claimed_by = NULL, attempts = attempts - 1
-       WHERE status = 'pending' AND claimed_by = $1
+       WHERE status = 'pending' AND claimed_by = $1 AND ${isSettled('company_id')}
      ) DELETE FROM workers WHERE id = $1`,
     [workerId],
   );
@@ -241,7 +242,7 @@ export async function keepAlive(
   const rows = await db.query(
     `WITH deleted_workers AS (DELETE FROM workers WHERE id = ANY($1::uuid[]))
      UPDATE webhook_deliveries SET claimed_by = NULL
-     WHERE status = 'pending' AND claimed_by IS NOT NULL
+     WHERE status = 'pending' AND claimed_by IS NOT NULL AND ${isSettled('company_id')}
        AND (claimed_by = ANY($1::uuid[]) OR claimed_by NOT IN (SELECT id FROM workers))
      RETURNING 1`,
     [dead.map(({ id }) => id)],
@@ -259,7 +260,7 @@ export async function findFailing(
 ): Promise<{ companyId: string; endpointId: string }[]> {
   const rows = await db.query<{ company_id: string; id: string }>(
     `SELECT w.company_id, w.id FROM webhook_endpoints w
-     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND EXISTS (
+     WHERE w.status = 'enabled' AND w.failing_since IS NOT NULL AND ${isSettled('w.company_id')} AND EXISTS (
        SELECT 1 FROM webhook_deliveries d WHERE d.company_id = w.company_id AND d.endpoint_id = w.id
          AND d.status <> 'delivered' AND d.last_attempt_at >= w.failing_since + $1::bigint * interval '1 ms')`,
     [failingMs],

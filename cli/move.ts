@@ -1,0 +1,72 @@
+import type { Config } from '../server/config.ts';
+import { loadConfig } from '../server/config.ts';
+import { abortMove, accountsOn, type Mover, moveCompanies } from '../server/shards/move/move.ts';
+import { planMoves } from '../server/shards/move/rebalance.ts';
+import { MoveError } from '../server/shards/move/sql.ts';
+import { findDraining } from '../server/shards/queries.ts';
+import { firstShard, type Shards } from '../server/shards/shards.ts';
+import { isUuid } from '../server/platform/ids.ts';
+import { CommandError } from './command-error.ts';
+import { withShards } from './connect.ts';
+import type { Flags } from './options.ts';
+
+/** Connects to every shard as the owner. Errors that the operator can fix are shown without a trace. */
+async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>): Promise<string> {
+  const config = loadConfig(process.env);
+  try {
+    return await withShards(config, (shards) => {
+      if (shards.all.length === 1)
+        throw new CommandError('There is only one shard. Name the others in SVC_SHARDS; see docs/scaling.md.');
+      const onStep = (step: string): void => void process.stderr.write(`${step} …\n`);
+      return work({ shards, urlOf: (shard) => urlOf(config, shard), onStep }, shards);
+    });
+  } catch (error) {
+    throw error instanceof MoveError ? new CommandError(error.message) : error;
+  }
+}
+
+function urlOf({ DATABASE_URL, SVC_SHARDS }: Config, shard: string): string {
+  const url = shard === firstShard ? DATABASE_URL : SVC_SHARDS.get(shard);
+  if (!url) throw new CommandError('Companies move between servers that DATABASE_URL and SVC_SHARDS name.');
+  return url.reveal();
+}
+
+export async function moveCommand(_words: readonly string[], flags: Flags): Promise<string> {
+  const { company, to, abort, json } = flags;
+  if (!company || !isUuid(company) || (abort ? to !== undefined : to === undefined))
+    throw new CommandError('Use companies move --company ID --to SHARD, or companies move --company ID --abort.');
+  return withMover(async (mover, shards) => {
+    const target = abort ? undefined : chosenTarget(shards, to);
+    const moved = target ? await moveCompanies(mover, company, target) : await abortMove(mover, company);
+    const stopMs = moved.stopMs === undefined ? null : Math.round(moved.stopMs);
+    const { companyIds, from } = moved;
+    if (json)
+      return `${JSON.stringify({ companies: companyIds, from, to: moved.to, aborted: abort ?? false, stop_ms: stopMs })}\n`;
+    if (abort) return `The companies stay on shard ${from}; nothing of them is left on ${moved.to}.\n`;
+    const stopped = stopMs === null ? '' : ` Writes were refused for ${stopMs} ms.`;
+    return `${companyIds.length} companies are on shard ${moved.to}.${stopped}\n`;
+  });
+}
+
+function chosenTarget(shards: Shards, to: string | undefined): string {
+  if (shards.all.some(({ name }) => name === to)) return to as string;
+  throw new CommandError(`Choose a shard with --to: ${shards.all.map(({ name }) => name).join(', ')}.`);
+}
+
+export async function rebalanceCommand(_words: readonly string[], flags: Flags): Promise<string> {
+  if (Boolean(flags['dry-run']) === Boolean(flags.apply))
+    throw new CommandError('Use companies rebalance --dry-run or companies rebalance --apply.');
+  return withMover(async (mover, shards) => {
+    const draining = await findDraining(shards.control);
+    const loads = [];
+    for (const shard of shards.all)
+      loads.push({ shard: shard.name, drains: draining.includes(shard.name), accounts: await accountsOn(shard) });
+    const moves = planMoves(loads);
+    if (flags.apply) for (const { companyId, to } of moves) await moveCompanies(mover, companyId, to);
+    const shown = moves.map(({ companyId, from, to }) => ({ company: companyId, from, to }));
+    if (flags.json) return `${JSON.stringify({ moves: shown, applied: flags.apply ?? false })}\n`;
+    if (moves.length === 0) return 'Every shard has about as many companies: there is nothing to move.\n';
+    const lines = shown.map(({ company, from, to }) => `  ${company}  ${from} -> ${to}\n`);
+    return `${flags.apply ? 'Moved' : 'Would move'} these companies, each with the other company of its account:\n${lines.join('')}`;
+  });
+}

@@ -1,0 +1,35 @@
+import { loadConfig } from '../server/config.ts';
+import { countCompanies, findDraining, setDraining } from '../server/shards/queries.ts';
+import type { ShardDatabase, Shards } from '../server/shards/shards.ts';
+import { CommandError } from './command-error.ts';
+import { withShards } from './connect.ts';
+import type { Flags } from './options.ts';
+
+/** `shards list`, `shards drain` and `shards undrain`. */
+export async function shardsCommand([action, name]: readonly string[], flags: Flags): Promise<string> {
+  const wanted = { drain: true, undrain: false }[action ?? ''];
+  if (action !== 'list' && wanted === undefined)
+    throw new CommandError('Use shards list, shards drain NAME or shards undrain NAME.');
+  return withShards(loadConfig(process.env), async (shards) => {
+    if (wanted !== undefined) await setDraining(shards.control, named(shards, name), wanted);
+    const draining = await findDraining(shards.control);
+    const found = await Promise.all(shards.all.map((shard) => describe(shard, draining)));
+    if (flags.json) return `${JSON.stringify(found)}\n`;
+    return found
+      .map(
+        (one) => `${one.name}  ${one.companies} companies  wal_level ${one.wal_level}${one.drains ? '  drains' : ''}\n`,
+      )
+      .join('');
+  });
+}
+
+function named({ all }: Shards, name: string | undefined): string {
+  const found = all.find((shard) => shard.name === name);
+  if (found) return found.name;
+  throw new CommandError(`Name one of these shards: ${all.map((shard) => shard.name).join(', ')}.`);
+}
+
+async function describe({ name, db }: ShardDatabase, draining: readonly string[]) {
+  const [row] = await db.query<{ level: string }>(`SELECT current_setting('wal_level') AS level`);
+  return { name, companies: await countCompanies(db), drains: draining.includes(name), wal_level: row?.level };
+}

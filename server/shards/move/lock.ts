@@ -1,0 +1,23 @@
+import pg from 'pg';
+import { MoveError } from './sql.ts';
+
+/** Only one command at a time moves companies of an account. The lock ends with the connection. */
+export async function withMoveLock<Result>(
+  controlUrl: string,
+  accountId: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({ connectionString: controlUrl, keepAlive: true, application_name: 'svc move lock' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query('SET idle_session_timeout = 0');
+    const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked', [
+      `move ${accountId}`,
+    ]);
+    if (!rows[0]?.locked) throw new MoveError('Another command moves the companies of this account.');
+    return await work();
+  } finally {
+    await client.end();
+  }
+}

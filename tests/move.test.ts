@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { examine } from '../cli/doctor.ts';
+import { examineShards } from '../cli/doctor-shards.ts';
+import { openDatabase, controlPlaneOn } from '../server/platform/database.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../server/platform/embedded-postgres/embedded-postgres.ts';
+import { migrate } from '../server/platform/migrations.ts';
+import { abortMove, findAccount, moveCompanies, type Mover } from '../server/shards/move/move.ts';
+import { planMoves } from '../server/shards/move/rebalance.ts';
+import { MoveError } from '../server/shards/move/sql.ts';
+import * as steps from '../server/shards/move/steps.ts';
+import { findTables } from '../server/shards/move/tables.ts';
+import { cloneDatabase, rolePassword, type TestDatabase } from './support/database.ts';
+import { checkAllOpen, openShop, order, type Shop, succeeded } from './support/orders.ts';
+import { somePlan, someSubscriber } from './support/subscriptions.ts';
+import { type Merchant, startTestService, type TestService } from './support/service.ts';
+
+/** Companies move between two PostgreSQL servers while they are in use. */
+
+let folder: string;
+let servers: EmbeddedPostgres[] = [];
+let service: TestService;
+let mover: Mover;
+
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '32MB',
+  wal_level: 'logical',
+};
+
+async function startServer(name: string): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDirectory: join(folder, name), settings });
+  servers.push(server);
+  await migrate(server.connectionString);
+  const admin = new pg.Client({ connectionString: server.connectionString });
+  await admin.connect();
+  for (const role of ['svc_api', 'svc_vault']) await admin.query(`ALTER ROLE ${role} LOGIN PASSWORD '${rolePassword}'`);
+  await admin.end();
+  return server;
+}
+
+function urlsOf({
+  connectionString,
+}: EmbeddedPostgres): Pick<TestDatabase, 'connectionString' | 'apiUrl' | 'vaultUrl'> {
+  const as = (role: string): string => {
+    const url = new URL(connectionString);
+    url.username = role;
+    url.password = rolePassword;
+    return url.href;
+  };
+  return { connectionString, apiUrl: as('svc_api'), vaultUrl: as('svc_vault') };
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-move-'));
+  const [a, b] = (await Promise.all([startServer('a'), startServer('b')])).map(urlsOf);
+  assert.ok(a && b);
+  service = await startTestService({
+    database: { ...a, others: [{ ...b, name: 'b' }], settings: {}, drop: async () => undefined },
+  });
+  const urls = new Map([
+    ['a', a.connectionString],
+    ['b', b.connectionString],
+  ]);
+  mover = { shards: service.shards, urlOf: (shard) => urls.get(shard) ?? '', onStep: () => undefined };
+});
+
+after(async () => {
+  await service?.stop();
+  await Promise.all(servers.map((server) => server.stop()));
+  await rm(folder, { recursive: true, force: true });
+});
+
+const on = (shard: string) => service.shards.of({ shard }).db;
+
+/** How many rows of the companies a shard has, in all tables. */
+async function rowsOn(shard: string, { live, sandbox }: Merchant): Promise<number> {
+  let sum = 0;
+  for (const { name, company } of await findTables(on(shard))) {
+    const [row] = await on(shard).query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM ${name} t WHERE ${company('t')}::text = ANY($1)`,
+      [[live.id, sandbox.id]],
+    );
+    sum += row?.count ?? 0;
+  }
+  const rows = await on(shard).query('SELECT 1 FROM companies WHERE id = ANY($1)', [[live.id, sandbox.id]]);
+  return sum + rows.length;
+}
+
+/** Nothing of a move is left, and no check finds a problem. */
+async function assertTidy(): Promise<void> {
+  assert.deepEqual(await examineShards(service.shards), []);
+  for (const { db } of service.shards.all) {
+    assert.deepEqual(await examine(db), []);
+    for (const left of [
+      'SELECT subname FROM pg_subscription',
+      'SELECT pubname FROM pg_publication',
+      'SELECT slot_name FROM pg_replication_slots',
+      `SELECT tgname FROM pg_trigger WHERE tgname LIKE 'svc_move%'`,
+      `SELECT state FROM company_fences WHERE state <> 'left'`,
+    ])
+      assert.deepEqual(await db.query(left), [], left);
+  }
+}
+
+interface Store extends Merchant {
+  readonly shop: Shop;
+}
+
+/** A merchant on shard b with something in most tables. */
+async function openStore(): Promise<Store> {
+  const merchant = await service.createMerchant();
+  const { key } = merchant;
+  const shop = await openShop(service, undefined, { key });
+  await succeeded(service, shop, { key });
+  const endpoint = { url: 'https://example.com/hook', enabled_events: ['*'] };
+  const made = await service.call('POST', '/v1/webhook_endpoints', { key, body: endpoint });
+  assert.equal(made.status, 201, made.text);
+  await succeeded(service, shop, { key });
+  const { id: plan_id } = await somePlan(service, {}, merchant.sandbox);
+  const customer_id = await someSubscriber(service, undefined, { key });
+  const subscribed = await service.call('POST', '/v1/subscriptions', { key, body: { customer_id, plan_id } });
+  assert.equal(subscribed.status, 201, subscribed.text);
+  return { ...merchant, shop };
+}
+
+/** Sends orders until it is stopped, and repeats each one with the same key until it has an answer. */
+function keepOrdering({ key, shop }: Store, width: number) {
+  const answers = new Map<string, string>();
+  const state = { stopped: false, refused: 0, pending: 0, longestMs: 0 };
+  const client = async (): Promise<void> => {
+    while (!state.stopped) {
+      const idempotencyKey = randomUUID();
+      const startedMs = performance.now();
+      for (;;) {
+        const reply = await order(service, shop, {}, { key, idempotencyKey });
+        if (reply.status === 201) {
+          // Pending if the card was charged while the shard refused the outcome.
+          assert.ok(['succeeded', 'pending'].includes(reply.body.status), reply.text);
+          if (reply.body.status === 'pending') state.pending += 1;
+          answers.set(idempotencyKey, reply.body.id);
+          break;
+        }
+        assert.ok([503, 409, 202].includes(reply.status), reply.text);
+        if (reply.status === 503) assert.ok(reply.headers.get('retry-after'));
+        state.refused += 1;
+        assert.ok(performance.now() - startedMs < 60_000, `no answer: ${reply.text}`);
+        await sleep(50);
+        // Another process would find what the first one could not record.
+        for (const shard of ['a', 'b']) await service.paymentsOn(shard).orders.reconcileDue(100);
+      }
+      state.longestMs = Math.max(state.longestMs, performance.now() - startedMs);
+    }
+  };
+  const clients = Array.from({ length: width }, client);
+  return {
+    answers,
+    state,
+    async stop() {
+      state.stopped = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+describe('a company that moves', () => {
+  it('loses and doubles no charge, and stops for less than a second', async (test) => {
+    const store = await openStore();
+    const bystander = await openStore();
+    const { key, sandbox } = store;
+    const mark = (await service.call('GET', '/v1/events/feed', { key })).body.cursor;
+    const [busy, other] = [keepOrdering(store, 4), keepOrdering(bystander, 1)];
+    try {
+      for (const to of ['a', 'b']) {
+        await sleep(300);
+        const { stopMs = Infinity } = await moveCompanies(mover, sandbox.id, to);
+        test.diagnostic(`to ${to}: writes stopped for ${Math.round(stopMs)} ms`);
+        assert.ok(stopMs < 2_000, `${stopMs} ms`);
+        await sleep(300);
+        assert.equal(await rowsOn(to === 'a' ? 'b' : 'a', store), 0);
+        assert.equal((await service.call('GET', '/v1/customers', { key })).status, 200);
+      }
+    } finally {
+      await Promise.all([busy.stop(), other.stop()]);
+    }
+    test.diagnostic(
+      `${busy.answers.size} orders, ${busy.state.refused} repeated, ${busy.state.pending} pending, ${Math.round(busy.state.longestMs)} ms at most`,
+    );
+    await checkAllOpen(service);
+    assert.equal(other.state.refused, 0, 'another company of the shard is refused');
+    assert.equal(new Set(busy.answers.values()).size, busy.answers.size);
+    const charged = await on('b').query<{ order_id: string; count: number }>(
+      `SELECT order_id, count(*)::integer AS count FROM transactions WHERE company_id = $1 AND type = 'sale' GROUP BY 1`,
+      [sandbox.id],
+    );
+    assert.ok(charged.every(({ count }) => count === 1));
+    // Two orders and the first charge of a subscription before the move.
+    assert.equal(charged.length, busy.answers.size + 3);
+    const [books] = await on('b').query<{ orders: number; open: number }>(
+      `SELECT (SELECT count(*) FROM orders WHERE company_id = $1 AND rare_status IS NULL)::integer AS orders,
+         (SELECT count(*) FROM open_transactions WHERE company_id = $1)::integer AS open`,
+      [sandbox.id],
+    );
+    assert.deepEqual(books, { orders: charged.length, open: 0 });
+    const seen = new Set<string>();
+    for (let [cursor, more] = [mark, true]; more; ) {
+      const { body } = await service.call('GET', `/v1/events/feed?limit=100&cursor=${encodeURIComponent(cursor)}`, {
+        key,
+      });
+      for (const { type, data } of body.data) if (type === 'order.succeeded') seen.add(data.object.id);
+      [cursor, more] = [body.cursor, body.has_more];
+    }
+    for (const id of busy.answers.values()) assert.ok(seen.has(id), 'an event is missing from the feed');
+    const advanced = await service.call('POST', '/v1/sandbox/clock/advance', { key, body: { by: { months: 1 } } });
+    assert.equal(advanced.status, 200, advanced.text);
+    const renewed = await on('b').query('SELECT 1 FROM orders WHERE company_id = $1 AND subscription_cycle = 2', [
+      sandbox.id,
+    ]);
+    assert.equal(renewed.length, 1, 'the subscription was not renewed');
+    await assertTidy();
+  });
+
+  it('continues after a kill at any step: each can be repeated', async () => {
+    const store = await openStore();
+    const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
+    const [source, target] = [home, service.shards.of({ shard: 'a' })];
+    const { control } = service;
+    const move = { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds };
+    const before = await rowsOn('b', store);
+    await control.query(`INSERT INTO company_shards VALUES ($1, 'b') ON CONFLICT DO NOTHING`, [store.live.id]);
+    for (const step of [steps.prepare, steps.copy]) {
+      await step(move);
+      await step(move);
+      await succeeded(service, store.shop, { key: store.key });
+    }
+    await steps.stop(move);
+    await steps.stop(move);
+    const refused = await order(service, store.shop, {}, { key: store.key });
+    assert.deepEqual([refused.status, refused.headers.has('retry-after')], [503, true], refused.text);
+    assert.equal((await service.call('GET', '/v1/customers', { key: store.key })).status, 200);
+    for (const step of [steps.arrive, steps.switchOver]) {
+      await step(move);
+      await step(move);
+    }
+    await assert.rejects(() => steps.abort(move), /already/);
+    await assert.rejects(
+      on('b').query('UPDATE customers SET first_name = $2 WHERE company_id = $1', [store.sandbox.id, 'Old']),
+      /moves to another shard/,
+      'a process with the old shard can write',
+    );
+    await succeeded(service, store.shop, { key: store.key });
+    for (const step of [steps.clean, steps.clean]) await step(move);
+    assert.equal(await rowsOn('b', store), 0);
+    assert.ok((await rowsOn('a', store)) > before);
+    await assertTidy();
+    const { stopMs } = await moveCompanies(mover, store.live.id, 'a');
+    assert.equal(stopMs, undefined);
+  });
+
+  it('is continued by the same command after a kill', async () => {
+    const store = await openStore();
+    const dying = (at: string): Mover => ({
+      ...mover,
+      onStep: (step) => {
+        if (step === at) throw new Error('killed');
+      },
+    });
+    for (const at of ['copy', 'switch', 'clean'])
+      await assert.rejects(moveCompanies(dying(at), store.sandbox.id, 'a'), /killed/);
+    await moveCompanies(mover, store.sandbox.id, 'a');
+    await succeeded(service, store.shop, { key: store.key });
+    await assertTidy();
+    assert.equal(await rowsOn('b', store), 0);
+  });
+
+  it('stays where it is after an abort', async () => {
+    const store = await openStore();
+    await assert.rejects(abortMove(mover, store.sandbox.id), /do not move/);
+    const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
+    const target = service.shards.of({ shard: 'a' });
+    const move = { control: service.control, source: home, target, sourceUrl: mover.urlOf('b'), accountId, companyIds };
+    await steps.prepare(move);
+    await steps.copy(move);
+    await steps.stop(move);
+    await steps.arrive(move);
+    assert.ok((await rowsOn('a', store)) > 0);
+    await abortMove(mover, store.live.id);
+    assert.equal(await rowsOn('a', store), 0);
+    await succeeded(service, store.shop, { key: store.key });
+    await assertTidy();
+  });
+
+  it('is refused with the name of the setting if its server does not write logical WAL', async () => {
+    const { connectionString, drop } = await cloneDatabase(1);
+    const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'test', onError: () => undefined });
+    const one = { name: 'b', db };
+    const move = {
+      control: controlPlaneOn(db),
+      source: one,
+      target: one,
+      sourceUrl: '',
+      accountId: '',
+      companyIds: [''] as [string],
+    };
+    await assert.rejects(steps.check(move), (error) => {
+      assert.ok(error instanceof MoveError);
+      assert.match(error.message, /shard "b" has wal_level = replica.*ALTER SYSTEM SET wal_level = 'logical'/);
+      return true;
+    });
+    await db.close();
+    await drop();
+  });
+});
+
+describe('a rebalance', () => {
+  it('moves accounts from full shards to empty ones, and all of them from a shard that drains', () => {
+    const load = (shard: string, accounts: string[], drains = false) => ({ shard, accounts, drains });
+    assert.deepEqual(planMoves([load('a', ['1', '2', '3']), load('b', ['4', '5'])]), []);
+    assert.deepEqual(planMoves([load('a', ['1', '2', '3', '4']), load('b', [])]), [
+      { companyId: '4', from: 'a', to: 'b' },
+      { companyId: '3', from: 'a', to: 'b' },
+    ]);
+    assert.deepEqual(planMoves([load('a', ['1'], true), load('b', ['2'])]), [{ companyId: '1', from: 'a', to: 'b' }]);
+    assert.deepEqual(planMoves([load('a', ['1'], true)]), []);
+  });
+});
