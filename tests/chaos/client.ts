@@ -46,6 +46,10 @@ export interface ClientOptions {
   readonly random: Random;
   readonly diary: Diary;
   readonly thinkMs: number;
+  /** How long the client waits for an answer. Without it, sometimes less than a second. */
+  readonly timeoutMs?: number;
+  /** Called for each request with its reply, or why there was none. */
+  readonly onReply?: (reply: Reply | string, ms: number) => void;
   /** No new work starts after this signal. */
   readonly stopped: AbortSignal;
   /** Repeats stop after this signal. */
@@ -63,7 +67,7 @@ interface KnownOrder {
   busy: boolean;
 }
 
-interface Reply {
+export interface Reply {
   readonly status: number;
   readonly body: Record<string, any>;
 }
@@ -201,7 +205,9 @@ export async function runClient(options: ClientOptions): Promise<void> {
   /** Repeats the request until there is an answer; returns undefined if the run ends first. */
   async function answered(kind: RequestKind, path: string, key: string, body?: object): Promise<Reply | undefined> {
     while (!options.abandoned.aborted) {
+      const startedMs = performance.now();
       const reply = await send(kind === 'read' ? 'GET' : 'POST', path, key, body);
+      options.onReply?.(reply, performance.now() - startedMs);
       const code = typeof reply === 'string' ? reply : reply.body.error?.code;
       if (typeof reply !== 'string') {
         if (!passingCodes.has(code) && reply.status < 500) return reply;
@@ -224,7 +230,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
           ...(key && { 'x-svc-idempotency-key': key }),
         },
         ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(random.between(800, 6_000)),
+        signal: AbortSignal.timeout(options.timeoutMs ?? random.between(800, 6_000)),
       });
       return { status: response.status, body: (await response.json()) as Record<string, any> };
     } catch (error) {

@@ -15,17 +15,30 @@ export interface ChaosPostgres {
   /** Sends SIGKILL to the postmaster; its children notice and exit. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Ends it in order: the next start needs no recovery. */
+  stop(): Promise<void>;
   killNow(): void;
+}
+
+interface PostgresOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Called if it ends by itself. */
+  readonly onExit?: (how: string) => void;
 }
 
 const startTimeoutMs = 60_000;
 
-export async function openChaosPostgres(folder: string, port: number): Promise<ChaosPostgres> {
+export async function openChaosPostgres(
+  folder: string,
+  port: number,
+  { settings: more = {}, onExit = () => undefined }: PostgresOptions = {},
+): Promise<ChaosPostgres> {
   const cluster = await openCluster(join(folder, 'postgres'), {
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
     max_connections: '200',
+    ...more,
   });
   const connectionString = connectionStringOf(cluster.password, port);
   const settings = {
@@ -36,32 +49,43 @@ export async function openChaosPostgres(folder: string, port: number): Promise<C
   };
   const parameters = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   let child: ChildProcess | undefined;
+  let ending = false;
   const isAlive = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
 
   function spawnServer(): ChildProcess {
     const log = openSync(cluster.logFile, 'a');
     try {
-      return spawnOnFolder(cluster, 'postgres', {
+      const spawned = spawnOnFolder(cluster, 'postgres', {
         folder: cluster.dataDirectory,
         args: (reachable) => ['-D', reachable, ...parameters],
         output: log,
       });
+      ending = false;
+      spawned.once('exit', (code, signal) => ending || onExit(signal ?? `code ${code}`));
+      return spawned;
     } finally {
       closeSync(log);
     }
   }
 
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const ended = child;
+    ending = true;
+    if (!ended || !isAlive()) return;
+    const exit = once(ended, 'exit');
+    ended.kill(signal);
+    await exit;
+  }
+
   return {
     connectionString,
     isAlive,
-    async kill() {
-      const ending = child;
-      if (!ending || !isAlive()) return;
-      const ended = once(ending, 'exit');
-      ending.kill('SIGKILL');
-      await ended;
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGINT'),
+    killNow() {
+      ending = true;
+      child?.kill('SIGKILL');
     },
-    killNow: () => child?.kill('SIGKILL'),
     async start() {
       const deadlineMs = Date.now() + startTimeoutMs;
       // The next server refuses to start until the last child of the killed one has exited.

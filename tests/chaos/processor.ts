@@ -28,6 +28,8 @@ export interface ChaosProcessor {
 
 export interface ProcessorPlace {
   readonly folder: string;
+  /** Of its files. Default: its kind. */
+  readonly name?: string;
   readonly port: number;
   readonly seed: number;
   readonly environment?: Readonly<Record<string, string>>;
@@ -38,21 +40,21 @@ const startTimeoutMs = 30_000;
 
 export function openChaosProcessor(
   kind: KindName,
-  { folder, port, seed, environment = {} }: ProcessorPlace,
+  { folder, name = kind, port, seed, environment = {} }: ProcessorPlace,
 ): ChaosProcessor {
   const url = `http://127.0.0.1:${port}`;
   const { secret, timeoutMs, requestLifeMs, noticesTo } = chaosKinds[kind];
-  const notes = join(folder, `${kind}-faults.txt`);
+  const notes = join(folder, `${name}-faults.txt`);
   const parameters = Object.entries({
     kind,
     port,
-    journal: join(folder, `${kind}.ndjson`),
+    journal: join(folder, `${name}.ndjson`),
     notes,
     secret,
     'settle-after-ms': timing.settleAfterMs,
     'request-life-ms': requestLifeMs,
     'timeout-ms': timeoutMs,
-  }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  }).flatMap(([option, value]) => [`--${option}`, String(value)]);
   let child: ChildProcess | undefined;
   let faults: Readonly<Record<string, number>> = {};
   let target: object = {};

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../../server/config.ts';
 import { createApiKey, reserveApiKey } from '../../server/features/api-keys/service.ts';
 import { createCompanies } from '../../server/features/companies/service.ts';
-import { controlPlaneOn, openDatabase } from '../../server/platform/database.ts';
+import { controlPlaneOn, type DatabasePool, openDatabase } from '../../server/platform/database.ts';
+import { insertShards } from '../../server/shards/queries.ts';
 import { firstShard } from '../../server/shards/shards.ts';
 import { loadMasterSecrets } from '../../server/platform/master-secret.ts';
 import { migrate } from '../../server/platform/migrations.ts';
@@ -26,15 +27,21 @@ export interface Shops {
 export async function prepareCompany(
   environment: NodeJS.ProcessEnv,
   { kind, url }: { readonly kind: KindName; readonly url: string },
-): Promise<{ readonly apiKey: string; readonly connectionId: string }> {
+  shard?: { readonly name: string; readonly connectionString: string },
+): Promise<{ readonly apiKey: string; readonly connectionId: string; readonly companyId: string }> {
   const config = loadConfig(environment);
-  const connectionString = config.DATABASE_URL?.reveal() ?? '';
+  const controlUrl = config.DATABASE_URL?.reveal() ?? '';
+  const { name, connectionString } = shard ?? { name: firstShard, connectionString: controlUrl };
   await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   await migrate(connectionString);
-  const db = openDatabase({ connectionString, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
+  const open = (address: string): DatabasePool =>
+    openDatabase({ connectionString: address, poolSize: 1, applicationName: 'chaos', onError: () => undefined });
+  const [db, first] = [open(connectionString), open(controlUrl)];
+  const control = controlPlaneOn(first);
   try {
     const { configuration, timeoutMs } = chaosKinds[kind];
-    const { live } = await createCompanies({ name: firstShard, db }, Date.now(), 'Chaos');
+    const { live, sandbox } = await createCompanies({ name, db }, Date.now(), 'Chaos');
+    await insertShards(control, name, [live.id, sandbox.id]);
     const installation = { db, vaultDb: db, keys: await openKeyStore(config, db) };
     const connectionId = await connectTo(installation, live.id, {
       kind,
@@ -45,11 +52,11 @@ export async function prepareCompany(
     });
     const { current } = await loadMasterSecrets(config);
     const pepper = originalKeys(current)['api-keys'];
-    const reserved = await reserveApiKey(controlPlaneOn(db), pepper, live, Date.now(), 'secret');
+    const reserved = await reserveApiKey(control, pepper, live, Date.now(), 'secret');
     const { text } = await createApiKey(db, reserved, Date.now(), { name: 'chaos' });
-    return { apiKey: text.reveal(), connectionId };
+    return { apiKey: text.reveal(), connectionId, companyId: live.id };
   } finally {
-    await db.close();
+    await Promise.all([db.close(), first.close()]);
   }
 }
 

@@ -26,7 +26,12 @@ const program = programPath('main');
 const restartPauseMs = 200;
 const readyTimeoutMs = 30_000;
 
-export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile: string): Supervised {
+export function supervise(
+  name: string,
+  environment: NodeJS.ProcessEnv,
+  logFile: string,
+  onOwnEnd: (end: string) => void = () => undefined,
+): Supervised {
   const log = createWriteStream(logFile, { flags: 'a' });
   const ownEnds: string[] = [];
   let child: ChildProcess | undefined;
@@ -53,9 +58,9 @@ export function supervise(name: string, environment: NodeJS.ProcessEnv, logFile:
     });
     started.stderr.on('data', (chunk: Buffer) => log.write(chunk));
     started.once('exit', (code, signal) => {
-      if (ready && !killed && !stopped) {
-        ownEnds.push(`${new Date().toISOString()}: ${name} ended by itself with ${signal ?? `code ${code}`}`);
-      }
+      const end = `${name} ended by itself with ${signal ?? `code ${code}`}`;
+      if (ready && !killed && !stopped) ownEnds.push(`${new Date().toISOString()}: ${end}`);
+      if (!killed && !stopped) onOwnEnd(end);
       ready = false;
       const thisPauseMs = pauseMs;
       pauseMs = restartPauseMs;
