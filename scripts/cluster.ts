@@ -41,7 +41,9 @@ async function main(): Promise<void> {
     masterSecret: await masterSecret(),
     settings: { SVC_DEMO: '1' },
     cleanUp: (step) => steps.push(step),
-    onEnd: (problem) => stopping ?? print(`! ${problem}`),
+    onEnd(problem) {
+      if (!stopping) print(`! ${problem}`);
+    },
   });
   const demo = JSON.parse(await readFile(join(environment.SVC_DATA_DIR ?? '', 'demo.json'), 'utf8'));
   print(

@@ -167,18 +167,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     const shard = await directory.find(companyId);
     return openShards(control, homes, directory).of({ shard }).db;
   });
-  const [home, ...others] = homes as [Home, ...Home[]];
-  const first = await openShard(surroundings, connections, home);
-  const shards = openShards(
-    control,
-    [first],
-    directory,
-    others.map(({ name }) => name),
-  );
-  await openFurther(others, { log, resources }, async (other) => {
-    await prepareShard(other.db, first.clock.nowMs());
-    shards.add(await openShard(surroundings, connections, other));
-  });
+  const { first, shards } = await openAll(surroundings, connections, homes as [Home, ...Home[]], directory);
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
   const restores = { isRestored: () => shards.all.some((shard) => shard.restores.isRestored()) };
   const isAllowed = addressCheck(config.SVC_WEBHOOK_ALLOW);
@@ -208,17 +197,7 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
     webhookSecretKey: keys['webhook-secrets'],
     port,
     baseUrl: baseUrlOf(config, port),
-    readiness: () => [
-      clockCheck(clocks),
-      ...anyShard(
-        homes.map(({ name, db }) => () => [
-          migrationCheck(db),
-          ...resources.pools
-            .filter(({ shard }) => shard === name)
-            .map(({ name: pool, pool: itself }) => poolCheck(`the connections "${pool}"`, itself)),
-        ]),
-      ),
-    ],
+    readiness: () => [clockCheck(clocks), ...anyShard(homes.map((one) => () => checksOf(one, resources)))],
     gauges: {
       roles: config.SVC_ROLES,
       pools: resources.pools,
@@ -239,6 +218,28 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
 /** A shard whose database may be away. */
 interface Home extends ShardDatabase {
   readonly apiUrl: string;
+}
+
+function checksOf({ name, db }: Home, { pools }: Resources): ReadinessCheck[] {
+  const own = pools.filter(({ shard }) => shard === name);
+  return [migrationCheck(db), ...own.map((one) => poolCheck(`the connections "${one.name}"`, one.pool))];
+}
+
+/** Opens the first shard, which must be there, and the others. */
+async function openAll(
+  surroundings: Surroundings,
+  connections: Connections,
+  [home, ...others]: readonly [Home, ...Home[]],
+  directory: Directory,
+): Promise<Pick<Parts, 'first' | 'shards'>> {
+  const first = await openShard(surroundings, connections, home);
+  const names = others.map(({ name }) => name);
+  const shards = openShards(controlPlaneOn(home.db), [first], directory, names);
+  await openFurther(others, surroundings, async (other) => {
+    await prepareShard(other.db, first.clock.nowMs());
+    shards.add(await openShard(surroundings, connections, other));
+  });
+  return { first, shards };
 }
 
 /** Its database, which counts as away until the shard is open. */

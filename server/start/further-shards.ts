@@ -58,12 +58,14 @@ export async function openFurther<Further extends FurtherShard>(
     }
   }
 
-  await Promise.all(
-    shards.map((shard) =>
-      attempt(shard).catch((error: unknown) => {
-        if (!(error instanceof Error && isAway(error))) return explainDatabase('SVC_SHARDS', shard.name)(error);
-        waiting.push(openLater(shard, error));
-      }),
-    ),
-  );
+  async function openNow(shard: Further): Promise<void> {
+    try {
+      await attempt(shard);
+    } catch (error) {
+      if (!(error instanceof Error && isAway(error))) explainDatabase('SVC_SHARDS', shard.name)(error);
+      else waiting.push(openLater(shard, error));
+    }
+  }
+
+  await Promise.all(shards.map(openNow));
 }

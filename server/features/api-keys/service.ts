@@ -6,23 +6,22 @@ import type { Access as KeyAccess, ApiKeyDirectory, Refusal } from '../../http/a
 import { permissions as allPermissions, type Permission } from '../../http/permissions.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type ControlQueryable, type Database, isAway, type Queryable } from '../../platform/database.ts';
+import type { ControlQueryable, Database, Queryable } from '../../platform/database.ts';
 import { hourMs } from '../../platform/durations.ts';
 import { failpoint } from '../../platform/failpoints.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import { generateKey, type KeyKind, parseKey } from './key-format.ts';
+import { openLookups } from './lookups.ts';
 import {
   type ApiKey,
   deleteLookups,
   findExistingKeys,
   findKey,
-  findLookup,
   findOldLookups,
   insertApiKey,
   insertLookup,
-  type KeyLookup,
   listApiKeys,
   markRevoked,
   markUsed,
@@ -151,65 +150,35 @@ const usedIntervalMs = 60_000;
 /**
  * Finds the company of an API key. A verified key is cached for some seconds, by a hash of its text (a keyed hash
  * costs four times as much, on every request). A change of a key or company removes it from the cache of every process
- * at once, through NOTIFY. Which company a key belongs to is known for longer, so that keys in use work without the
- * control plane.
+ * at once, through NOTIFY.
  */
 export async function openApiKeyDirectory(
-  { control, each, of }: Pick<Shards, 'control' | 'each' | 'of'>,
+  { control, each: onEach, of }: Pick<Shards, 'control' | 'each' | 'of'>,
   pepper: ServiceKey,
   clock: Clock,
 ): Promise<ApiKeyDirectory> {
   const verified = new Map<string, Access & { loadedAtMs: number }>();
-  const lookups = new Map<string, KeyLookup>();
-  /** What was known before a change was announced. It serves only while the control plane is away. */
-  const former = new Map<string, KeyLookup>();
+  const lookups = openLookups(control);
   const lastMarkedMs = new Map<string, number>();
   let generation = 0;
   const forget = (companyId?: string): void => {
     generation += 1;
     deleteOf(verified, companyId, ({ company }) => company.id);
-    if (former.size >= cacheEntriesMax) former.clear();
-    for (const [id, lookup] of lookups)
-      if (companyId === undefined || lookup.companyId === companyId) former.set(id, lookup);
-    deleteOf(lookups, companyId, (lookup) => lookup.companyId);
+    lookups.forget(companyId);
   };
   // The control plane is on the first shard, where one connection listens for both.
   const isControl = (pool: object): boolean => pool === control;
   const listening = [onAccessChange(control, forget)];
-  each(({ db }) => {
+  onEach(({ db }) => {
     if (!isControl(db)) listening.push(onAccessChange(db, forget));
   });
   await Promise.all(listening);
-
-  async function lookUp(lookupId: string): Promise<KeyLookup | undefined> {
-    const startedIn = generation;
-    const found = await findLookup(control, lookupId);
-    if (lookups.size >= cacheEntriesMax) lookups.clear();
-    if (found && startedIn === generation) lookups.set(lookupId, found);
-    return found;
-  }
-
-  /** A company that has moved is not on the shard where it was: then the control plane is asked again. */
-  async function findByLookup(lookupId: string): ReturnType<typeof findKey> {
-    const known = lookups.get(lookupId);
-    const found = known && (await findKey(of(known).db, known));
-    if (found) return found;
-    try {
-      const lookup = await lookUp(lookupId);
-      return lookup && (await findKey(of(lookup).db, lookup));
-    } catch (error) {
-      const last = isAway(error) ? former.get(lookupId) : undefined;
-      const there = last && (await findKey(of(last).db, last));
-      if (there) return there;
-      throw error;
-    }
-  }
 
   async function verify(text: string, digest: string, nowMs: number): Promise<Access | Refusal> {
     const parsed = parseKey(text);
     if (!parsed) return 'invalid_api_key_format';
     const startedIn = generation;
-    const found = await findByLookup(parsed.lookupId);
+    const found = await lookups.find(parsed.lookupId, (lookup) => findKey(of(lookup).db, lookup));
     const hashes = pepper.hashes(parsed.secret.reveal());
     if (!found || !hashes.some((each) => timingSafeEqual(found.secretHash, each))) return 'invalid_api_key';
     const { key, company } = found;
