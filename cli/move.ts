@@ -10,6 +10,9 @@ import { CommandError } from './command-error.ts';
 import { withShards } from './connect.ts';
 import type { Flags } from './options.ts';
 
+/** A request that began before the switch ends by then, even if its processor answers late. */
+const keptMs = 20_000;
+
 /** Connects to every shard as the owner. Errors that the operator can fix are shown without a trace. */
 async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>): Promise<string> {
   const config = loadConfig(process.env);
@@ -18,7 +21,7 @@ async function withMover(work: (mover: Mover, shards: Shards) => Promise<string>
       if (shards.all.length === 1)
         throw new CommandError('There is only one shard. Name the others in SVC_SHARDS; see docs/scaling.md.');
       const onStep = (step: string): void => void process.stderr.write(`${step} …\n`);
-      return work({ shards, urlOf: (shard) => urlOf(config, shard), onStep }, shards);
+      return work({ shards, urlOf: (shard) => urlOf(config, shard), keptMs, onStep }, shards);
     });
   } catch (error) {
     throw error instanceof MoveError ? new CommandError(error.message) : error;

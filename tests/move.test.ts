@@ -19,6 +19,7 @@ import { planMoves } from '../server/shards/move/rebalance.ts';
 import { MoveError } from '../server/shards/move/sql.ts';
 import * as steps from '../server/shards/move/steps.ts';
 import { findTables } from '../server/shards/move/tables.ts';
+import { svc } from './support/command.ts';
 import { cloneDatabase, rolePassword, type TestDatabase } from './support/database.ts';
 import { checkAllOpen, openShop, order, type Shop, succeeded } from './support/orders.ts';
 import { somePlan, someSubscriber } from './support/subscriptions.ts';
@@ -30,6 +31,9 @@ let folder: string;
 let servers: EmbeddedPostgres[] = [];
 let service: TestService;
 let mover: Mover;
+
+/** A request that began before the switch tries for so long to record its outcome. */
+const insistedMs = 6_000;
 
 const settings = {
   fsync: 'off',
@@ -73,7 +77,7 @@ before(async () => {
     ['a', a.connectionString],
     ['b', b.connectionString],
   ]);
-  mover = { shards: service.shards, urlOf: (shard) => urls.get(shard) ?? '', onStep: () => undefined };
+  mover = { shards: service.shards, urlOf: (shard) => urls.get(shard) ?? '', keptMs: 100, onStep: () => undefined };
 });
 
 after(async () => {
@@ -184,7 +188,7 @@ describe('a company that moves', () => {
     try {
       for (const to of ['a', 'b']) {
         await sleep(300);
-        const { stopMs = Infinity } = await moveCompanies(mover, sandbox.id, to);
+        const { stopMs = Infinity } = await moveCompanies({ ...mover, keptMs: insistedMs }, sandbox.id, to);
         test.diagnostic(`to ${to}: writes stopped for ${Math.round(stopMs)} ms`);
         assert.ok(stopMs < 2_000, `${stopMs} ms`);
         await sleep(300);
@@ -236,7 +240,7 @@ describe('a company that moves', () => {
     const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
     const [source, target] = [home, service.shards.of({ shard: 'a' })];
     const { control } = service;
-    const move = { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds };
+    const move = { control, source, target, sourceUrl: mover.urlOf('b'), accountId, companyIds, keptMs: 100 };
     const before = await rowsOn('b', store);
     await control.query(`INSERT INTO company_shards VALUES ($1, 'b') ON CONFLICT DO NOTHING`, [store.live.id]);
     for (const step of [steps.prepare, steps.copy]) {
@@ -289,7 +293,15 @@ describe('a company that moves', () => {
     await assert.rejects(abortMove(mover, store.sandbox.id), /do not move/);
     const { companyIds, accountId, home } = await findAccount(mover, store.sandbox.id);
     const target = service.shards.of({ shard: 'a' });
-    const move = { control: service.control, source: home, target, sourceUrl: mover.urlOf('b'), accountId, companyIds };
+    const move = {
+      control: service.control,
+      source: home,
+      target,
+      sourceUrl: mover.urlOf('b'),
+      accountId,
+      companyIds,
+      keptMs: 100,
+    };
     await steps.prepare(move);
     await steps.copy(move);
     await steps.stop(move);
@@ -312,6 +324,7 @@ describe('a company that moves', () => {
       sourceUrl: '',
       accountId: '',
       companyIds: [''] as [string],
+      keptMs: 0,
     };
     await assert.rejects(steps.check(move), (error) => {
       assert.ok(error instanceof MoveError);
@@ -320,6 +333,53 @@ describe('a company that moves', () => {
     });
     await db.close();
     await drop();
+  });
+});
+
+describe('the commands', () => {
+  const run = async (...parameters: string[]) => {
+    const settings = { DATABASE_URL: mover.urlOf('a'), SVC_SHARDS: `b=${mover.urlOf('b')}` };
+    const { code, stdout, stderr } = await svc(settings, ...parameters);
+    return { code, stderr, body: stdout ? JSON.parse(stdout) : undefined };
+  };
+
+  it('list and drain shards, and name the moves of a rebalance', async () => {
+    const { body: drained } = await run('shards', 'drain', 'b', '--json');
+    assert.deepEqual(
+      drained.map(({ name, drains, wal_level }: Record<string, unknown>) => [name, drains, wal_level]),
+      [
+        ['a', false, 'logical'],
+        ['b', true, 'logical'],
+      ],
+    );
+    const { id } = (await service.createMerchant()).sandbox;
+    const { accountId } = await findAccount(mover, id);
+    const { body: plan } = await run('companies', 'rebalance', '--dry-run', '--json');
+    assert.equal(plan.applied, false);
+    const accounts = await Promise.all(
+      plan.moves.map(async ({ company, from, to }: Record<string, string>) => {
+        assert.deepEqual([from, to], ['b', 'a']);
+        return (await findAccount(mover, company ?? '')).accountId;
+      }),
+    );
+    assert.ok(accounts.includes(accountId));
+    await run('shards', 'undrain', 'b', '--json');
+    assert.equal((await run('shards', 'list', '--json')).body[1].drains, false);
+    assert.match((await run('shards', 'drain', 'z')).stderr, /a, b/);
+  });
+
+  it('refuse to abort what does not move, and a shard that does not exist', async () => {
+    const { id } = (await service.createMerchant()).live;
+    const move = (...parameters: string[]) => run('companies', 'move', '--company', id, ...parameters);
+    for (const [parameters, message] of [
+      [['--abort'], /The companies do not move/],
+      [['--to', 'z'], /--to: a, b/],
+      [[], /--to SHARD/],
+    ] as const) {
+      const { code, stderr } = await move(...parameters);
+      assert.equal(code, 1);
+      assert.match(stderr, message);
+    }
   });
 });
 

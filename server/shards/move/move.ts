@@ -1,5 +1,5 @@
 import { findShard, isSettled } from '../queries.ts';
-import type { ShardDatabase, Shards } from '../shards.ts';
+import { firstShard, type ShardDatabase, type Shards } from '../shards.ts';
 import { withMoveLock } from './lock.ts';
 import { MoveError } from './sql.ts';
 import { abort, check, clean, copy, type Move, prepare, stopAndSwitch, switchOver } from './steps.ts';
@@ -10,6 +10,8 @@ export interface Mover {
   readonly shards: Pick<Shards, 'control' | 'all' | 'of'>;
   /** The URL of a shard, as the servers of the other shards use it. */
   readonly urlOf: (shard: string) => string;
+  /** Longer than a request takes, and than any process remembers the shard of a company. */
+  readonly keptMs: number;
   /** Called with the name of each step. */
   readonly onStep: (step: string) => void;
 }
@@ -39,13 +41,19 @@ export async function findAccount({ shards }: Mover, companyId: string): Promise
   return { accountId: first.account_id, companyIds: [first.id, ...rest.map(({ id }) => id)], home };
 }
 
-const moveOf = ({ shards, urlOf }: Mover, account: Account, source: ShardDatabase, target: ShardDatabase): Move => ({
+const moveOf = (
+  { shards, urlOf, keptMs }: Mover,
+  account: Account,
+  source: ShardDatabase,
+  target: ShardDatabase,
+): Move => ({
   control: shards.control,
   source,
   target,
   sourceUrl: urlOf(source.name),
   accountId: account.accountId,
   companyIds: account.companyIds,
+  keptMs,
 });
 
 /** The shards, other than their own, where these companies have a fence. */
@@ -78,7 +86,7 @@ async function finish(mover: Mover, account: Account): Promise<void> {
 export async function moveCompanies(mover: Mover, companyId: string, to: string): Promise<Moved> {
   const { accountId } = await findAccount(mover, companyId);
   const target = mover.shards.of({ shard: to });
-  return withMoveLock(mover.urlOf('a'), accountId, async () => {
+  return withMoveLock(mover.urlOf(firstShard), accountId, async () => {
     const account = await findAccount(mover, companyId);
     const { home, companyIds } = account;
     const result = { companyIds, from: home.name, to };
@@ -116,7 +124,7 @@ const isUnderWay = async (mover: Mover, account: Account): Promise<boolean> =>
 /** Removes what has arrived on the other shard. The companies stay where they are. */
 export async function abortMove(mover: Mover, companyId: string): Promise<Moved> {
   const { accountId } = await findAccount(mover, companyId);
-  return withMoveLock(mover.urlOf('a'), accountId, async () => {
+  return withMoveLock(mover.urlOf(firstShard), accountId, async () => {
     const account = await findAccount(mover, companyId);
     const { home, companyIds } = account;
     const to = await movingTo(mover, account);

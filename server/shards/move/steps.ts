@@ -18,6 +18,8 @@ export interface Move {
   readonly accountId: string;
   /** The companies of the account. The fence of the first one counts for all. */
   readonly companyIds: readonly [string, ...string[]];
+  /** How long the rows stay on the source after the switch. */
+  readonly keptMs: number;
 }
 
 const nameOf = ({ accountId }: Pick<Move, 'accountId'>): string => `svc_move_${accountId.replaceAll('-', '')}`;
@@ -233,7 +235,10 @@ export async function switchOver(move: Move): Promise<void> {
     if (rows.length !== companyIds.length) throw new MoveError('The move was aborted meanwhile.');
   });
   await target.db.query(`DELETE FROM company_fences WHERE company_id = ANY($1)`, [companyIds]);
-  await source.db.query(`UPDATE company_fences SET state = 'left' WHERE company_id = ANY($1)`, [companyIds]);
+  await source.db.query(
+    `UPDATE company_fences SET state = 'left', since = now() WHERE company_id = ANY($1) AND state = 'leaving'`,
+    [companyIds],
+  );
 }
 
 async function hasSwitched({ control, source, target, companyIds }: Move): Promise<boolean> {
@@ -249,8 +254,20 @@ async function hasSwitched({ control, source, target, companyIds }: Move): Promi
 export async function clean(move: Move): Promise<void> {
   if (!(await hasSwitched(move))) throw new MoveError('The companies have not moved yet.');
   await disconnect(move);
+  await untilForgotten(move);
   await removeRows(move.source.db, move);
   await dropTriggers(move);
+}
+
+/** Until then, requests that began before the switch, and processes that missed it, still read on the source. */
+async function untilForgotten({ source, companyIds, keptMs }: Move): Promise<void> {
+  await until('The wait for other processes', keptMs + stopMs, keptMs / 10, async () => {
+    const recent = await source.db.query(
+      `SELECT 1 FROM company_fences WHERE company_id = ANY($1) AND since > now() - $2 * interval '1 ms'`,
+      [companyIds, keptMs],
+    );
+    return recent.length === 0;
+  });
 }
 
 /** Ends a move before its switch. */
