@@ -4,6 +4,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { someCustomer, startTestService, type Reply, type TestService } from '../../tests/support/service.ts';
+import { eventually } from '../../tests/support/webhooks.ts';
 
 let service: TestService;
 let lock: pg.Client;
@@ -39,9 +40,14 @@ describe('more requests than the database takes', () => {
   before(async () => {
     await lock.query('BEGIN');
     await lock.query('LOCK TABLE customers IN ACCESS EXCLUSIVE MODE');
-    const sent = Array.from({ length: 700 }, send);
-    // A burst waits for a second; by then most of them have been refused.
-    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    let refusals = 0;
+    const sent = Array.from({ length: 700 }, async () => {
+      const one = await send();
+      if (one.reply.status === 503) refusals += 1;
+      return one;
+    });
+    // A burst waits for a second; then most of them are refused.
+    await eventually('most are refused', async () => refusals > 300, 20_000);
     await lock.query('ROLLBACK');
     const all = await Promise.all(sent);
     refused = all.filter(({ reply }) => reply.status === 503);
