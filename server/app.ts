@@ -133,7 +133,7 @@ function cardDependencies({ vault, clock, keys, connections: { verifierOf } }: A
 
 function processorDependencies(
   { vault, connections, baseUrl, config }: AppDependencies,
-  forgetAccess: () => void,
+  forgetAccess: (companyId: string) => void,
 ): ProcessorDependencies {
   return { vault, connections, baseUrl, acquirers: config.SVC_ACQUIRERS, forgetAccess };
 }
@@ -149,7 +149,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { orders, subscriptions, homeOf } = partsOf(shards);
   const pepper = keys['api-keys'];
   const directory = await openApiKeyDirectory(shards, pepper, clock);
-  const forgetAccess = (): void => directory.forget();
+  const forgetAccess = (companyId: string): void => directory.forget(companyId);
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
   const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess };

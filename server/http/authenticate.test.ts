@@ -387,6 +387,21 @@ describe('keys', () => {
     assert.ok(used >= before && used <= service.clock.nowMs());
   });
 
+  test('of other companies stay known when one company changes', async () => {
+    const [one, other] = [await service.createMerchant(), await service.createMerchant()];
+    const read = async (key: string): Promise<number> => (await service.call('GET', '/v1/customers', { key })).status;
+    assert.deepEqual([await read(one.key), await read(other.key)], [200, 200]);
+    // A change without the trigger is noticed only when the key is read again.
+    await service.db.query('ALTER TABLE api_keys DISABLE TRIGGER api_keys_changed');
+    await service.db.query('UPDATE api_keys SET revoked_at = now() WHERE company_id = ANY($1)', [
+      [one.sandbox.id, other.sandbox.id],
+    ]);
+    await service.db.query('ALTER TABLE api_keys ENABLE TRIGGER api_keys_changed');
+    await service.db.query('UPDATE companies SET name = name WHERE id = $1', [one.sandbox.id]);
+    await eventually(async () => (await read(one.key)) === 401, 2_000);
+    assert.equal(await read(other.key), 200);
+  });
+
   test('print as *** wherever the object that holds one is printed', async () => {
     const nowMs = service.clock.nowMs();
     const reserved = await reserveApiKey(service.control, service.pepper, merchant.sandbox, nowMs, 'secret');

@@ -27,8 +27,8 @@ interface PresentedKey {
 
 export interface ApiKeyDirectory {
   find(text: string, address: string): Promise<Access | Refusal>;
-  /** Empties the cache. Called by a process that changed a key or company, before it answers. */
-  forget(): void;
+  /** Forgets what is cached of a company, or of all. Called by a process that changed a key or company, before it answers. */
+  forget(companyId?: string): void;
 }
 
 const messages: Readonly<Record<Refusal, string>> = {

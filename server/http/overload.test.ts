@@ -47,8 +47,7 @@ describe('more requests than the database takes', () => {
       return one;
     });
     // A burst waits for a second; then most of them are refused.
-    await eventually('most are refused', async () => refusals > 300, 20_000);
-    await lock.query('ROLLBACK');
+    await eventually('most are refused', async () => refusals > 300, 20_000).finally(() => lock.query('ROLLBACK'));
     const all = await Promise.all(sent);
     refused = all.filter(({ reply }) => reply.status === 503);
     served = all.filter(({ reply }) => reply.status === 201);
@@ -101,8 +100,9 @@ describe('more requests than the database takes', () => {
 });
 
 describe('a client that does not wait after a 429', () => {
-  test('is read again after a tenth of a second on the same connection, and others are not slowed down', async () => {
+  test('is read again after a tenth of a second on the same connection, and others are not slowed down', async (context) => {
     const limited = await startTestService({ settings: { SVC_RATE_LIMIT_READ: '1/60' } });
+    context.after(() => limited.stop());
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const get = (path: string, by = agent): Promise<{ status: number; ms: number }> =>
       new Promise((resolve, reject) => {
@@ -125,8 +125,8 @@ describe('a client that does not wait after a 429', () => {
     const other = new Agent();
     let least = Infinity;
     for (let round = 0; round < 5; round += 1) least = Math.min(least, (await get('/v1/products', other)).ms);
-    assert.ok(least < 90, `another connection took ${least} ms`);
+    const held = Math.min(...answers.slice(1).map(({ ms }) => ms));
+    assert.ok(least < held, `another connection took ${least} ms, this one ${held} ms`);
     agent.destroy();
-    await limited.stop();
   });
 });

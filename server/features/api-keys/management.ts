@@ -26,7 +26,7 @@ export interface KeyDependencies {
   readonly control: ControlQueryable;
   readonly pepper: ServiceKey;
   /** Clears the cache, so that the next request sees the change. */
-  readonly forgetAccess: () => void;
+  readonly forgetAccess: (companyId: string) => void;
 }
 
 type NewKey = ShownApiKey & { readonly key: string };
@@ -165,7 +165,7 @@ export async function changeApiKey(
     await updateApiKey(transaction, next);
     return next;
   });
-  forgetAccess();
+  forgetAccess(context.company.id);
   return toWire(context, changed, nowMs);
 }
 
@@ -199,7 +199,7 @@ export async function rotateApiKey(
     const made = await createApiKey(transaction, reserved, nowMs, options);
     return { made, untilMs };
   });
-  forgetAccess();
+  forgetAccess(context.company.id);
   const { made, untilMs } = rotated;
   const shown = { ...toWire(context, made.key, nowMs), key: made.text.reveal() };
   return { ...shown, previous_valid_until: new Date(untilMs).toISOString() };
@@ -216,6 +216,6 @@ export async function endApiKey(
     await revokeApiKey(transaction, key.companyId, id, nowMs);
     return { ...key, revokedAt: key.revokedAt ?? new Date(nowMs) };
   });
-  forgetAccess();
+  forgetAccess(context.company.id);
   return toWire(context, revoked, nowMs);
 }

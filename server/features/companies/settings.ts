@@ -11,7 +11,7 @@ import type { RequestContext } from '../../request-context.ts';
 
 export interface SettingsDependencies {
   readonly rateLimits: RateLimits;
-  readonly forgetAccess: () => void;
+  readonly forgetAccess: (companyId: string) => void;
 }
 
 export async function getSettings(
@@ -51,6 +51,6 @@ export async function changeSettings(
   const { dunning_days = settings.dunning_days, after_dunning = settings.after_dunning } = change;
   if (change.dunning_days || change.after_dunning) await setDunning(db, company.id, dunning_days, after_dunning);
   await updateSettings(db, company.id, change);
-  dependencies.forgetAccess();
+  dependencies.forgetAccess(company.id);
   return getSettings(context, dependencies);
 }

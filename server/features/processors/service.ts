@@ -37,7 +37,7 @@ export interface ProcessorDependencies {
   readonly baseUrl: string;
   /** The URLs of acquirers that merchants may connect. */
   readonly acquirers: readonly string[];
-  readonly forgetAccess: () => void;
+  readonly forgetAccess: (companyId: string) => void;
 }
 
 function requireLive({ company }: RequestContext): void {
@@ -166,7 +166,7 @@ async function existing({ db, company }: RequestContext, id: string): Promise<Co
 async function changed(context: RequestContext, dependencies: ProcessorDependencies, id: string): Promise<Connection> {
   await refreshCompany(context.db, context.company.id);
   dependencies.connections.forget(context.company.id);
-  dependencies.forgetAccess();
+  dependencies.forgetAccess(context.company.id);
   return toWire(await existing(context, id), dependencies);
 }
 
@@ -222,7 +222,7 @@ export async function reorder(
   await orderConnections(db, company.id, ids);
   await refreshCompany(db, company.id);
   dependencies.connections.forget(company.id);
-  dependencies.forgetAccess();
+  dependencies.forgetAccess(company.id);
   return listConnections(context, dependencies);
 }
 

@@ -107,7 +107,7 @@ export interface ClockDependencies {
   readonly orders: OfCompany<Orders>;
   readonly subscriptions: OfCompany<Subscriptions>;
   /** Clears the cached company data of requests. */
-  readonly forgetAccess: () => void;
+  readonly forgetAccess: (companyId: string) => void;
 }
 
 interface Parts extends Home {
@@ -188,7 +188,7 @@ export async function advanceClock(
     return { ...shown(clock.nowMs(), await companyClock.offsetMs(db, company.id)), happened: rows.map(happening) };
   } finally {
     await companyClock.release(db, company.id);
-    forgetAccess();
+    forgetAccess(company.id);
   }
 }
 
