@@ -47,7 +47,11 @@ describe('more requests than the database takes', () => {
       return one;
     });
     // A burst waits for a second; then most of them are refused.
-    await eventually('most are refused', async () => refusals > 300, 20_000).finally(() => lock.query('ROLLBACK'));
+    try {
+      await eventually('most are refused', async () => refusals > 300, 20_000);
+    } finally {
+      await lock.query('ROLLBACK');
+    }
     const all = await Promise.all(sent);
     refused = all.filter(({ reply }) => reply.status === 503);
     served = all.filter(({ reply }) => reply.status === 201);
