@@ -163,10 +163,8 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
   const { keys } = ring;
   const directory = homes.length === 1 ? oneShard : openDirectory(control);
   if (homes.length > 1) await onAccessChange(control, directory.forget);
-  const connections = openConnections(async (companyId) => {
-    const shard = await directory.find(companyId);
-    return openShards(control, homes, directory).of({ shard }).db;
-  });
+  const configured = openShards(control, homes, directory);
+  const connections = openConnections(async (companyId) => (await configured.find(companyId)).db);
   const { first, shards } = await openAll(surroundings, connections, homes as [Home, ...Home[]], directory);
   const clocks = combinedClocks(() => shards.all.map((shard) => shard.clocks));
   const restores = { isRestored: () => shards.all.some((shard) => shard.restores.isRestored()) };
