@@ -31,6 +31,8 @@ import { overviewRoutes } from './features/overview/routes.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
+import { profileRoutes } from './features/profile/routes.ts';
+import { logoWith } from './features/profile/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
@@ -59,6 +61,7 @@ import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
+import { mountLogos } from './pages/logos.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
@@ -202,6 +205,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
+  mountLogos(app, { shardOf: shards.find, logoWith });
   mountGuides(app);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
@@ -334,6 +338,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...subscriptionDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
+    ...profileRoutes(),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
     ...goingLiveRoutes({ control, webhooks }),

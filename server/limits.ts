@@ -81,6 +81,12 @@ export const limits = {
   requestRetentionDays: 7,
   requestBodyLength: 8 * 1024,
 
+  displayNameLength: 100,
+  taxIdLength: 64,
+  /** The name of the sender of emails to customers. */
+  fromNameLength: 70,
+  upcomingNoticeDaysMax: 30,
+
   invitationDays: 7,
   /** Per company, so that invitations cannot be used to send spam. */
   mailsPerDay: 500,

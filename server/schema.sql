@@ -107,6 +107,26 @@ CREATE TABLE company_fences (
   CONSTRAINT company_fences_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'left'::text, 'arriving'::text])))
 );
 
+CREATE TABLE company_profiles (
+  company_id uuid NOT NULL,
+  display_name text,
+  logo bytea,
+  logo_id uuid,
+  color text,
+  support_email text,
+  website text,
+  address jsonb,
+  tax_id text,
+  emails jsonb NOT NULL DEFAULT '{}'::jsonb,
+  customer_page jsonb NOT NULL DEFAULT '{}'::jsonb,
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT company_profiles_check CHECK (((logo IS NULL) = (logo_id IS NULL))),
+  CONSTRAINT company_profiles_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
+  CONSTRAINT company_profiles_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT company_profiles_logo_check CHECK ((octet_length(logo) <= 262144)),
+  CONSTRAINT company_profiles_pkey PRIMARY KEY (company_id)
+);
+
 CREATE TABLE company_shards (
   company_id uuid NOT NULL,
   shard text NOT NULL,

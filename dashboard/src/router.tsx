@@ -51,6 +51,7 @@ const companyPages: readonly PageEntry[] = [
   ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
   ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
   ['/settings', () => import('./pages/settings/settings.tsx'), 'SettingsPage'],
+  ['/settings/branding', () => import('./pages/branding/branding.tsx'), 'BrandingPage'],
   ['/settings/processors', () => import('./pages/settings/processors.tsx'), 'ProcessorsPage'],
   ['/settings/going-live', () => import('./pages/settings/going-live.tsx'), 'GoingLivePage'],
   ['/sandbox/clock', () => import('./pages/sandbox/clock.tsx'), 'ClockPage'],

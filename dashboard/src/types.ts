@@ -16,6 +16,7 @@ export type { Connection, ConnectionList as Connections } from '../../server/fea
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';
 export type { Statistics } from '../../server/features/overview/schemas.ts';
 export type { ReconciliationState } from '../../server/features/reconciliation/schemas.ts';
+export type { Profile } from '../../server/features/profile/schemas.ts';
 export type { BillPreview } from '../../server/features/subscriptions/schemas.ts';
 export type {
   Session,

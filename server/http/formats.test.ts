@@ -30,6 +30,7 @@ const cases: Readonly<Record<TextFormatName, { takes: string[]; refuses: string[
   country: { takes: ['US', 'DE'], refuses: ['us', 'USA', ''], patternTakes: ['QQ'] },
   tag: { takes: ['vip', 'a b', 'é'], refuses: ['', ' vip', 'vip ', 'a,b', ','] },
   'code-prefix': { takes: ['', 'TEA-', 'a_1'], refuses: ['TEA ', 'é', 'a.b'] },
+  color: { takes: ['#0a7d5c', '#FFFFFF'], refuses: ['red', '#fff', '#0a7d5cff', '#0a7d5g'] },
   sku: { takes: ['tea-pot_6'], refuses: ['', 'Tea', 'tea pot', 'té'] },
 };
 

@@ -57,6 +57,7 @@ export const textFormats = {
     pattern: '^[^\\s,](?:[^,]*[^\\s,])?$',
   },
   'code-prefix': { message: 'must contain only letters, digits, - and _', pattern: '^[A-Za-z0-9_-]*$' },
+  color: { message: 'must be a color as #rrggbb, for example #0a7d5c', pattern: '^#[0-9A-Fa-f]{6}$' },
   sku: {
     message: 'must contain only lowercase letters, digits, hyphens and underscores',
     pattern: '^[a-z0-9_-]+$',

@@ -674,7 +674,16 @@ describe('signing in', () => {
 describe('every page', () => {
   const paths = {
     light: ['/home', '/customers', '/orders/new', '/plans/new', '/developers/api-keys', '/settings'],
-    dark: ['/login', '/orders', '/disputes', '/coupons/new', '/developers/webhooks', '/team', '/sandbox/clock'],
+    dark: [
+      '/login',
+      '/orders',
+      '/disputes',
+      '/coupons/new',
+      '/developers/webhooks',
+      '/team',
+      '/settings/branding',
+      '/sandbox/clock',
+    ],
   };
   const others = [
     '/sign-up',

@@ -65,7 +65,7 @@ const advice = 'send JPEG, PNG or GIF.';
 let loaded: Promise<typeof Sharp> | undefined;
 
 /** Loads the decoder with the first picture: most processes never decode one. */
-function decoder(): Promise<typeof Sharp> {
+export function decoder(): Promise<typeof Sharp> {
   loaded ??= loadDecoder();
   return loaded;
 }

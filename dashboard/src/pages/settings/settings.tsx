@@ -11,6 +11,7 @@ import { toast } from '../../components/toasts.tsx';
 import { useGet } from '../../data.ts';
 import { words } from '../../format.ts';
 import { sessionQuery, useCan } from '../../session.ts';
+import { branding } from '../../texts/branding.ts';
 import { common } from '../../texts/common.ts';
 import { settings } from '../../texts/settings.ts';
 import type { CompanySettings } from '../../types.ts';
@@ -26,6 +27,10 @@ export function SettingsPage() {
             <div className="min-w-0">
               <CompanyForm company={company} canWrite={canWrite} />
               <Processors company={company} />
+              <Panel title={branding.open}>
+                <p className="mb-3 text-muted">{branding.panelText}</p>
+                <LinkButton to="/settings/branding">{branding.open}</LinkButton>
+              </Panel>
             </div>
             <div className="min-w-0">
               <Dunning company={company} canWrite={canWrite} />

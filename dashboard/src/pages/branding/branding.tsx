@@ -1,0 +1,132 @@
+import { call } from '../../api.ts';
+import { CheckField, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
+import { Form, useForm } from '../../components/form.tsx';
+import { Load, Page, Panel } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { useGet } from '../../data.ts';
+import { useCan } from '../../session.ts';
+import { branding } from '../../texts/branding.ts';
+import { common } from '../../texts/common.ts';
+import { settings } from '../../texts/settings.ts';
+import type { Profile } from '../../types.ts';
+import { BrandForm } from './brand-form.tsx';
+
+export function BrandingPage() {
+  const query = useGet<Profile>('/dashboard/profile');
+  const canWrite = useCan('company:write');
+  return (
+    <Load query={query}>
+      {(profile) => (
+        <Page title={branding.title} lead={branding.lead} back={{ to: '/settings', label: settings.title }}>
+          {!canWrite && <p className="mb-4 text-muted">{common.notAllowed}</p>}
+          <fieldset disabled={!canWrite}>
+            <BrandForm profile={profile} canWrite={canWrite} />
+            <div className="grid items-start gap-x-5 lg:grid-cols-2">
+              <Emails profile={profile} />
+              <CustomerPage profile={profile} />
+            </div>
+          </fieldset>
+        </Page>
+      )}
+    </Load>
+  );
+}
+
+const save = (body: object, key: string): Promise<Profile> => call('PATCH', '/dashboard/profile', { body, key });
+const saved = (): void => toast(common.saved);
+
+const kinds = Object.entries(branding.kinds) as [keyof typeof branding.kinds, string][];
+
+function Emails({ profile: { emails } }: { readonly profile: Profile }) {
+  const form = useForm({
+    initial: {
+      ...emails,
+      upcoming_renewal_days: String(emails.upcoming_renewal_days),
+      from_name: emails.from_name ?? '',
+      reply_to: emails.reply_to ?? '',
+    },
+    send: ({ from_name, reply_to, upcoming_renewal_days, ...rest }, key) =>
+      save(
+        {
+          emails: {
+            ...rest,
+            upcoming_renewal_days: Number(upcoming_renewal_days),
+            from_name: from_name.trim() || null,
+            reply_to: reply_to.trim() || null,
+          },
+        },
+        key,
+      ),
+    onDone: saved,
+  });
+  return (
+    <Panel title={branding.emails}>
+      <Form form={form} submit={common.save}>
+        <CheckField form={form} name="enabled" label={branding.enabled} hint={branding.enabledHint} />
+        <div className="flex flex-col gap-1.5 border-l-2 border-line pl-4">
+          {kinds.map(([kind, label]) => (
+            <CheckField key={kind} form={form} name={kind} label={label} />
+          ))}
+        </div>
+        <NumberField
+          form={form}
+          name="upcoming_renewal_days"
+          path="emails.upcoming_renewal_days"
+          label={branding.upcomingDays}
+        />
+        <TextField
+          form={form}
+          name="from_name"
+          path="emails.from_name"
+          label={branding.fromName}
+          hint={branding.fromNameHint}
+        />
+        <TextField
+          form={form}
+          name="reply_to"
+          path="emails.reply_to"
+          type="email"
+          label={branding.replyTo}
+          hint={branding.replyToHint}
+        />
+      </Form>
+    </Panel>
+  );
+}
+
+function CustomerPage({ profile: { customer_page } }: { readonly profile: Profile }) {
+  const form = useForm({
+    initial: {
+      ...customer_page,
+      headline: customer_page.headline ?? '',
+      return_url: customer_page.return_url ?? '',
+    },
+    send: ({ headline, return_url, ...rest }, key) =>
+      save(
+        { customer_page: { ...rest, headline: headline.trim() || null, return_url: return_url.trim() || null } },
+        key,
+      ),
+    onDone: saved,
+  });
+  return (
+    <Panel title={branding.customerPage}>
+      <Form form={form} submit={common.save}>
+        <p className="text-muted">{branding.customerPageText}</p>
+        <FieldRow>
+          <CheckField form={form} name="allow_update_card" label={branding.allowUpdateCard} />
+          <CheckField form={form} name="allow_end_renewal" label={branding.allowEndRenewal} />
+          <CheckField form={form} name="allow_cancel" label={branding.allowCancel} />
+        </FieldRow>
+        <TextField form={form} name="headline" path="customer_page.headline" label={branding.headline} />
+        <TextField
+          form={form}
+          name="return_url"
+          path="customer_page.return_url"
+          type="url"
+          label={branding.returnUrl}
+          hint={branding.returnUrlHint}
+        />
+      </Form>
+    </Panel>
+  );
+}

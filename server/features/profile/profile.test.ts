@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { colleague, companyOf, type Person, signUp } from '../../../tests/support/dashboard.ts';
+import { assertRefused } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { contrast, textColorOn } from './color.ts';
+import { profileOf } from './service.ts';
+
+let service: TestService;
+let owner: Person;
+before(async () => {
+  service = await startTestService();
+  owner = await signUp(service);
+});
+after(() => service.stop());
+
+const path = '/dashboard/profile';
+const change = (body: object, person = owner): Promise<Reply> => person.in('PATCH', path, body);
+
+async function uploadLogo(picture: Buffer, person = owner): Promise<Reply> {
+  const form = new FormData();
+  form.append('file', new Blob([new Uint8Array(picture)]), 'logo.png');
+  const sent = new Response(form);
+  return service.call('POST', `${path}/logo`, {
+    key: null,
+    raw: Buffer.from(await sent.arrayBuffer()),
+    headers: {
+      'content-type': sent.headers.get('content-type') ?? '',
+      origin: service.baseUrl,
+      'sec-fetch-site': 'same-origin',
+      cookie: person.cookie,
+      'svc-company': companyOf(person, 'sandbox'),
+    },
+  });
+}
+
+const picture = (width: number, height: number): Promise<Buffer> =>
+  sharp({ create: { width, height, channels: 3, background: '#c04020' } })
+    .png()
+    .toBuffer();
+
+describe('the profile of a company', () => {
+  it('has defaults before the first change, and sends emails only in live', async () => {
+    const { body } = await owner.in('GET', path);
+    assert.deepEqual(
+      [body.display_name, body.logo_url, body.color, body.emails.enabled, body.emails.order_receipt],
+      ['Engines (demo)', null, null, false, true],
+    );
+    assert.deepEqual(body.customer_page, {
+      allow_cancel: true,
+      allow_end_renewal: true,
+      allow_update_card: true,
+      headline: null,
+      return_url: null,
+    });
+    const live = await owner.in('GET', path, undefined, { company: companyOf(owner, 'live') });
+    assert.equal(live.body.emails.enabled, true);
+    assert.equal(live.body.emails.upcoming_renewal, false);
+  });
+
+  it('keeps what a change does not name, also inside its settings', async () => {
+    await change({ display_name: 'Ada’s Engines', address: { line1: '1 Main St', country: 'GB' }, tax_id: 'GB 123' });
+    await change({ color: '#0A7D5C', emails: { enabled: true } });
+    const { body } = await change({ emails: { from_name: 'Ada' }, customer_page: { allow_cancel: false } });
+    assert.deepEqual(
+      [body.display_name, body.color, body.text_color, body.tax_id, body.address.line1, body.address.city],
+      ['Ada’s Engines', '#0a7d5c', '#ffffff', 'GB 123', '1 Main St', null],
+    );
+    assert.deepEqual([body.emails.enabled, body.emails.from_name], [true, 'Ada']);
+    assert.equal(body.customer_page.allow_cancel, false);
+    const cleared = await change({ display_name: null, address: null, emails: { from_name: null } });
+    assert.deepEqual([cleared.body.display_name, cleared.body.address], ['Engines (demo)', null]);
+  });
+
+  it('loses no setting when two changes arrive together', async () => {
+    await Promise.all(
+      ['order_receipt', 'refund_receipt', 'payment_failed', 'card_expiring'].map((kind) =>
+        change({ emails: { [kind]: false } }),
+      ),
+    );
+    const { emails } = (await owner.in('GET', path)).body;
+    assert.deepEqual(
+      [emails.order_receipt, emails.refund_receipt, emails.payment_failed, emails.card_expiring],
+      [false, false, false, false],
+    );
+  });
+
+  it('names the field of a value that it refuses', async () => {
+    const wrong: readonly (readonly [object, string])[] = [
+      [{ color: 'red' }, 'color'],
+      [{ color: '#fff' }, 'color'],
+      [{ display_name: 'Two\nlines' }, 'display_name'],
+      [{ display_name: ' ' }, 'display_name'],
+      [{ support_email: 'not an address' }, 'support_email'],
+      [{ website: 'javascript:alert(1)' }, 'website'],
+      [{ website: 'http://shop.example.com' }, 'website'],
+      [{ address: { country: 'Germany' } }, 'address.country'],
+      [{ emails: { from_name: 'Ada\r\nBcc: eve@example.com' } }, 'emails.from_name'],
+      [{ emails: { upcoming_renewal_days: 0 } }, 'emails.upcoming_renewal_days'],
+      [{ emails: { enabled: null } }, 'emails.enabled'],
+      [{ customer_page: { return_url: 'https://user:pass@shop.example.com' } }, 'customer_page.return_url'],
+    ];
+    for (const [body, field] of wrong) {
+      const reply = await change(body);
+      assertRefused(reply, 400, 'validation_error');
+      assert.equal(reply.body.error.field_errors[0].field, field);
+    }
+    const local = await change({ customer_page: { return_url: 'http://localhost:3000/account' } });
+    assert.equal(local.body.customer_page.return_url, 'http://localhost:3000/account');
+  });
+
+  it('is read with company:read, changed with company:write, and audited', async () => {
+    const viewer = await colleague(service, owner, 'Viewer');
+    const readable = await viewer.in('GET', path);
+    assertRefused(await viewer.in('PATCH', path, { color: '#000000' }), 403, 'insufficient_permissions');
+    assertRefused(await uploadLogo(await picture(10, 10), viewer), 403, 'insufficient_permissions');
+    assertRefused(await viewer.in('DELETE', `${path}/logo`), 403, 'insufficient_permissions');
+    assert.ok([200, 403].includes(readable.status));
+    const { body } = await owner.in('GET', '/dashboard/audit_log');
+    assert.ok(body.data.some(({ action }: { action: string }) => action === 'updateProfile'));
+  });
+});
+
+describe('the logo', () => {
+  it('becomes a small picture that anyone can load, and its URL never shows another', async () => {
+    const first = await uploadLogo(await picture(2_000, 500));
+    assert.equal(first.status, 200, first.text);
+    const shown = await fetch(service.baseUrl + first.body.logo_url);
+    assert.deepEqual([shown.status, shown.headers.get('content-type')], [200, 'image/png']);
+    assert.match(shown.headers.get('cache-control') ?? '', /immutable/);
+    const { width, height, format } = await sharp(Buffer.from(await shown.arrayBuffer())).metadata();
+    assert.deepEqual([format, width, height], ['png', 480, 120]);
+    const second = await uploadLogo(await picture(20, 20));
+    assert.notEqual(second.body.logo_url, first.body.logo_url);
+    assert.equal((await fetch(service.baseUrl + first.body.logo_url)).status, 404);
+    assert.equal((await owner.in('DELETE', `${path}/logo`)).body.logo_url, null);
+    assert.equal((await fetch(service.baseUrl + second.body.logo_url)).status, 404);
+  });
+
+  it('of another company is not found under the id of this one', async () => {
+    const { body } = await uploadLogo(await picture(20, 20));
+    const foreign = body.logo_url.replace(companyOf(owner, 'sandbox'), companyOf(owner, 'live'));
+    assert.equal((await fetch(service.baseUrl + foreign)).status, 404);
+  });
+
+  it('is refused if it is no picture', async () => {
+    assertRefused(await uploadLogo(Buffer.from('<svg onload=alert(1)>')), 400, 'validation_error');
+  });
+});
+
+describe('the text on a color', () => {
+  it('is readable on every color', () => {
+    const steps = ['00', '33', '77', '88', 'bb', 'ff'];
+    for (const red of steps) {
+      for (const green of steps) {
+        for (const blue of steps) {
+          const color = `#${red}${green}${blue}`;
+          assert.ok(contrast(color, textColorOn(color)) >= 4.5, color);
+        }
+      }
+    }
+    assert.deepEqual(['#ffffff', '#000000', '#ffd400'].map(textColorOn), ['#000000', '#ffffff', '#000000']);
+  });
+});
+
+it('a company without a profile has one for other features', async () => {
+  const profile = await profileOf(service.db, service.company);
+  assert.equal(profile.display_name, service.company.name);
+  assert.equal(profile.text_color, '#ffffff');
+});

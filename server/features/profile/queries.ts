@@ -1,0 +1,79 @@
+import type { Queryable } from '../../platform/database.ts';
+import type { CustomerPageSettings, EmailSettings, PostalAddress } from './schemas.ts';
+
+export interface ProfileRow {
+  display_name: string | null;
+  logo_id: string | null;
+  color: string | null;
+  support_email: string | null;
+  website: string | null;
+  address: PostalAddress | null;
+  tax_id: string | null;
+  emails: Partial<EmailSettings>;
+  customer_page: Partial<CustomerPageSettings>;
+  updated_at: Date;
+}
+
+const columns =
+  'display_name, logo_id, color, support_email, website, address, tax_id, emails, customer_page, updated_at';
+
+export async function findProfile(db: Queryable, companyId: string): Promise<ProfileRow | undefined> {
+  const [row] = await db.query<ProfileRow>(`SELECT ${columns} FROM company_profiles WHERE company_id = $1`, [
+    companyId,
+  ]);
+  return row;
+}
+
+/** In a transaction. Creates the row if there is none. */
+export async function lockProfile(db: Queryable, companyId: string): Promise<ProfileRow> {
+  await db.query('INSERT INTO company_profiles (company_id) VALUES ($1) ON CONFLICT DO NOTHING', [companyId]);
+  const [row] = await db.query<ProfileRow>(
+    `SELECT ${columns} FROM company_profiles WHERE company_id = $1 FOR NO KEY UPDATE`,
+    [companyId],
+  );
+  if (!row) throw new Error('a profile was removed while it was changed');
+  return row;
+}
+
+export async function updateProfile(
+  db: Queryable,
+  companyId: string,
+  row: Omit<ProfileRow, 'logo_id' | 'updated_at'>,
+): Promise<void> {
+  await db.query(
+    `UPDATE company_profiles SET display_name = $2, color = $3, support_email = $4, website = $5, address = $6,
+       tax_id = $7, emails = $8, customer_page = $9, updated_at = now()
+     WHERE company_id = $1`,
+    [
+      companyId,
+      row.display_name,
+      row.color,
+      row.support_email,
+      row.website,
+      row.address && JSON.stringify(row.address),
+      row.tax_id,
+      JSON.stringify(row.emails),
+      JSON.stringify(row.customer_page),
+    ],
+  );
+}
+
+export async function updateLogo(
+  db: Queryable,
+  companyId: string,
+  logo: { readonly id: string; readonly png: Buffer } | null,
+): Promise<void> {
+  await db.query(
+    `INSERT INTO company_profiles (company_id, logo_id, logo) VALUES ($1, $2, $3)
+     ON CONFLICT (company_id) DO UPDATE SET logo_id = excluded.logo_id, logo = excluded.logo, updated_at = now()`,
+    [companyId, logo?.id ?? null, logo?.png ?? null],
+  );
+}
+
+export async function findLogo(db: Queryable, companyId: string, logoId: string): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ logo: Buffer }>(
+    'SELECT logo FROM company_profiles WHERE company_id = $1 AND logo_id = $2',
+    [companyId, logoId],
+  );
+  return row?.logo;
+}

@@ -1,0 +1,105 @@
+import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import { clearable, line, name, nullable, timestamp } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+/** The profile of a company: what its customers see of it on pages, in emails and on receipts. */
+
+const email = () => Type.String({ format: 'email', maxLength: limits.emailLength });
+const url = () => Type.String({ format: 'uri', maxLength: limits.urlLength });
+
+const addressParts = {
+  line1: line(),
+  line2: line(),
+  city: line(),
+  state: line(),
+  postal_code: line(),
+  country: Type.String({ format: 'country', examples: ['US'] }),
+};
+
+type AddressPart = keyof typeof addressParts;
+
+const each = <Names extends string, Schema extends TSchema>(
+  names: readonly Names[],
+  schema: (name: Names) => Schema,
+): Record<Names, Schema> => Object.fromEntries(names.map((one) => [one, schema(one)])) as Record<Names, Schema>;
+
+const partNames = Object.keys(addressParts) as AddressPart[];
+
+const postalAddress = Type.Object(each(partNames, () => nullable(Type.String())));
+export type PostalAddress = Static<typeof postalAddress>;
+
+/** The emails to customers, in the order of the dashboard. Essential ones cannot be unsubscribed from. */
+const emailKinds = [
+  'order_receipt',
+  'refund_receipt',
+  'renewal_receipt',
+  'payment_failed',
+  'final_notice',
+  'card_expiring',
+  'subscription_canceled',
+  'upcoming_renewal',
+] as const;
+
+const fromName = name({ maxLength: limits.fromNameLength });
+const upcomingDays = Type.Integer({ minimum: 1, maximum: limits.upcomingNoticeDaysMax });
+
+const emailSettings = Type.Object({
+  enabled: Type.Boolean(),
+  ...each(emailKinds, () => Type.Boolean()),
+  upcoming_renewal_days: upcomingDays,
+  from_name: nullable(Type.String()),
+  reply_to: nullable(Type.String()),
+});
+export type EmailSettings = Static<typeof emailSettings>;
+
+const customerPageSettings = Type.Object({
+  allow_cancel: Type.Boolean(),
+  allow_end_renewal: Type.Boolean(),
+  allow_update_card: Type.Boolean(),
+  headline: nullable(Type.String()),
+  return_url: nullable(Type.String()),
+});
+export type CustomerPageSettings = Static<typeof customerPageSettings>;
+
+export const profile = Type.Object({
+  display_name: Type.String({ description: 'The name of the company unless it is set.' }),
+  has_own_display_name: Type.Boolean(),
+  logo_url: nullable(Type.String({ description: 'Relative to the base URL. It never shows another picture.' })),
+  color: nullable(Type.String({ examples: ['#0a7d5c'] })),
+  text_color: Type.String({ description: 'White or black: the color of text on `color`.' }),
+  support_email: nullable(Type.String()),
+  website: nullable(Type.String()),
+  address: nullable(postalAddress),
+  tax_id: nullable(Type.String()),
+  emails: emailSettings,
+  customer_page: customerPageSettings,
+  updated_at: nullable(timestamp()),
+});
+export type Profile = Static<typeof profile>;
+
+const optional = <Fields extends TProperties>(fields: Fields) =>
+  Type.Partial(Type.Object(fields), { additionalProperties: false });
+
+export const profileUpdate = optional({
+  display_name: clearable(name({ maxLength: limits.displayNameLength })),
+  color: clearable(Type.String({ format: 'color', examples: ['#0a7d5c'] })),
+  support_email: clearable(email()),
+  website: clearable(url()),
+  address: clearable(optional(each(partNames, (part) => clearable(addressParts[part])))),
+  tax_id: clearable(line({ maxLength: limits.taxIdLength })),
+  emails: optional({
+    enabled: Type.Boolean(),
+    ...each(emailKinds, () => Type.Boolean()),
+    upcoming_renewal_days: upcomingDays,
+    from_name: clearable(fromName),
+    reply_to: clearable(email()),
+  }),
+  customer_page: optional({
+    allow_cancel: Type.Boolean(),
+    allow_end_renewal: Type.Boolean(),
+    allow_update_card: Type.Boolean(),
+    headline: clearable(name()),
+    return_url: clearable(url()),
+  }),
+});
+export type ProfileUpdate = Static<typeof profileUpdate>;

@@ -1,0 +1,145 @@
+import type { Company } from '../../company.ts';
+import { ApiError, invalidField } from '../../errors.ts';
+import type { UploadedFile } from '../../http/route.ts';
+import { isLocalName } from '../../http/session-cookie.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { prepareImage } from '../../platform/files/image.ts';
+import { logoOf } from '../../platform/files/logo.ts';
+import { newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { textColorOn } from './color.ts';
+import { findLogo, findProfile, lockProfile, type ProfileRow, updateLogo, updateProfile } from './queries.ts';
+import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, ProfileUpdate } from './schemas.ts';
+
+/** The color of a company that has not chosen one. */
+const defaultColor = '#1f2937';
+
+function emailDefaults(mode: Company['mode']): EmailSettings {
+  return {
+    // In the sandbox, the addresses of customers may be those of real people.
+    enabled: mode === 'live',
+    order_receipt: true,
+    refund_receipt: true,
+    renewal_receipt: true,
+    payment_failed: true,
+    final_notice: true,
+    card_expiring: true,
+    subscription_canceled: true,
+    upcoming_renewal: false,
+    upcoming_renewal_days: 7,
+    from_name: null,
+    reply_to: null,
+  };
+}
+
+const customerPageDefaults: CustomerPageSettings = {
+  allow_cancel: true,
+  allow_end_renewal: true,
+  allow_update_card: true,
+  headline: null,
+  return_url: null,
+};
+
+export type ProfileOwner = Pick<Company, 'id' | 'name' | 'mode'>;
+
+/** What customers see of the company: on pages, in emails and on receipts. */
+export async function profileOf(db: Queryable, company: ProfileOwner): Promise<Profile> {
+  return toProfile(await findProfile(db, company.id), company);
+}
+
+function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner): Profile {
+  return {
+    display_name: row?.display_name ?? name,
+    has_own_display_name: row?.display_name != null,
+    logo_url: row?.logo_id ? `/logos/${id}/${row.logo_id}.png` : null,
+    color: row?.color ?? null,
+    text_color: textColorOn(row?.color ?? defaultColor),
+    support_email: row?.support_email ?? null,
+    website: row?.website ?? null,
+    address: row?.address ?? null,
+    tax_id: row?.tax_id ?? null,
+    emails: { ...emailDefaults(mode), ...row?.emails },
+    customer_page: { ...customerPageDefaults, ...row?.customer_page },
+    updated_at: row?.updated_at.toISOString() ?? null,
+  };
+}
+
+export async function changeProfile({ db, company }: RequestContext, change: ProfileUpdate): Promise<Profile> {
+  const { address, emails, customer_page, website, color, ...texts } = change;
+  const urls = {
+    website: checkedUrl('website', website, company.mode),
+    return_url: checkedUrl('customer_page.return_url', customer_page?.return_url, company.mode),
+  };
+  return db.transaction(async (transaction) => {
+    const row = await lockProfile(transaction, company.id);
+    await updateProfile(transaction, company.id, {
+      ...row,
+      ...texts,
+      ...(color !== undefined && { color: color?.toLowerCase() ?? null }),
+      ...(urls.website !== undefined && { website: urls.website }),
+      ...(address !== undefined && { address: wholeAddress(address) }),
+      emails: { ...row.emails, ...emails },
+      customer_page: {
+        ...row.customer_page,
+        ...customer_page,
+        ...(urls.return_url !== undefined && { return_url: urls.return_url }),
+      },
+    });
+    return profileOf(transaction, company);
+  });
+}
+
+/** An address without any content is no address. */
+function wholeAddress(given: ProfileUpdate['address']): PostalAddress | null {
+  const part = (text: string | null | undefined): string | null => text?.trim() || null;
+  const address: PostalAddress = {
+    line1: part(given?.line1),
+    line2: part(given?.line2),
+    city: part(given?.city),
+    state: part(given?.state),
+    postal_code: part(given?.postal_code),
+    country: part(given?.country),
+  };
+  return Object.values(address).some((text) => text !== null) ? address : null;
+}
+
+/** Pages of the merchant are https; on the machine of a developer, http. */
+function checkedUrl<Given extends string | null | undefined>(
+  field: string,
+  text: Given,
+  mode: Company['mode'],
+): string | Given {
+  if (typeof text !== 'string') return text;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url) throw invalidField(field, 'must be a URL, for example https://shop.example.com');
+  if (url.username || url.password) throw invalidField(field, 'must not contain a user name or password');
+  const isDeveloping = mode === 'sandbox' && url.protocol === 'http:' && isLocalName(url.hostname);
+  if (url.protocol !== 'https:' && !isDeveloping) throw invalidField(field, 'must begin with https://');
+  return url.href;
+}
+
+export interface PreparedLogo {
+  readonly id: string;
+  readonly png: Buffer;
+}
+
+/** Checks the file and makes the logo of it. Runs before any transaction, because decoding may take long. */
+export async function prepareLogo({ nowMs }: RequestContext, file: UploadedFile | undefined): Promise<PreparedLogo> {
+  if (!file) throw invalidField('file', 'is required', 'required_field');
+  const image = await prepareImage(file.path);
+  if ('problem' in image) {
+    const fieldErrors = [{ field: 'file', code: 'invalid_value', message: image.problem } as const];
+    throw new ApiError('validation_error', `file: ${image.problem}`, { fieldErrors, stored: false });
+  }
+  return { id: newId(nowMs), png: await logoOf(file.path) };
+}
+
+export async function setLogo({ db, company }: RequestContext, logo: PreparedLogo | null): Promise<Profile> {
+  await updateLogo(db, company.id, logo);
+  return profileOf(db, company);
+}
+
+/** The PNG, unless another logo has replaced it. */
+export async function logoWith(db: Queryable, companyId: string, logoId: string): Promise<Buffer | undefined> {
+  return findLogo(db, companyId, logoId);
+}
