@@ -31,6 +31,7 @@ if (!['oxlint', 'biome', 'knip'].every((tool) => existsSync(join(toolsPath, tool
 const results = [
   run('types', join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.']),
   run('types in the browser', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/browser']),
+  run('types in the pages', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'pages']),
   run('types on the edge', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'sdk/node']),
   run('types in the dashboard', join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'dashboard']),
   run('lint', join(toolsPath, 'oxlint'), ['--type-aware', '--deny-warnings']),

@@ -62,6 +62,7 @@ import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
 import { mountLogos } from './pages/logos.ts';
+import { mountHostedPages } from './pages/hosted-pages.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
@@ -206,10 +207,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
   mountLogos(app, { shardOf: shards.find, logoWith });
-  mountGuides(app);
-  mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, dependencies.baseUrl, clock);
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
-  await mountCardFields(app, dependencies.cardFields);
+  await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
   mountUserRoutes(app, userRoutes(users), {
@@ -222,6 +221,18 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   });
   mountDashboard(app);
   return app;
+}
+
+/** The pages that are the same for everyone. */
+async function mountStaticPages(
+  app: FastifyInstance,
+  { config, baseUrl, clock, cardFields }: AppDependencies,
+  imageOrigin: string,
+): Promise<void> {
+  mountGuides(app);
+  mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
+  await mountCardFields(app, cardFields);
+  mountHostedPages(app, { imageOrigin });
 }
 
 /** What requests use of the shard of their company. */

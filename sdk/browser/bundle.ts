@@ -3,7 +3,8 @@ import { stripTypeScriptTypes } from 'node:module';
 
 /** Converts the TypeScript of this package to JavaScript for browsers. It only removes types, so it needs no other tool. */
 
-const source = (name: string): URL => new URL(name, import.meta.url);
+/** A path relative to this file, or the URL of a file of another package. */
+type Source = string | URL;
 
 export const sources = {
   svc: ['src/frame.ts', 'src/svc.ts'],
@@ -21,12 +22,12 @@ export const sources = {
   demoCheckout: ['demo/checkout.ts'],
 } as const;
 
-export function readSource(name: string): string {
-  return readFileSync(source(name), 'utf8');
+export function readSource(name: Source): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
 }
 
 /** A file without its types and imports. Where types were, blanks are left, which no file here has inside a string. */
-function plainScript(name: string): string {
+function plainScript(name: Source): string {
   return stripTypes(readSource(name))
     .replace(/[^\S\n]+$/gm, '')
     .replace(/(?<=\S)[^\S\n]{2,}/g, ' ')
@@ -37,16 +38,26 @@ function plainScript(name: string): string {
 const withoutExports = (script: string): string => script.replace(/^export /gm, '');
 
 /** An ES module: its files, in the order of their imports. What the last one exports, the module does. */
-export function moduleScript(names: readonly string[]): string {
+export function moduleScript(names: readonly Source[]): string {
   const scripts = names.map(plainScript);
+  checkNames(scripts.join(''));
   return [...scripts.slice(0, -1).map(withoutExports), ...scripts.slice(-1)].join('');
 }
 
 /** A classic script: all files in the order of their imports, in one scope that exports only `globals`. */
-export function classicScript(names: readonly string[], globals: readonly string[] = []): string {
+export function classicScript(names: readonly Source[], globals: readonly string[] = []): string {
   const script = withoutExports(moduleScript(names)).replaceAll('import.meta.url', 'document.currentScript.src');
   const handOver = globals.map((name) => `window.${name} = ${name};\n`);
   return `(() => {\n'use strict';\n${script}${handOver.join('')}})();\n`;
+}
+
+/** The files share one scope, in which the second of two functions with the same name would replace the first. */
+function checkNames(script: string): void {
+  const names = [...script.matchAll(/^(?:export )?(?:async )?(?:function|class|const|let) (\w+)/gm)].map(
+    ([, name]) => name,
+  );
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice) throw new Error(`Two files of the script define ${twice}.`);
 }
 
 function stripTypes(text: string): string {

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
+import { acceptedEncoding, compressible } from './assets.ts';
 import { builtFile, notBuilt } from './built.ts';
 
 /** The dashboard: one document for all its pages, with its scripts and styles. */
@@ -85,29 +85,22 @@ function nothingHere(): ApiError {
   return new ApiError('resource_not_found', 'This path does not exist. The API is under /v1.');
 }
 
-const compressions = {
-  br: (bytes: Buffer): Buffer => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-  gzip: (bytes: Buffer): Buffer => gzipSync(bytes, { level: 9 }),
-};
-
 type SendFile = (request: FastifyRequest, reply: FastifyReply, cacheControl: string) => FastifyReply;
 
 /** Compressed on first use, and then kept. The file may be gone by then, if the dashboard was rebuilt. */
 function compressedFile(file: string): SendFile {
-  const variants = new Map<string, Buffer>();
+  const bytes = compressible(() => {
+    if (!existsSync(file)) throw nothingHere();
+    return readFileSync(file);
+  });
   return (request, reply, cacheControl) => {
-    const accepted = request.headers['accept-encoding'] ?? '';
-    const encoding = (['br', 'gzip'] as const).find((name) => accepted.includes(name));
-    const variant = encoding ?? 'identity';
-    if (!variants.has(variant) && !existsSync(file)) throw nothingHere();
-    const bytes =
-      variants.get(variant) ?? (encoding ? compressions[encoding] : (same: Buffer) => same)(readFileSync(file));
-    variants.set(variant, bytes);
+    const encoding = acceptedEncoding(request);
+    const body = bytes(encoding);
     if (encoding) reply.header('Content-Encoding', encoding);
     return reply
       .header('Content-Type', contentTypes[extname(file)] ?? 'application/octet-stream')
       .header('Vary', 'Accept-Encoding')
       .header('Cache-Control', cacheControl)
-      .send(bytes);
+      .send(body);
   };
 }

@@ -17,7 +17,7 @@ import { vaultBehind } from './connect.ts';
 
 type Json = Record<string, unknown>;
 
-const files = { put: async () => {}, delete: async () => {}, url: async () => '' };
+const files = { put: async () => {}, delete: async () => {}, url: async () => '', origin: '' };
 /** Only the declarations of the routes are used. */
 const vault = vaultBehind(() => ({}));
 const cards = {

@@ -13,8 +13,8 @@ type Start = Extract<ToFrame, { type: 'svc:start' }>;
 const retryAfterFallbackSeconds = 10;
 
 function run(start: Start, port: MessagePort): void {
-  const { publishableKey, dashboard } = start;
-  const live = dashboard ? dashboard.live === true : publishableKey.startsWith('svc_live_');
+  const credential = start.link ?? start.dashboard ?? start.publishableKey;
+  const live = typeof credential === 'string' ? credential.startsWith('svc_live_') : credential.live === true;
   const texts: CardTexts = { ...englishTexts, ...start.texts };
   const element = elementById('form');
   const form = createCardForm(live, texts, () => reportState());
@@ -36,7 +36,7 @@ function run(start: Start, port: MessagePort): void {
     reportState();
     if (problem) return send({ type: 'error', call, error: problem });
     setBusy(element, form.fields, true);
-    const outcome = await requestToken(dashboard ?? publishableKey, form.card(), options);
+    const outcome = await requestToken(credential, form.card(), options);
     setBusy(element, form.fields, false);
     if ('token' in outcome) return send({ type: 'token', call, token: outcome.token });
     const { error, status } = outcome;
@@ -128,8 +128,8 @@ function waitForPage(): void {
     const [port] = event.ports;
     if (event.source !== window.parent || event.origin !== origin) return;
     if (event.data?.type !== 'svc:start' || !port) return;
-    // The dashboard session works only on dashboard pages.
-    if (event.data.dashboard && origin !== location.origin) return;
+    // Sessions and links work only on the pages of the service.
+    if ((event.data.dashboard || event.data.link) && origin !== location.origin) return;
     window.removeEventListener('message', onMessage);
     run(event.data, port);
   };

@@ -5,21 +5,27 @@ import type {
   DashboardSession,
   ErrorDetails,
   FieldName,
+  PageLink,
   Theme,
   TokenOptions,
 } from './svc.ts';
 
+/** @internal By which right the frame requests a token. The key is empty if there is a session or a link. */
+export interface Identity {
+  readonly publishableKey: string;
+  readonly dashboard?: DashboardSession;
+  readonly link?: PageLink;
+}
+
 /** @internal What the page sends to the frame. The first travels by `postMessage`, the others by the port sent with it. */
 export type ToFrame =
-  | {
+  | (Identity & {
       readonly type: 'svc:start';
-      readonly publishableKey: string;
-      readonly dashboard?: DashboardSession;
       readonly theme: Theme;
       readonly texts: Partial<CardTexts>;
       readonly language: string;
       readonly direction: string;
-    }
+    })
   | { readonly type: 'tokenize'; readonly call: number; readonly options: TokenOptions }
   | { readonly type: 'focus'; readonly field: FieldName }
   | { readonly type: 'clear' };

@@ -7,7 +7,7 @@ import {
   type Listener,
   submitFormAround,
 } from './frame.ts';
-import type { ToFrame, ToPage } from './messages.ts';
+import type { Identity, ToFrame, ToPage } from './messages.ts';
 
 /** The script for merchant pages. Customers type the card into an iframe of the service, and it never reaches the page. */
 
@@ -23,8 +23,16 @@ export interface DashboardSession {
   readonly live?: boolean;
 }
 
+/** Only for the pages of the service itself, which have a link instead of a key. */
+export interface PageLink {
+  readonly page: 'checkout' | 'customer';
+  /** The token in the link. */
+  readonly token: string;
+  readonly live: boolean;
+}
+
 /** A publishable key. */
-export type Credential = string | DashboardSession;
+export type Credential = string | DashboardSession | PageLink;
 
 export interface ThemeColors {
   readonly text?: string;
@@ -311,7 +319,11 @@ function containerOf(target: string | Element): Element {
 function startMessage(credential: Credential, options: CardFieldsOptions, frame: HTMLIFrameElement): ToFrame {
   const { theme = {}, texts = {}, language = 'en' } = options;
   const { direction } = getComputedStyle(frame);
-  const identity =
-    typeof credential === 'string' ? { publishableKey: credential } : { publishableKey: '', dashboard: credential };
-  return { type: 'svc:start', ...identity, theme, texts, language, direction };
+  return { type: 'svc:start', ...identityOf(credential), theme, texts, language, direction };
+}
+
+/** A package that a merchant installed earlier sends these names too, so they stay. */
+function identityOf(credential: Credential): Identity {
+  if (typeof credential === 'string') return { publishableKey: credential };
+  return { publishableKey: '', ...('page' in credential ? { link: credential } : { dashboard: credential }) };
 }

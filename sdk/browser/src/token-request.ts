@@ -19,18 +19,15 @@ export async function requestToken(
   card: CardInput,
   { billing_details }: TokenOptions,
 ): Promise<TokenOutcome> {
-  const ofDashboard = typeof credential !== 'string';
-  const authorization: Record<string, string> = ofDashboard
-    ? { 'svc-company': credential.session }
-    : { authorization: `Bearer ${credential}` };
+  const { path, headers, cookies } = accessOf(credential);
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), tokenTimeoutMs);
   try {
-    const response = await fetch('v1/card_tokens', {
+    const response = await fetch(path, {
       method: 'POST',
-      headers: { ...authorization, 'content-type': 'application/json' },
+      headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ card, ...(billing_details && { billing_details }) }),
-      credentials: ofDashboard ? 'same-origin' : 'omit',
+      credentials: cookies,
       cache: 'no-store',
       redirect: 'error',
       signal: abort.signal,
@@ -43,6 +40,22 @@ export async function requestToken(
   } finally {
     clearTimeout(timer);
   }
+}
+
+interface Access {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly cookies: RequestCredentials;
+}
+
+/** Where a token is requested, and by which right. */
+function accessOf(credential: Credential): Access {
+  const path = 'v1/card_tokens';
+  if (typeof credential === 'string')
+    return { path, headers: { authorization: `Bearer ${credential}` }, cookies: 'omit' };
+  if ('session' in credential) return { path, headers: { 'svc-company': credential.session }, cookies: 'same-origin' };
+  const { page, token } = credential;
+  return { path: `${page}/${encodeURIComponent(token)}/card_tokens`, headers: {}, cookies: 'omit' };
 }
 
 export const emptyError: ErrorDetails = {

@@ -45,6 +45,8 @@ export function createDiskStore(options: DiskStoreOptions): DiskStore {
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
 
   return {
+    origin: new URL(baseUrl).origin,
+
     async put(key, sourcePath, contentType) {
       assertFileKey(key);
       assertContentType(key, contentType);

@@ -8,6 +8,8 @@ export interface FileStore {
   delete(key: string): Promise<void>;
   /** Returns a link that anyone may GET until `ttlSeconds` after `nowMs`. Does not check that the file exists. */
   url(key: string, ttlSeconds: number, nowMs: number): Promise<string>;
+  /** The origin of these links, for pages that show the files. */
+  readonly origin: string;
 }
 
 // S3 rejects longer links. The disk store has the same limit, so that changing stores breaks no caller.

@@ -99,6 +99,8 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   }
 
   return {
+    origin: new URL(publicBase).origin,
+
     async put(key, sourcePath, contentType) {
       assertFileKey(key);
       assertContentType(key, contentType);

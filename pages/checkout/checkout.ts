@@ -1,0 +1,208 @@
+import { brandColors } from '../shared/colors.ts';
+import { byId, filled, setProperties, setText } from '../shared/dom.ts';
+import { firstInvalid } from '../shared/inputs.ts';
+import { money } from '../shared/money.ts';
+import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
+import { announce, type Cart, createCart, showCoupon } from './cart.ts';
+import { type Contact, createContact } from './contact.ts';
+import { hideOutcome, showAway, showCompleted, showExpired, showLost, showProcessing, showUnknown } from './outcome.ts';
+import { createPaymentCard, type PaymentCard } from './payment-card.ts';
+import { payLabel, termsOf } from './plan-texts.ts';
+import { createProver, type Prover } from './prover.ts';
+import type { Payment, Session } from './session.ts';
+import { prepareFold, showLines, showMerchant, showResultTotal, showTotals } from './summary.ts';
+import { texts } from './texts.ts';
+
+/** The checkout page. The service decides everything; the page shows it and repeats what got lost. */
+
+const token = location.pathname.split('/').filter(Boolean).at(-1) ?? '';
+/** Relative to /checkout/…, so that it also works under a path of a proxy. */
+const sessionUrl = token;
+const pollMs = 2_000;
+const payTimeoutMs = 60_000;
+
+interface Form {
+  readonly cart: Cart;
+  readonly contact: Contact;
+  readonly card: PaymentCard;
+  readonly prover: Prover;
+}
+
+let session: Session;
+let form: Form | undefined;
+/** True from the press of the button until the outcome is known: a second press does nothing. */
+let isPaying = false;
+/** Why the form is shown again. */
+let banner: { readonly title: string; readonly text: string } | undefined;
+
+const readSession = (): Promise<Answer<Session>> => request<Session>(`${sessionUrl}/session`);
+
+async function load(): Promise<void> {
+  const answer = await untilAnswered(readSession, showAway);
+  if (answer.kind === 'refused') return showUnknown();
+  show(answer.body);
+}
+
+function show(next: Session, isAnswerToPayment = false): void {
+  session = next;
+  setProperties(brandColors(next.merchant.color ?? ''));
+  showMerchant(next);
+  if (isAnswerToPayment) form?.cart.replace(next);
+  else if (next.status === 'open') void form?.cart.refresh();
+  if (next.status === 'open') return showForm();
+  showSummary();
+  if (next.status === 'completed') return showCompleted(next);
+  if (next.status === 'expired') return showExpired(next);
+  showProcessing();
+  void poll();
+}
+
+async function poll(): Promise<void> {
+  await pauseMs(pollMs);
+  const answer = await untilAnswered(readSession, () => showLost());
+  if (answer.kind === 'refused') return showUnknown();
+  show(answer.body);
+}
+
+function showForm(): void {
+  form ??= {
+    cart: createCart(sessionUrl, session, render),
+    contact: createContact(session),
+    card: createPaymentCard(token, session),
+    prover: createProver(),
+  };
+  form.prover.prepare(session.proof);
+  hideOutcome();
+  banner = session.failure ? { title: texts.declinedTitle, text: session.failure.message } : undefined;
+  byId('hint').hidden = session.livemode;
+  byId('safety').textContent = filled(texts.safety, { merchant: session.merchant.name });
+  render();
+}
+
+/** A session that is over has no prices; then the page keeps showing those it had. */
+function showSummary(): void {
+  const quote = form?.cart.quote() ?? { ...session, currency: session.currency ?? '' };
+  byId('details').hidden = quote.currency === '';
+  byId('fold').hidden = quote.currency === '';
+  if (quote.currency === '') return showResultTotal(session);
+  const isOpen = session.status === 'open';
+  const fixed = quote.lines.map((line) => ({ ...line, quantity_min: line.quantity, quantity_max: line.quantity }));
+  if (!isOpen) byId('lines').replaceChildren();
+  showLines(isOpen ? quote.lines : fixed, quote.currency, (line, quantity) => {
+    if (!isPaying) form?.cart.setQuantity(line, quantity);
+  });
+  showTotals(session, quote);
+  showCoupon(isOpen && session.allow_coupons, quote, form?.cart.ownCode());
+}
+
+function render(): void {
+  if (!form) return;
+  const { cart } = form;
+  const isBusy = isPaying || cart.isUpdating();
+  showSummary();
+  byId('totals').setAttribute('aria-busy', String(cart.isUpdating()));
+  setText('terms', session.plan && termsOf(session.plan, cart.quote()));
+  const button = byId('pay', HTMLButtonElement);
+  button.disabled = isBusy;
+  button.classList.toggle('busy', isPaying);
+  byId('pay-text').textContent = isPaying ? texts.paying : payLabel(session, cart.quote());
+  byId('banner').hidden = !banner;
+  byId('banner-title').textContent = banner?.title ?? '';
+  byId('banner-text').textContent = banner?.text ?? '';
+}
+
+function setBanner(next: typeof banner): void {
+  banner = next;
+  render();
+  if (!banner) return;
+  byId('banner').scrollIntoView({ block: 'nearest' });
+  byId('banner').focus();
+}
+
+async function pay({ cart, contact, card, prover }: Form): Promise<void> {
+  banner = undefined;
+  const wrong = firstInvalid(contact.inputs);
+  const isCardReady = await card.check();
+  if (wrong || !isCardReady) {
+    announce(texts.fixFields);
+    wrong?.control.focus();
+    return;
+  }
+  const chosen = await card.card();
+  if (!chosen) return;
+  const before = cart.quote();
+  const proof = await prover.answer();
+  const payment: Payment = {
+    attempt: session.attempt,
+    total: before.total,
+    ...cart.choices(),
+    ...contact.details(),
+    ...chosen,
+    ...(proof && { proof }),
+  };
+  // The number of the attempt makes it safe to repeat: the service returns the outcome of the first.
+  const answer = await untilAnswered(
+    () => request<Session>(`${sessionUrl}/pay`, payment, payTimeoutMs),
+    () => showLost(),
+  );
+  if (answer.kind === 'refused') return onRefused(answer.problem);
+  isPaying = false;
+  show(answer.body, true);
+  if (answer.body.status !== 'open') return;
+  if (answer.body.notice === 'total_changed') {
+    const values = { before: money(before.total, before.currency), total: money(cart.quote().total, before.currency) };
+    setBanner({ title: texts.totalChangedTitle, text: filled(texts.totalChanged, values) });
+  } else setBanner(banner);
+}
+
+async function onRefused(problem: Problem): Promise<void> {
+  const { status, param, message, retryAfter } = problem;
+  // Another tab may have paid meanwhile, or the session may have ended.
+  const answer = await untilAnswered(readSession, () => showLost());
+  if (answer.kind === 'refused') return showUnknown();
+  session = answer.body;
+  if (session.status !== 'open') return show(session);
+  hideOutcome();
+  form?.prover.prepare(session.proof);
+  isPaying = false;
+  const wrong = form?.contact.showProblems(problem.field_errors);
+  if (wrong) {
+    render();
+    announce(texts.fixFields);
+    return wrong.control.focus();
+  }
+  const isCard = param === 'card_token' || param === 'payment_method_id';
+  const seconds = retryAfter ?? 30;
+  const text = status === 429 ? filled(texts.tooMany, { seconds }) : isCard ? texts.cardAgain : message;
+  setBanner({ title: texts.notPaidTitle, text });
+}
+
+async function onSubmit(): Promise<void> {
+  if (!form || isPaying || form.cart.isUpdating()) return;
+  isPaying = true;
+  render();
+  try {
+    await pay(form);
+  } catch {
+    setBanner({ title: texts.notPaidTitle, text: texts.totalFailed });
+  } finally {
+    isPaying = false;
+    render();
+  }
+}
+
+byId('form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  void onSubmit();
+});
+// Ends the pause before the next try.
+byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('online')));
+addEventListener('beforeunload', (event) => {
+  if (isPaying) event.preventDefault();
+});
+// The browser keeps the page for its back button; meanwhile the session may have changed.
+addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});
+prepareFold();
+void load();

@@ -1,0 +1,154 @@
+import { countries } from '../../server/platform/countries.ts';
+import { byId, element } from '../shared/dom.ts';
+import { createInput, type Input } from '../shared/inputs.ts';
+import type { Problem } from '../shared/requests.ts';
+import { isPhone, withCountryCode } from './phone.ts';
+import type { Payment, Session } from './session.ts';
+import { texts } from './texts.ts';
+
+/** Who buys, and where it is sent. */
+
+export interface Contact {
+  readonly inputs: readonly Input[];
+  details(): Pick<Payment, 'customer' | 'shipping'>;
+  /** Shows the problems that the service found. Returns the first input with one. */
+  showProblems(problems: Problem['field_errors']): Input | undefined;
+}
+
+const required =
+  (text: string) =>
+  (value: string): string | undefined =>
+    value === '' ? text : undefined;
+
+/** The fields of the service by the inputs of the page. */
+const fieldNames: Readonly<Record<string, string>> = {
+  email: 'customer.email',
+  'first-name': 'customer.first_name',
+  'last-name': 'customer.last_name',
+  phone: 'customer.phone',
+  company: 'customer.company',
+  recipient: 'shipping.name',
+  country: 'shipping.country',
+  line1: 'shipping.line1',
+  line2: 'shipping.line2',
+  city: 'shipping.city',
+  state: 'shipping.state',
+  'postal-code': 'shipping.postal_code',
+};
+
+export function createContact({ customer, collect }: Session): Contact {
+  const country = byId('country', HTMLSelectElement);
+  fillCountries(country);
+  const asksShipping = collect.includes('shipping');
+  byId('shipping-section').hidden = !asksShipping;
+  byId('company-field').hidden = !collect.includes('company') || customer !== null;
+  byId('contact-fields').hidden = customer !== null;
+  byId('known-customer').hidden = customer === null;
+  if (customer) {
+    byId('known-name').textContent = `${customer.first_name} ${customer.last_name}`;
+    byId('known-email').textContent = customer.email;
+  }
+
+  const checks: Readonly<Record<string, (value: string) => string | undefined>> = {
+    email: (value) => (value === '' ? texts.emailMissing : isEmail(value) ? undefined : texts.emailWrong),
+    'first-name': required(texts.firstNameMissing),
+    'last-name': required(texts.lastNameMissing),
+    phone: (value) => (value === '' ? texts.phoneMissing : isPhone(value) ? undefined : texts.phoneWrong),
+    country: required(texts.countryMissing),
+    line1: required(texts.line1Missing),
+    city: required(texts.cityMissing),
+    state: (value) => (value === '' && needsState(country.value) ? texts.stateMissing : undefined),
+    'postal-code': (value) =>
+      value === '' && !withoutPostalCodes.includes(country.value) ? texts.postalCodeMissing : undefined,
+  };
+  const inputs = Object.keys(fieldNames).map((id) => createInput(id, checks[id] ?? (() => undefined)));
+  const valueOf = (id: string): string => inputs.find(({ name }) => name === id)?.value() ?? '';
+  const optional = (id: string): string | null => valueOf(id) || null;
+  const fullName = (): string =>
+    customer
+      ? `${customer.first_name} ${customer.last_name}`
+      : `${valueOf('first-name')} ${valueOf('last-name')}`.trim();
+
+  preparePhone(country);
+  country.addEventListener('change', () => nameAddressParts(country.value));
+  nameAddressParts(country.value);
+
+  return {
+    inputs,
+    details: () => ({
+      ...(!customer && {
+        customer: {
+          email: valueOf('email'),
+          first_name: valueOf('first-name'),
+          last_name: valueOf('last-name'),
+          phone: valueOf('phone'),
+          ...(valueOf('company') && { company: valueOf('company') }),
+        },
+      }),
+      ...(asksShipping && {
+        shipping: {
+          name: valueOf('recipient') || fullName(),
+          line1: valueOf('line1'),
+          line2: optional('line2'),
+          city: valueOf('city'),
+          state: optional('state'),
+          postal_code: optional('postal-code'),
+          country: valueOf('country'),
+        },
+      }),
+    }),
+    showProblems(problems) {
+      const wrong = inputs.filter((input) => {
+        const found = problems.find(({ field }) => field === fieldNames[input.name]);
+        if (found) input.showError(found.message);
+        return found;
+      });
+      return wrong[0];
+    },
+  };
+}
+
+const isEmail = (value: string): boolean => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value);
+
+/** Countries in which an address needs no postal code. */
+const withoutPostalCodes = (
+  'AE AG AO AW BF BI BJ BO BS BW BZ CD CF CG CI CK CM DJ DM ER FJ GD GH GM GN GQ GY HK IE JM KI KM KN KP LC ML MO MR MW ' +
+  'NR NU PA QA RW SB SC SL SO SR ST SY TG TK TL TO TT TV TZ UG VU YE ZW'
+).split(' ');
+
+const needsState = (country: string): boolean => ['US', 'CA', 'AU'].includes(country);
+
+/** The region of the browser's language: `en-GB` is GB. */
+function likelyCountry(): string {
+  const region = navigator.languages.map((language) => /-([A-Z]{2})\b/.exec(language)?.[1]).find(Boolean);
+  return region && countries.has(region) ? region : '';
+}
+
+function fillCountries(select: HTMLSelectElement): void {
+  const names = new Intl.DisplayNames([texts.language], { type: 'region' });
+  const sorted = [...countries]
+    .map((code) => ({ code, name: names.of(code) ?? code }))
+    .toSorted((one, other) => one.name.localeCompare(other.name, texts.language));
+  select.replaceChildren(
+    element('option', { value: '' }, ''),
+    ...sorted.map(({ code, name }) => element('option', { value: code }, name)),
+  );
+  select.value = likelyCountry();
+}
+
+function nameAddressParts(country: string): void {
+  byId('state-label').textContent = texts.stateIn[country] ?? texts.state;
+  byId('postal-code-label').textContent = texts.postalCodeIn[country] ?? texts.postalCode;
+}
+
+function preparePhone(country: HTMLSelectElement): void {
+  const phone = byId('phone', HTMLInputElement);
+  // Before the check of the input, which listens to the same event later.
+  phone.addEventListener(
+    'change',
+    () => {
+      phone.value = withCountryCode(phone.value, country.value || likelyCountry());
+    },
+    { capture: true },
+  );
+}

@@ -1,0 +1,103 @@
+import { byId, drawing, element, filled, setLink, setText } from '../shared/dom.ts';
+import { money } from '../shared/money.ts';
+import { brandMark, cardName } from '../shared/saved-cards.ts';
+import type { Session } from './session.ts';
+import { texts } from './texts.ts';
+
+/** What the page shows instead of the form: it waits, it is done, or it cannot go on. */
+
+interface Outcome {
+  readonly symbol: 'wait' | 'tick' | 'clock' | 'cloud';
+  readonly title: string;
+  readonly text: string;
+  readonly rows?: readonly (readonly [label: string, value: Node | string])[];
+  readonly link?: { readonly url: string; readonly text: string } | undefined;
+  readonly receiptUrl?: string | null;
+  readonly note?: string | undefined;
+  readonly canRetry?: true;
+}
+
+function showOutcome(state: string, outcome: Outcome): void {
+  const { symbol, title, text, rows = [], link, receiptUrl, note, canRetry } = outcome;
+  const layout = byId('layout');
+  const isNew = layout.dataset.state !== state;
+  layout.dataset.state = state;
+  const area = byId('outcome');
+  area.hidden = false;
+  byId('form').hidden = true;
+  byId('outcome-symbol').replaceChildren(drawing(symbol, `symbol ${symbol}`));
+  byId('outcome-title').textContent = title;
+  byId('outcome-text').textContent = text;
+  byId('outcome-rows').hidden = rows.length === 0;
+  byId('outcome-rows').replaceChildren(
+    ...rows.map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
+  );
+  setLink('outcome-link', link?.url);
+  byId('outcome-link').textContent = link?.text ?? '';
+  setLink('outcome-receipt', receiptUrl);
+  setText('outcome-note', note);
+  byId('outcome-retry').hidden = !canRetry;
+  if (isNew) area.focus();
+}
+
+export function hideOutcome(): void {
+  byId('outcome').hidden = true;
+  byId('form').hidden = false;
+  byId('layout').dataset.state = 'open';
+}
+
+export function showProcessing(): void {
+  showOutcome('processing', { symbol: 'wait', title: texts.processingTitle, text: texts.processing });
+}
+
+export function showLost(): void {
+  showOutcome('lost', { symbol: 'wait', title: texts.lostTitle, text: texts.lost });
+}
+
+export function showAway(): void {
+  showOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true });
+}
+
+export function showUnknown(): void {
+  showOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown });
+}
+
+export function showExpired({ merchant, cancel_url }: Session): void {
+  const values = { merchant: merchant.name };
+  showOutcome('expired', {
+    symbol: 'clock',
+    title: texts.expiredTitle,
+    text: filled(texts.expired, values),
+    link: cancel_url ? { url: cancel_url, text: filled(texts.back, values) } : undefined,
+    note: merchant.support_email ? filled(texts.support, { email: merchant.support_email }) : undefined,
+  });
+}
+
+const returnDelayMs = 6_000;
+
+export function showCompleted({ result, merchant, mode, success_url }: Session): void {
+  if (!result) return;
+  const values = { merchant: merchant.name };
+  const { card } = result;
+  showOutcome('completed', {
+    symbol: 'tick',
+    title: mode === 'subscription' ? texts.subscribedTitle : texts.paidTitle,
+    text: result.email ? filled(texts.paidBy, { email: result.email }) : texts.paid,
+    rows: [
+      [texts.order, result.order_number],
+      [texts.amountPaid, money(result.total, result.currency)],
+      ...(card
+        ? [[texts.paidWith, element('span', { class: 'card-name' }, brandMark(card.brand), cardName(card))] as const]
+        : []),
+    ],
+    receiptUrl: result.receipt_url,
+    link: success_url ? { url: success_url, text: filled(texts.continue, values) } : undefined,
+    note: success_url
+      ? filled(texts.returning, values)
+      : merchant.support_email
+        ? filled(texts.support, { email: merchant.support_email })
+        : undefined,
+  });
+  const target = byId('outcome-link', HTMLAnchorElement);
+  if (!target.hidden) setTimeout(() => location.assign(target.href), returnDelayMs);
+}

@@ -1,0 +1,97 @@
+/** What the service says about a checkout session, and what the page sends. */
+
+export interface Line {
+  readonly product_id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly image_url: string | null;
+  readonly unit_amount: number;
+  readonly quantity: number;
+  readonly quantity_min: number;
+  readonly quantity_max: number;
+  readonly total: number;
+}
+
+export interface SessionPlan {
+  readonly name: string;
+  readonly amount: number;
+  readonly one_time_amount: number;
+  readonly interval: 'day' | 'month';
+  readonly interval_count: number;
+  readonly billing_cycles: number | null;
+}
+
+export interface Quote {
+  readonly lines: readonly Line[];
+  readonly currency: string;
+  readonly subtotal: number;
+  readonly discount: number;
+  readonly total: number;
+  readonly coupon: { readonly code: string } | null;
+}
+
+interface SavedCard {
+  readonly id: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly is_default: boolean;
+}
+
+interface Result {
+  readonly order_number: string;
+  readonly total: number;
+  readonly currency: string;
+  readonly card: { readonly brand: string; readonly last4: string } | null;
+  readonly email: string | null;
+  readonly receipt_url: string | null;
+}
+
+interface Merchant {
+  readonly name: string;
+  readonly logo_url: string | null;
+  readonly color: string | null;
+  readonly support_email: string | null;
+}
+
+export interface Proof {
+  readonly challenge: string;
+  readonly difficulty: number;
+}
+
+/** Once the session is over, it has no prices any more: `currency` is null. */
+export interface Session extends Omit<Quote, 'currency'> {
+  readonly currency: string | null;
+  readonly status: 'open' | 'processing' | 'completed' | 'expired';
+  readonly mode: 'payment' | 'subscription';
+  readonly livemode: boolean;
+  readonly merchant: Merchant;
+  readonly plan: SessionPlan | null;
+  readonly allow_coupons: boolean;
+  readonly collect: readonly ('shipping' | 'company')[];
+  readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
+  readonly saved_cards: readonly SavedCard[];
+  /** The number of the next payment. */
+  readonly attempt: number;
+  /** Why the last payment was declined. */
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  /** Only in the answer to a payment: nothing was charged. */
+  readonly notice: 'total_changed' | null;
+  readonly cancel_url: string | null;
+  readonly success_url: string | null;
+  readonly result: Result | null;
+  readonly proof: Proof | null;
+}
+
+export interface Payment {
+  readonly attempt: number;
+  readonly total: number;
+  readonly quantities?: readonly { readonly product_id: string; readonly quantity: number }[];
+  readonly coupon_code?: string;
+  readonly card_token?: string;
+  readonly payment_method_id?: string;
+  readonly customer?: Readonly<Record<string, string>>;
+  readonly shipping?: Readonly<Record<string, string | null>>;
+  readonly proof?: { readonly challenge: string; readonly answer: string };
+}

@@ -1,0 +1,61 @@
+import { classicScript, readSource } from '../sdk/browser/bundle.ts';
+import { texts as checkoutTexts } from './checkout/texts.ts';
+
+/** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
+
+const own = (name: string): URL => new URL(name, import.meta.url);
+
+const sharedScripts = ['dom', 'money', 'colors', 'requests', 'inputs', 'saved-cards'].map((name) =>
+  own(`shared/${name}.ts`),
+);
+const cardFields = ['src/frame.ts', 'src/svc.ts'];
+
+const checkoutScripts = [
+  '../server/platform/countries.ts',
+  ...[
+    'texts',
+    'plan-texts',
+    'phone',
+    'summary',
+    'cart',
+    'contact',
+    'payment-card',
+    'prover',
+    'outcome',
+    'checkout',
+  ].map((name) => `checkout/${name}.ts`),
+];
+
+const make = {
+  'checkout.js': () => script(checkoutScripts),
+  'checkout.css': () => readSource(own('shared/page.css')) + readSource(own('checkout/checkout.css')),
+  'checkout.html': () => document('checkout/checkout.html', checkoutTexts),
+  'proof.js': () => classicScript(['checkout/proof.ts', 'checkout/proof-worker.ts'].map(own)),
+} as const;
+
+type PageFile = keyof typeof make;
+
+export const pageFileNames = Object.keys(make) as PageFile[];
+
+export function pageFile(name: PageFile): string {
+  return make[name]();
+}
+
+function script(names: readonly string[]): string {
+  const currencies = own('../server/platform/currencies.ts');
+  return classicScript([...cardFields, currencies, ...sharedScripts, ...names.map(own)]);
+}
+
+/** Fills in the texts and the drawings. What differs between requests stays open: the nonce, for example. */
+function document(name: string, texts: Readonly<Record<string, unknown>>): string {
+  const drawings = readSource('src/brands.svg') + readSource(own('shared/icons.svg'));
+  const textOf = (key: string): string => {
+    const text = texts[key];
+    if (typeof text !== 'string') throw new Error(`There is no text ${key}.`);
+    return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  };
+  return readSource(own(name))
+    .replace('{{symbols}}', `<svg class="symbols" aria-hidden="true">${drawings}</svg>`)
+    .replaceAll(/\{\{texts\.(\w+)\}\}/g, (_place, key: string) => textOf(key))
+    .replaceAll(/\n\s+/g, '\n');
+}

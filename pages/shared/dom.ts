@@ -1,0 +1,62 @@
+/** Small helpers to read and build the page. Text is always set as text, never as markup. */
+
+export function byId(id: string): HTMLElement;
+export function byId<Found extends HTMLElement>(id: string, kind: new () => Found): Found;
+export function byId(id: string, kind: new () => HTMLElement = HTMLElement): HTMLElement {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`The page has no element #${id}.`);
+  return found;
+}
+
+type Child = Node | string | undefined;
+
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children.filter((child) => child !== undefined));
+  return made;
+}
+
+const svgNamespace = 'http://www.w3.org/2000/svg';
+
+/** A drawing that the document defines as a symbol. With a label it is a picture, without one it is decoration. */
+export function drawing(symbol: string, className: string, label?: string): SVGElement {
+  const svg = document.createElementNS(svgNamespace, 'svg');
+  const use = document.createElementNS(svgNamespace, 'use');
+  use.setAttribute('href', `#${symbol}`);
+  svg.setAttribute('class', className);
+  if (label) {
+    svg.setAttribute('role', 'img');
+    svg.setAttribute('aria-label', label);
+  } else svg.setAttribute('aria-hidden', 'true');
+  svg.append(use);
+  return svg;
+}
+
+/** Hides the element if there is no text. */
+export function setText(id: string, text: string | null | undefined): void {
+  const target = byId(id);
+  target.textContent = text ?? '';
+  target.hidden = !text;
+}
+
+/** Only web links, so that a value from elsewhere cannot become a script. */
+export function setLink(id: string, url: string | null | undefined): void {
+  const link = byId(id, HTMLAnchorElement);
+  link.hidden = !url || !/^https?:\/\//i.test(url);
+  if (link.hidden) link.removeAttribute('href');
+  else link.href = url ?? '';
+}
+
+/** Puts values into a text with places for them: `{name}`. */
+export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+}
+
+export function setProperties(properties: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(properties)) document.documentElement.style.setProperty(name, value);
+}

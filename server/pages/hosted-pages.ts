@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify';
+import { pageFile } from '../../pages/page-files.ts';
+import { ApiError } from '../errors.ts';
+import { asset, mountAsset, once, scriptType, sendPage, styleType, versionOf } from './assets.ts';
+
+/** The pages that a merchant's customers see. Each is the same document for every link; the page loads its data. */
+
+interface HostedPagesOptions {
+  /** Where pictures and logos are stored. */
+  readonly imageOrigin: string;
+}
+
+const policy = "frame-src 'self'; worker-src 'self'; frame-ancestors 'none'";
+
+export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPagesOptions): void {
+  const script = asset(scriptType, () => pageFile('checkout.js'));
+  const style = asset(styleType, () => pageFile('checkout.css'));
+  const proof = asset(scriptType, () => pageFile('proof.js'));
+  mountAsset(app, '/pages/checkout.js', script);
+  mountAsset(app, '/pages/checkout.css', style);
+  mountAsset(app, '/pages/proof.js', proof);
+  const page = once(() => pageFile('checkout.html').replaceAll('{{version}}', versionOf(script, style, proof)));
+
+  app.get<{ Params: { token: string } }>('/checkout/:token', (request, reply) => {
+    const { token } = request.params;
+    if (!/^\w+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
+    return sendPage(reply, page().replaceAll('{{token}}', token), { policy, imageSources: ["'self'", imageOrigin] });
+  });
+}
