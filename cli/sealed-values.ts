@@ -1,3 +1,4 @@
+import { aboutToken } from '../server/features/checkout-sessions/service.ts';
 import { aboutMail } from '../server/features/mails/service.ts';
 import { aboutSecret } from '../server/features/webhooks/secrets.ts';
 import type { AnyQueryable } from '../server/platform/database.ts';
@@ -55,6 +56,15 @@ const sealedColumns: readonly SealedColumn[] = [
     update:
       'UPDATE mails SET sealed_body = ($4::bytea[])[1] WHERE company_id = $1 AND id = $2 AND sealed_body = ($3::bytea[])[1]',
   },
+  ...(['checkout_sessions', 'payment_links'] as const).map((table) => ({
+    name: `tokens of ${table.replace('_', ' ')}`,
+    purpose: 'page-links' as const,
+    select: `SELECT company_id, id, ARRAY[sealed_token] AS sealed FROM ${table}
+      WHERE sealed_token IS NOT NULL AND NOT ${begins('sealed_token')}`,
+    about: aboutToken,
+    update: `UPDATE ${table} SET sealed_token = ($4::bytea[])[1]
+      WHERE company_id = $1 AND id = $2 AND sealed_token = ($3::bytea[])[1]`,
+  })),
   {
     name: 'authenticator secrets',
     purpose: 'totp',

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox';
+import { checkoutSession } from './features/checkout-sessions/schemas.ts';
 import { customer } from './features/customers/schemas.ts';
 import type { Event } from './features/events/schemas.ts';
 import { eventCatalogue, type EventType, eventTypes } from './features/events/service.ts';
@@ -19,6 +20,7 @@ const objects: Readonly<Record<string, Documented>> = {
   payment_method: paymentMethod,
   order,
   subscription,
+  checkout_session: checkoutSession,
   team_member: teamMember,
   webhook_endpoint: endpoint,
 };

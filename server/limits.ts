@@ -50,6 +50,18 @@ export const limits = {
   couponCodeLength: 10,
   couponCodeLengthMin: 6,
   couponCodeLengthMax: 32,
+  checkoutItems: 20,
+  checkoutSeconds: 24 * 60 * 60,
+  checkoutSecondsMin: 5 * 60,
+  checkoutSecondsMax: 7 * 24 * 60 * 60,
+  /** Payments of one checkout session that were declined. */
+  checkoutAttempts: 20,
+  /** Declined payments on checkout pages of one company: per IP address. */
+  declinedPayments: { count: 10, windowSeconds: 10 * 60 },
+  /** Per company: beyond it, pages ask for a proof of work before each payment. */
+  declinedPaymentsOfCompany: { count: 60, windowSeconds: 10 * 60 },
+  /** Active payment links of a company. */
+  paymentLinks: 1_000,
   evidenceTextLength: 20_000,
   /** A file of 5 MB in base64, and the rest of the request. */
   evidenceBodyBytes: 7 * 1024 * 1024,

@@ -74,6 +74,63 @@ CREATE TABLE card_warnings (
   CONSTRAINT card_warnings_pkey PRIMARY KEY (company_id, operation, field)
 );
 
+CREATE TABLE checkout_payments (
+  company_id uuid NOT NULL,
+  session_id uuid NOT NULL,
+  number integer NOT NULL,
+  state text NOT NULL,
+  input jsonb NOT NULL,
+  total bigint NOT NULL,
+  started_at timestamp with time zone NOT NULL DEFAULT now(),
+  check_at timestamp with time zone,
+  CONSTRAINT checkout_payments_check CHECK (((state = 'open'::text) = (check_at IS NOT NULL))),
+  CONSTRAINT checkout_payments_company_id_session_id_fkey FOREIGN KEY (company_id, session_id) REFERENCES checkout_sessions(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT checkout_payments_pkey PRIMARY KEY (company_id, session_id, number),
+  CONSTRAINT checkout_payments_state_check CHECK ((state = ANY (ARRAY['open'::text, 'succeeded'::text, 'ended'::text])))
+);
+CREATE INDEX checkout_payments_due ON public.checkout_payments USING btree (check_at) WHERE (state = 'open'::text);
+CREATE UNIQUE INDEX checkout_payments_one ON public.checkout_payments USING btree (company_id, session_id) WHERE (state <> 'ended'::text);
+
+CREATE TABLE checkout_sessions (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  sealed_token bytea,
+  mode text NOT NULL,
+  status text NOT NULL DEFAULT 'open'::text,
+  items jsonb NOT NULL,
+  plan_id uuid,
+  customer_id uuid,
+  success_url text,
+  cancel_url text,
+  coupon_code text,
+  allow_coupons boolean NOT NULL,
+  collect text[] NOT NULL,
+  metadata jsonb NOT NULL,
+  payment_link_id uuid,
+  order_id uuid,
+  subscription_id uuid,
+  attempts integer NOT NULL DEFAULT 0,
+  failure jsonb,
+  expires_at timestamp with time zone NOT NULL,
+  completed_at timestamp with time zone,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT checkout_sessions_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
+  CONSTRAINT checkout_sessions_check1 CHECK (((status = 'completed'::text) = (completed_at IS NOT NULL))),
+  CONSTRAINT checkout_sessions_check2 CHECK (((status <> 'completed'::text) OR (order_id IS NOT NULL))),
+  CONSTRAINT checkout_sessions_check3 CHECK (((status = 'open'::text) = (sealed_token IS NOT NULL))),
+  CONSTRAINT checkout_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT checkout_sessions_company_id_token_hash_key UNIQUE (company_id, token_hash),
+  CONSTRAINT checkout_sessions_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text]))),
+  CONSTRAINT checkout_sessions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT checkout_sessions_status_check CHECK ((status = ANY (ARRAY['open'::text, 'completed'::text, 'expired'::text])))
+);
+CREATE INDEX checkout_sessions_customer ON public.checkout_sessions USING btree (company_id, customer_id, id) WHERE (customer_id IS NOT NULL);
+CREATE INDEX checkout_sessions_due ON public.checkout_sessions USING btree (expires_at) WHERE (status = 'open'::text);
+CREATE INDEX checkout_sessions_link ON public.checkout_sessions USING btree (company_id, payment_link_id, id) WHERE (payment_link_id IS NOT NULL);
+CREATE INDEX checkout_sessions_old ON public.checkout_sessions USING btree (expires_at) WHERE (status = 'expired'::text);
+CREATE INDEX checkout_sessions_status ON public.checkout_sessions USING btree (company_id, status, id);
+
 CREATE TABLE companies (
   id uuid NOT NULL,
   account_id uuid NOT NULL,
@@ -227,7 +284,7 @@ CREATE TABLE customers (
   first_name text NOT NULL,
   last_name text NOT NULL,
   phone text NOT NULL,
-  phone_key text NOT NULL,
+  phone_key text,
   company text,
   shipping_address jsonb,
   tags text[] NOT NULL,
@@ -549,6 +606,32 @@ CREATE TABLE password_resets (
 CREATE INDEX password_resets_expiry ON public.password_resets USING btree (expires_at);
 CREATE INDEX password_resets_user ON public.password_resets USING btree (user_id, expires_at);
 
+CREATE TABLE payment_links (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  sealed_token bytea NOT NULL,
+  name text NOT NULL,
+  mode text NOT NULL,
+  items jsonb NOT NULL,
+  plan_id uuid,
+  success_url text,
+  coupon_code text,
+  allow_coupons boolean NOT NULL,
+  collect text[] NOT NULL,
+  metadata jsonb NOT NULL,
+  active boolean NOT NULL DEFAULT true,
+  max_payments integer,
+  ends_at timestamp with time zone,
+  payments integer NOT NULL DEFAULT 0,
+  updated_at timestamp with time zone NOT NULL,
+  CONSTRAINT payment_links_check CHECK (((mode = 'subscription'::text) = (plan_id IS NOT NULL))),
+  CONSTRAINT payment_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT payment_links_company_id_token_hash_key UNIQUE (company_id, token_hash),
+  CONSTRAINT payment_links_mode_check CHECK ((mode = ANY (ARRAY['payment'::text, 'subscription'::text]))),
+  CONSTRAINT payment_links_pkey PRIMARY KEY (company_id, id)
+);
+
 CREATE TABLE payment_methods (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -561,6 +644,7 @@ CREATE TABLE payment_methods (
   fingerprint text NOT NULL,
   billing_details jsonb,
   deleted_at timestamp with time zone,
+  listed boolean NOT NULL DEFAULT true,
   CONSTRAINT payment_methods_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   CONSTRAINT payment_methods_exp_month_check CHECK (((exp_month >= 1) AND (exp_month <= 12))),
   CONSTRAINT payment_methods_last4_check CHECK ((last4 ~ '^[0-9]{4}$'::text)),

@@ -20,6 +20,12 @@ export const permissions = [
   'webhook_endpoints:write',
   'events:read',
   'requests:read',
+  'checkout_sessions:read',
+  'checkout_sessions:write',
+  'payment_links:read',
+  'payment_links:write',
+  'customer_sessions:read',
+  'customer_sessions:write',
 ] as const;
 
 export type Permission = (typeof permissions)[number];

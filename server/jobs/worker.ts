@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
+import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
@@ -66,6 +67,7 @@ interface Job<Dependencies> {
 
 const batch = 500;
 const noticeBatch = 100;
+const checkoutBatch = 20;
 const countFailure = counter('svc_job_failures_total');
 
 /**
@@ -93,6 +95,14 @@ const shardJobs: readonly Job<OnShard>[] = [
     wokenBy: noticesChannel,
     run: async (dependencies) => ((await applyDueNotices(dependencies, noticeBatch)) === noticeBatch ? batch : 0),
   },
+  {
+    name: 'checkout payments',
+    everyMs: 2_000,
+    run: async (shard) =>
+      (await continuePayments(shard, shard, shard.log, checkoutBatch)) === checkoutBatch ? batch : 0,
+  },
+  { name: 'due checkout sessions', everyMs: 5_000, run: (shard) => expireSessions(shard, batch) },
+  { name: 'old checkout sessions', everyMs: hourMs, run: ({ db }) => forgetOldSessions(db, batch) },
   { name: 'polls of processors', everyMs: 30_000, run: async (dependencies) => pollProcessors(dependencies) },
   { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },

@@ -33,6 +33,7 @@ const validForDays: Readonly<Record<DerivedPurpose, number>> = {
   'webhook-secrets': Infinity,
   'kept-answers': Infinity,
   mails: Infinity,
+  'page-links': Infinity,
   totp: Infinity,
 };
 

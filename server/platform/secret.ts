@@ -36,6 +36,7 @@ export type DerivedPurpose =
   | 'kept-answers'
   | 'invitations'
   | 'mails'
+  | 'page-links'
   | 'sessions'
   | 'login-attempts'
   | 'totp'

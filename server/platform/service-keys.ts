@@ -66,6 +66,7 @@ const purposes: Readonly<Record<DerivedPurpose, true>> = {
   'kept-answers': true,
   invitations: true,
   mails: true,
+  'page-links': true,
   sessions: true,
   'login-attempts': true,
   totp: true,

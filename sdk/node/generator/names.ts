@@ -53,6 +53,16 @@ export const methodNames: Readonly<Record<string, string>> = {
   pauseSubscription: 'subscriptions.pause',
   resumeSubscription: 'subscriptions.resume',
 
+  createCheckoutSession: 'checkoutSessions.create',
+  listCheckoutSessions: 'checkoutSessions.list',
+  getCheckoutSession: 'checkoutSessions.get',
+  expireCheckoutSession: 'checkoutSessions.expire',
+
+  createPaymentLink: 'paymentLinks.create',
+  listPaymentLinks: 'paymentLinks.list',
+  getPaymentLink: 'paymentLinks.get',
+  updatePaymentLink: 'paymentLinks.update',
+
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',
 

@@ -32,6 +32,11 @@ export async function findCompanies({ name, db }: ShardDatabase): Promise<Compan
   return rows.map((row) => toCompany(row, name));
 }
 
+export async function findCompany({ name, db }: ShardDatabase, id: string): Promise<Company | undefined> {
+  const [row] = await db.query<CompanyRow>(`SELECT ${companyColumns} FROM companies WHERE id = $1`, [id]);
+  return row && toCompany(row, name);
+}
+
 export async function insertUnfinished(db: Queryable, companyIds: readonly string[]): Promise<void> {
   await db.query('INSERT INTO unfinished_sign_ups (company_id) SELECT unnest($1::uuid[])', [companyIds]);
 }

@@ -1,7 +1,7 @@
 import { latestVersion } from '../../http/versions/versions.ts';
 import type { Database, Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Shards } from '../../shards/shards.ts';
+import type { ShardDatabase, Shards } from '../../shards/shards.ts';
 import { createRoles } from '../team/service.ts';
 import { invalidField } from '../../errors.ts';
 import { limits } from '../../limits.ts';
@@ -10,6 +10,7 @@ import {
   deleteUnfinished,
   findClockOffset,
   findCompanies,
+  findCompany,
   findUnfinished,
   insertCompany,
   insertUnfinished,
@@ -71,6 +72,9 @@ export async function allCompanies({ all }: Pick<Shards, 'all'>): Promise<Compan
   const found = await Promise.all(all.map(findCompanies));
   return found.flat().toSorted((one, other) => (one.id < other.id ? -1 : 1));
 }
+
+export const companyById = (home: Pick<ShardDatabase, 'name' | 'db'>, id: string): Promise<Company | undefined> =>
+  findCompany(home, id);
 
 /** The offset of a sandbox company's clock. Only one request at a time advances it, under a lease. */
 export const companyClock = {

@@ -43,7 +43,7 @@ export const findCouponFacts = (
   db: Database,
   companyId: string,
   code: string,
-  customerId: string,
+  customerId: string | null,
 ): Promise<CouponFacts | undefined> => findByCode(db, companyId, codeKeyOf(code), customerId);
 
 /** Computes the discount of a code for a purchase, or throws with the reason why it cannot be used. */

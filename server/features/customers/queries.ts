@@ -31,7 +31,8 @@ export interface CustomerRow {
  */
 export interface CustomerKeys {
   readonly emailKey: string;
-  readonly phoneKey: string;
+  /** Null if another customer has claimed the number. */
+  readonly phoneKey: string | null;
   readonly searchWords: readonly string[];
 }
 
@@ -82,12 +83,22 @@ export async function updateCustomer(
   keys: CustomerKeys,
 ): Promise<void> {
   await db.query(
-    `UPDATE customers SET email = $3, email_key = $4, first_name = $5, last_name = $6, phone = $7, phone_key = $8,
+    `UPDATE customers SET email = $3, email_key = $4, first_name = $5, last_name = $6, phone = $7,
+       phone_key = CASE WHEN phone = $7 AND phone_key IS NULL THEN NULL ELSE $8 END,
        company = $9, shipping_address = $10, tags = $11, metadata = $12, search = array_to_tsvector($13::text[]),
        updated_at = $14, sequence = sequence + 1
      WHERE company_id = $1 AND id = $2`,
     values(companyId, row, keys),
   );
+}
+
+/** Whether a customer who is not deleted has claimed the number. */
+export async function isPhoneTaken(db: Queryable, companyId: string, phoneKey: string): Promise<boolean> {
+  const rows = await db.query(
+    'SELECT 1 FROM customers WHERE company_id = $1 AND phone_key = $2 AND deleted_at IS NULL',
+    [companyId, phoneKey],
+  );
+  return rows.length > 0;
 }
 
 export async function findCustomer(db: Queryable, companyId: string, id: string): Promise<CustomerRow | undefined> {

@@ -13,6 +13,7 @@ import {
   findCustomers,
   hardDeleteCustomer,
   insertCustomer,
+  isPhoneTaken,
   listCustomers,
   lockCustomer,
   lockCustomerAlone,
@@ -108,9 +109,15 @@ async function refusingDuplicates<Result>(work: Promise<Result>): Promise<Result
   }
 }
 
+interface CreateOptions {
+  /** A number that another customer has is stored without claiming it, so that the caller learns nothing about it. */
+  readonly sharesPhone?: boolean;
+}
+
 export async function createCustomer(
   { db, company, nowMs, requestId }: RequestContext,
   input: CustomerCreate,
+  options: CreateOptions = {},
 ): Promise<Customer> {
   const row: CustomerRow = {
     id: newId(nowMs),
@@ -129,7 +136,9 @@ export async function createCustomer(
   };
   const customer = toWire(row);
   const created = newEvent(company.id, nowMs, 'customer.created', customer, 1, requestId);
-  await refusingDuplicates(insertCustomer(db, company.id, row, keysOf(company.id, row), created));
+  const keys = keysOf(company.id, row);
+  const isShared = options.sharesPhone && (await isPhoneTaken(db, company.id, phoneKeyOf(row.phone)));
+  await refusingDuplicates(insertCustomer(db, company.id, row, isShared ? { ...keys, phoneKey: null } : keys, created));
   return customer;
 }
 

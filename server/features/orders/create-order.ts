@@ -9,7 +9,7 @@ import { ensureActiveCustomer } from '../customers/service.ts';
 import { noteOrdered } from '../products/service.ts';
 import { generationOf } from './generations.ts';
 import { toWire } from './order.ts';
-import { placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
+import { checkShownTotal, placeOrder, type PlacedOrder, shippingOf } from './place-order.ts';
 import { mergeItems, priceItems } from './pricing.ts';
 import type { Order, OrderCreate } from './schemas.ts';
 import { charge } from './charge.ts';
@@ -22,11 +22,14 @@ import { findFirstAnswer, resumeOrder } from './resume.ts';
 import { lockMs } from './timing.ts';
 import type { RequestContext } from '../../request-context.ts';
 
+/** An order whose total the customer has seen: it is refused if the catalog has changed the total since. */
+export type ShownOrder = OrderCreate & { readonly shownTotal?: number };
+
 /** Creates an order and charges it: reads the facts, records the intent, sends the charge, records the outcome. */
 export async function createOrder(
   charging: Charging,
   context: RequestContext,
-  input: OrderCreate,
+  input: ShownOrder,
   phased: PhasedRequest,
 ): Promise<PhasedAnswer> {
   const { key } = phased;
@@ -76,7 +79,7 @@ export async function createOrder(
 async function begin(
   charging: Charging,
   context: RequestContext,
-  input: OrderCreate,
+  input: ShownOrder,
   key: KeyedRequest,
   facts: Facts,
   numbered: Numbered,
@@ -124,7 +127,7 @@ interface Draft extends PlacedOrder {
 
 async function draft(
   context: RequestContext,
-  input: OrderCreate,
+  input: ShownOrder,
   key: KeyedRequest,
   facts: Facts,
   numbered: Numbered,
@@ -168,6 +171,7 @@ async function draft(
     nowMs,
   );
   const { state, sale, events } = placed;
+  checkShownTotal(input.shownTotal, state.order.total);
   const intent: Intent = {
     order: state.order,
     claim: claimOf(key),

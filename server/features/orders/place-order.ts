@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ApiError } from '../../errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { type EventRow, newEvent } from '../events/service.ts';
 import { type OrderRow, type OrderState, toWire } from './order.ts';
@@ -84,6 +85,14 @@ export function placeOrder(input: NewOrder, { numbered, ...surroundings }: Surro
     ],
   };
   return { state, sale, events: [newEvent(company_id, nowMs, 'order.created', toWire(state), 1, request_id)] };
+}
+
+/** Nothing is charged but what the customer has seen. */
+export function checkShownTotal(shown: number | undefined, total: number): void {
+  if (shown === undefined || shown === total) return;
+  throw new ApiError('invalid_request', `The total is ${total} now. It was ${shown} when it was shown.`, {
+    param: 'total',
+  });
 }
 
 export function shippingOf(input: ShippingInput): Shipping {

@@ -24,7 +24,7 @@ import { chargeElsewhere } from './charge-elsewhere.ts';
 import { countCharge } from './counting.ts';
 import type { Charging, MoneyDependencies } from './charging.ts';
 import { type ExecutedOperation, openExecuted, takeCardOf } from './adopt-queries.ts';
-import { createOrder } from './create-order.ts';
+import { createOrder, type ShownOrder } from './create-order.ts';
 import { readFacts } from './facts-queries.ts';
 import { type Generation, generationOf } from './generations.ts';
 import { planCharges, type PlannedCharge, recordIntents, recordRedeemingIntents } from './intent-queries.ts';
@@ -41,13 +41,14 @@ import {
 } from './queries.ts';
 import { reconcile, reconcileDue, reconcileOrder } from './reconcile.ts';
 import { concernsOrderOnly, type ChargeOutcome, recordOutcomes, recordPlainOutcomes } from './record-outcomes.ts';
-import { subjects } from './reference.ts';
+import { deriveReference, subjects } from './reference.ts';
+import { findRecorded } from './reference-queries.ts';
 import { refundOrder } from './refunds.ts';
 import { resend } from './resend.ts';
 import { resumeOrder } from './resume.ts';
 import { retryOrder } from './retry.ts';
 import type { OpenedSale } from './sales.ts';
-import type { Order, OrderCreate, OrderRefund } from './schemas.ts';
+import type { Order, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
 
 /** The types that subscriptions need to charge their cycles. */
@@ -56,7 +57,7 @@ export type { PlannedCharge } from './intent-queries.ts';
 export type { Opened } from './open-queries.ts';
 export { openOperation } from './open-operation.ts';
 export type { OrderRow, OrderState } from './order.ts';
-export { type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
+export { checkShownTotal, type PlacedOrder, placeOrder, shippingOf } from './place-order.ts';
 export { type ChargeOutcome, failureOf } from './record-outcomes.ts';
 export { deriveReference, type Numbered, subjects } from './reference.ts';
 export { nextAttempt } from './retry.ts';
@@ -71,7 +72,7 @@ export const batchConnections = 5 + 3;
 
 /** All operations on orders. */
 export interface Orders {
-  create(context: RequestContext, input: OrderCreate, key: PhasedRequest): Promise<PhasedAnswer>;
+  create(context: RequestContext, input: ShownOrder, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
   retry(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
@@ -210,6 +211,12 @@ export async function ordersById(context: RequestContext, ids: readonly string[]
 
 export async function getOrderState(db: Queryable, companyId: string, id: string): Promise<OrderState | undefined> {
   return findOrder(db, companyId, id);
+}
+
+/** Returns the order that the first use of an idempotency key charged, however long ago. */
+export async function orderOfKey(db: Queryable, companyId: string, key: string): Promise<string | undefined> {
+  const reference = deriveReference(companyId, { subject: subjects.key(key), number: 0 });
+  return (await findRecorded(db, companyId, reference))?.order_id;
 }
 
 /** Records the intents of charges that the billing schedule makes. Returns those that may be sent, by their ids. */

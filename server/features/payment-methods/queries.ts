@@ -95,9 +95,11 @@ export interface PaymentMethodRow extends CardFacts {
   customer_id: string;
   billing_details: BillingDetails | null;
   is_default: boolean;
+  /** False for a card that a checkout page attached to an existing customer. */
+  listed: boolean;
 }
 
-const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details,
+const columns = `id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed,
   ${anyRow(`customers c WHERE c.company_id = payment_methods.company_id
     AND c.id = payment_methods.customer_id AND c.default_payment_method_id = payment_methods.id`)} AS is_default`;
 
@@ -112,8 +114,8 @@ export async function insertPaymentMethod(
        DELETE FROM unreferenced_cards WHERE company_id = $1 AND card_id = $4 AND NOT deleting RETURNING card_id
      )
      INSERT INTO payment_methods
-       (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details)
-     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10 FROM claimed RETURNING 1`,
+       (company_id, id, customer_id, card_id, brand, last4, exp_month, exp_year, fingerprint, billing_details, listed)
+     SELECT $1, $2, $3, card_id, $5, $6, $7, $8, $9, $10, $11 FROM claimed RETURNING 1`,
     [
       companyId,
       method.id,
@@ -125,6 +127,7 @@ export async function insertPaymentMethod(
       method.exp_year,
       method.fingerprint,
       method.billing_details && JSON.stringify(method.billing_details),
+      method.listed,
     ],
   );
   return rows.length === 1;
@@ -137,7 +140,7 @@ export async function insertPaymentMethod(
 export async function attachAtOnce(
   db: Queryable,
   companyId: string,
-  method: Omit<PaymentMethodRow, 'is_default'>,
+  method: Omit<PaymentMethodRow, 'is_default' | 'listed'>,
   setAsDefault: boolean,
   attached: (isDefault: boolean) => EventRow,
 ): Promise<{ isDefault: boolean } | undefined> {
@@ -215,8 +218,16 @@ export async function listPaymentMethods(
   customerId: string,
   page: PageRequest,
 ): Promise<Page<PaymentMethodRow>> {
-  const where = [sql`customer_id = ${customerId}`, sql`deleted_at IS NULL`];
+  const where = [sql`customer_id = ${customerId}`, sql`deleted_at IS NULL`, sql`listed`];
   return fetchPage(db, companyId, source, page, where);
+}
+
+/** Lists a card that a checkout page attached. */
+export async function listPaymentMethod(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('UPDATE payment_methods SET listed = true WHERE company_id = $1 AND id = $2 AND NOT listed', [
+    companyId,
+    id,
+  ]);
 }
 
 /** The rows stay for the orders that refer to them; the cards themselves leave the vault. */

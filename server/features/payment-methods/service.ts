@@ -15,6 +15,7 @@ import {
   findPaymentMethodsOf,
   forgetPaymentMethods,
   insertPaymentMethod,
+  listPaymentMethod,
   listPaymentMethods,
   type PaymentMethodRow,
 } from './queries.ts';
@@ -28,6 +29,7 @@ import type {
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
+export { createCardToken, testedFingerprint } from './card-tokens.ts';
 export { type CardDependencies, vaultCard };
 
 /** Whether subscriptions use a card. The checks run inside the transaction that changes it. */
@@ -43,7 +45,7 @@ export interface PaymentMethodReferences {
   ): Promise<void>;
 }
 
-function toWire(row: PaymentMethodRow): PaymentMethod {
+function toWire(row: Omit<PaymentMethodRow, 'listed'>): PaymentMethod {
   return {
     id: row.id,
     type: 'card',
@@ -61,12 +63,18 @@ function toWire(row: PaymentMethodRow): PaymentMethod {
   };
 }
 
+interface AttachOptions {
+  /** For a card whose owner may not be the customer: it is neither listed nor made the default. */
+  readonly unlisted?: boolean;
+}
+
 export async function attachCard(
   context: RequestContext,
   dependencies: CardDependencies,
   references: PaymentMethodReferences,
   customerId: string,
   input: PaymentMethodAttach,
+  options: AttachOptions = {},
 ): Promise<PaymentMethod> {
   return context.db.transaction(async (transaction) => {
     const customer = await lockActiveCustomer(transaction, context.company.id, customerId);
@@ -78,7 +86,7 @@ export async function attachCard(
     );
     const details = input.billing_details ?? billing_details;
     checkBilling(requires_billing, details);
-    return addCard(transaction, context, references, customer, card, details, input);
+    return addCard(transaction, context, references, customer, card, details, { ...input, ...options });
   });
 }
 
@@ -114,7 +122,7 @@ async function addCard(
   customer: { id: string; defaultPaymentMethodId: string | null },
   { card_id, brand, last4, exp_month, exp_year, fingerprint }: CardFacts,
   billingDetails: BillingDetails | null,
-  options: { set_as_default?: boolean; update_subscriptions?: boolean },
+  options: { set_as_default?: boolean; update_subscriptions?: boolean } & AttachOptions,
 ): Promise<PaymentMethod> {
   const { company, nowMs } = context;
   const row = {
@@ -127,13 +135,14 @@ async function addCard(
     exp_year,
     fingerprint,
     billing_details: billingDetails,
+    listed: !options.unlisted,
   };
   if (!(await insertPaymentMethod(transaction, company.id, row))) {
     throw new ApiError('invalid_request', 'The vault no longer has this card. Capture it again.', {
       param: 'card_token',
     });
   }
-  const isDefault = options.set_as_default === true || customer.defaultPaymentMethodId === null;
+  const isDefault = row.listed && (options.set_as_default === true || customer.defaultPaymentMethodId === null);
   if (isDefault) await setDefaultPaymentMethod(transaction, company.id, customer.id, row.id);
   if (options.update_subscriptions) await references.repoint(context, transaction, customer.id, row);
   await emitEvents(transaction, [attachedEvent(context, { ...row, is_default: isDefault })]);
@@ -144,7 +153,7 @@ async function addCard(
 const attachedSequence = 1;
 const detachedSequence = 2;
 
-function attachedEvent({ company, nowMs, requestId }: RequestContext, row: PaymentMethodRow): EventRow {
+function attachedEvent({ company, nowMs, requestId }: RequestContext, row: Omit<PaymentMethodRow, 'listed'>): EventRow {
   return newEvent(company.id, nowMs, 'payment_method.attached', toWire(row), attachedSequence, requestId);
 }
 
@@ -174,7 +183,8 @@ export async function paymentMethodsOf(
   customerIds: readonly string[],
 ): Promise<Map<string, PaymentMethod[]>> {
   const rows = await findPaymentMethodsOf(db, companyId, customerIds);
-  return Map.groupBy(rows.map(toWire), (method) => method.customer_id);
+  const listed = rows.filter((row) => row.listed);
+  return Map.groupBy(listed.map(toWire), (method) => method.customer_id);
 }
 
 /** Makes a stored card the default, and moves the customer's subscriptions to it, as attaching it would. */
@@ -196,6 +206,7 @@ export async function changeCard(
         'must not be false for the default card. Make another card the default instead',
       );
     }
+    if (!card.listed) await listPaymentMethod(transaction, company.id, card.id);
     if (input.set_as_default) await changeDefaultPaymentMethod(context, transaction, customer.id, card.id);
     if (input.update_subscriptions) await references.repoint(context, transaction, customer.id, card);
     return toWire({ ...card, is_default: card.is_default || input.set_as_default === true });

@@ -32,3 +32,15 @@ export async function imagesOf(
   const images = await Promise.all(rows.map((row) => imageToWire(row, links)));
   return Map.groupBy(images, (image) => image.product_id);
 }
+
+/** Returns the URL of the first image of each product that has one. */
+export async function firstImagesOf(
+  db: Queryable,
+  companyId: string,
+  links: ImageLinks,
+  productIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (productIds.length === 0) return new Map();
+  const images = await imagesOf(db, companyId, links, productIds);
+  return new Map([...images].flatMap(([id, [first]]) => (first ? [[id, first.url] as const] : [])));
+}

@@ -20,6 +20,7 @@ import {
 import type { Product, ProductCreate, ProductUpdate } from './schemas.ts';
 import type { RequestContext } from '../../request-context.ts';
 
+export { firstImagesOf } from './image-links.ts';
 export type { ImageLinks };
 
 /** Whether other features use a product. The checks run inside the transaction that deletes it. */

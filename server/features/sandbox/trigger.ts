@@ -10,6 +10,9 @@ import { limits } from '../../limits.ts';
 import { latestVersion } from '../../http/versions/versions.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { randomBase62 } from '../../platform/ids.ts';
+import { checkoutSessionCreate } from '../checkout-sessions/schemas.ts';
+import { createSession, expireNow, type LinkDependencies } from '../checkout-sessions/service.ts';
+import { type CheckoutPageDependencies, paySessionById } from '../checkout-sessions/page.ts';
 import { customerCreate, customerUpdate } from '../customers/schemas.ts';
 import { changeCustomer, createCustomer, type CustomerReferences, deleteCustomer } from '../customers/service.ts';
 import type { Event } from '../events/schemas.ts';
@@ -19,6 +22,7 @@ import type { Orders } from '../orders/service.ts';
 import {
   captureCard,
   type CardDependencies,
+  createCardToken,
   detachCard,
   type PaymentMethodReferences,
   vaultCard,
@@ -42,6 +46,8 @@ import type { OfCompany, RequestContext } from '../../request-context.ts';
 /** Brings a real object into the state that emits an event, so that a receiver gets a real event. */
 
 export interface TriggerDependencies {
+  readonly checkout: OfCompany<CheckoutPageDependencies>;
+  readonly pageLinks: LinkDependencies;
   readonly orders: OfCompany<Orders>;
   readonly subscriptions: OfCompany<Subscriptions>;
   readonly team: TeamDependencies;
@@ -68,10 +74,17 @@ function checked<Schema extends TSchema>(schema: Schema, value: object): Static<
 // Enough numbers that two triggers rarely use the same one.
 const phoneNumbers = 10 ** 10;
 
+const newPhone = (): string => `+1555${String(randomInt(phoneNumbers)).padStart(10, '0')}`;
+const laterYear = ({ nowMs }: RequestContext): number => new Date(nowMs).getUTCFullYear() + 3;
+
 async function newCustomer(context: RequestContext, overrides: Overrides): Promise<string> {
   const unique = randomBase62(12);
-  const phone = `+1555${String(randomInt(phoneNumbers)).padStart(10, '0')}`;
-  const person = { email: `trigger-${unique}@example.com`, first_name: 'Sam', last_name: 'Sandbox', phone };
+  const person = {
+    email: `trigger-${unique}@example.com`,
+    first_name: 'Sam',
+    last_name: 'Sandbox',
+    phone: newPhone(),
+  };
   return (await createCustomer(context, checked(customerCreate, { ...person, ...overrides }))).id;
 }
 
@@ -82,9 +95,44 @@ async function newCard(
   number: string,
   options: { readonly update_subscriptions?: boolean } = {},
 ): Promise<string> {
-  const card = { number, exp_month: 12, exp_year: new Date(context.nowMs).getUTCFullYear() + 3, cvc: '999' };
+  const card = { number, exp_month: 12, exp_year: laterYear(context), cvc: '999' };
   const vaulted = await vaultCard(context, cards, { card }, customerId);
   return (await captureCard(context, references, { customer_id: customerId, card, ...options }, vaulted)).id;
+}
+
+const price = 4900;
+
+const newProduct = (context: RequestContext): Promise<{ readonly id: string }> =>
+  createProduct(context, {
+    name: 'Triggered product',
+    description: null,
+    pricing: { amount: price, currency: 'usd' },
+    requires_shipping: false,
+    sku: `triggered-${randomBase62(12).toLowerCase()}`,
+  });
+
+async function newSession(
+  context: RequestContext,
+  { pageLinks }: TriggerDependencies,
+  overrides: Overrides,
+): Promise<{ readonly id: string; readonly productId: string }> {
+  const { id: productId } = await newProduct(context);
+  const items = [{ product_id: productId, quantity: 1 }];
+  const input = checked(checkoutSessionCreate, { mode: 'payment', items, ...overrides });
+  return { id: (await createSession(context, pageLinks, input)).id, productId };
+}
+
+/** Pays a new session as its page does. */
+async function payNewSession(
+  context: RequestContext,
+  { checkout, cards }: TriggerDependencies,
+  sessionId: string,
+): Promise<void> {
+  const card = { number: cardsFor.approved, exp_month: 12, exp_year: laterYear(context), cvc: '999' };
+  const token = await createCardToken(context, cards, { card }, await vaultCard(context, cards, { card }));
+  const email = `trigger-${randomBase62(12)}@example.com`;
+  const customer = { email, first_name: 'Sam', last_name: 'Sandbox', phone: newPhone() };
+  await paySessionById(checkout(context), context, sessionId, { card_token: token.id, customer });
 }
 
 async function newOrder(
@@ -95,13 +143,7 @@ async function newOrder(
 ): Promise<Order> {
   const customerId = await newCustomer(context, {});
   await newCard(context, dependencies, customerId, number);
-  const product = await createProduct(context, {
-    name: 'Triggered product',
-    description: null,
-    pricing: { amount: 4900, currency: 'usd' },
-    requires_shipping: false,
-    sku: `triggered-${randomBase62(12).toLowerCase()}`,
-  });
+  const product = await newProduct(context);
   const items = [{ product_id: product.id, quantity: 1 }];
   const body = checked(orderCreate, { customer_id: customerId, items, ...overrides });
   const { company, requestId, nowMs } = context;
@@ -255,6 +297,18 @@ const recipes: Partial<Record<EventType, Recipe>> = {
   'subscription.canceled': subscribed(cardsFor.approved, (context, _, { subscription }) =>
     cancelSubscription(context, subscription.id),
   ),
+  'checkout_session.completed': async (context, dependencies, overrides) => {
+    const { id, productId } = await newSession(context, dependencies, overrides);
+    await payNewSession(context, dependencies, id);
+    await changeProduct(context, productId, { active: false });
+    return id;
+  },
+  'checkout_session.expired': async (context, dependencies, overrides) => {
+    const { id, productId } = await newSession(context, dependencies, overrides);
+    await expireNow(context, id);
+    await changeProduct(context, productId, { active: false });
+    return id;
+  },
   'team_member.invited': async (context, { team }, overrides) => {
     const roles = (await getRoles(context, new Set(['permissions']))).data;
     const role = roles.find(({ permissions = [] }) => lackingOf(context.caller, permissions).length === 0) ?? roles[0];
@@ -289,6 +343,7 @@ const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
   payment_method: ['customers:write', 'payment_methods:write'],
   order: ['customers:write', 'payment_methods:write', 'products:write', 'orders:write'],
   subscription: ['customers:write', 'payment_methods:write', 'subscriptions:write'],
+  checkout_session: ['products:write', 'checkout_sessions:write'],
   team_member: ['team_members:write'],
   webhook_endpoint: ['webhook_endpoints:write'],
 };

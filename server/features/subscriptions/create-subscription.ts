@@ -19,6 +19,7 @@ import {
 import { type ActiveCustomer, lockActiveCustomer } from '../customers/service.ts';
 import { emitEvents } from '../events/service.ts';
 import {
+  checkShownTotal,
   lockMs,
   type Orders,
   type Numbered,
@@ -52,11 +53,14 @@ interface Begun {
   readonly opened?: Opened | undefined;
 }
 
+/** A subscription whose first charge the customer has seen. */
+export type ShownSubscription = SubscriptionCreate & { readonly shownTotal?: number };
+
 /** Creates a subscription and charges its first cycle, or schedules the charge for its start date. */
 export async function createSubscription(
   { db, orders, clock }: SubscriptionDependencies,
   context: RequestContext,
-  input: SubscriptionCreate,
+  input: ShownSubscription,
   phased: PhasedRequest,
 ): Promise<PhasedAnswer> {
   const { company } = context;
@@ -91,7 +95,7 @@ export async function createSubscription(
 async function begin(
   transaction: Database,
   context: RequestContext,
-  input: SubscriptionCreate,
+  input: ShownSubscription,
   { key }: PhasedRequest,
   numbered: Numbered | undefined,
 ): Promise<Begun | undefined> {
@@ -110,6 +114,7 @@ async function begin(
   const startsLater = row.start_at.getTime() > nowMs;
   const surroundings = { company, card, nowMs, requestId, ...(numbered && { numbered }) };
   const charge = startsLater ? undefined : orderFor(row, null, surroundings);
+  checkShownTotal(input.shownTotal, charge?.state.order.total ?? 0);
 
   if (!(await claimKey(transaction, key, charge?.state.order.id ?? row.id))) return undefined;
   if (use) {

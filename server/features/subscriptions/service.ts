@@ -16,7 +16,7 @@ import {
   repointSubscriptions,
   resumeSubscription,
 } from './change-subscription.ts';
-import { createSubscription } from './create-subscription.ts';
+import { createSubscription, type ShownSubscription } from './create-subscription.ts';
 import {
   countDue,
   findSubscription,
@@ -28,7 +28,7 @@ import {
 } from './queries.ts';
 import { type BilledBatch, billDue, billDueOf, type RenewalDependencies } from './renewals.ts';
 import { amountsOf, type PlannedBill, plannedCharges, withPassedDatesLeftOut } from './schedule.ts';
-import type { Subscription, SubscriptionCreate, UpcomingBills } from './schemas.ts';
+import type { Subscription, UpcomingBills } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
 import type { RequestContext } from '../../request-context.ts';
 
@@ -40,7 +40,7 @@ export type { SubscriptionFilters };
 
 /** The operations on subscriptions that move money. */
 export interface Subscriptions {
-  create(context: RequestContext, input: SubscriptionCreate, key: PhasedRequest): Promise<PhasedAnswer>;
+  create(context: RequestContext, input: ShownSubscription, key: PhasedRequest): Promise<PhasedAnswer>;
   /** Job: bills one batch and returns how many subscriptions were due. */
   billDue(count: number): Promise<number>;
   /** For a company whose clock is being advanced. */

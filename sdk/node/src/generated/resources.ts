@@ -2,10 +2,12 @@
 
 import type { Call } from '../request.ts';
 import { CardTokens } from './resources/card-tokens.ts';
+import { CheckoutSessions } from './resources/checkout-sessions.ts';
 import { Coupons } from './resources/coupons.ts';
 import { Customers } from './resources/customers.ts';
 import { Events } from './resources/events.ts';
 import { Orders } from './resources/orders.ts';
+import { PaymentLinks } from './resources/payment-links.ts';
 import { PaymentMethods } from './resources/payment-methods.ts';
 import { Plans } from './resources/plans.ts';
 import { Products } from './resources/products.ts';
@@ -26,6 +28,8 @@ export class Resources {
   readonly plans: Plans;
   readonly coupons: Coupons;
   readonly subscriptions: Subscriptions;
+  readonly checkoutSessions: CheckoutSessions;
+  readonly paymentLinks: PaymentLinks;
   readonly transactions: Transactions;
   readonly sandbox: Sandbox;
   readonly events: Events;
@@ -43,6 +47,8 @@ export class Resources {
     this.plans = new Plans(call);
     this.coupons = new Coupons(call);
     this.subscriptions = new Subscriptions(call);
+    this.checkoutSessions = new CheckoutSessions(call);
+    this.paymentLinks = new PaymentLinks(call);
     this.transactions = new Transactions(call);
     this.sandbox = new Sandbox(call);
     this.events = new Events(call);

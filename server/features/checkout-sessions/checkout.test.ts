@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { createLog } from '../../platform/log.ts';
+import { someCoupon } from '../../../tests/support/coupons.ts';
+import { createProduct, openShop, type Shop } from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { advance, somePlan } from '../../../tests/support/subscriptions.ts';
+import { continuePayments, expireSessions } from './jobs.ts';
+
+/** Checkout sessions: the API, the requests of the page, and that a session is paid once. */
+
+let service: TestService;
+let shop: Shop;
+before(async () => {
+  service = await startTestService({
+    settings: {
+      SVC_RATE_LIMIT_COUPON_VALIDATION: 'off',
+      SVC_RATE_LIMIT_CAPTURE: 'off',
+      SVC_RATE_LIMIT_REFUSED_CARDS: 'off',
+    },
+  });
+  shop = await openShop(service);
+});
+after(() => service.stop());
+
+const cards = { approved: '4242424242424242', declined: '4000000000000002', inDoubt: '4000009999007070' };
+
+async function createSession(body: object = {}): Promise<Reply['body']> {
+  const items = [{ product_id: shop.productId, quantity: 1 }];
+  const reply = await service.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items, ...body } });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body;
+}
+
+const tokenOf = ({ url }: Reply['body']): string => url.split('/').at(-1);
+
+async function onPage(token: string, path: string, body?: object): Promise<Reply> {
+  const method = body ? 'POST' : 'GET';
+  const headers = { origin: service.baseUrl };
+  return service.call(method, `/checkout/${token}/${path}`, { key: null, headers, ...(body && { body }) });
+}
+
+async function newCardToken(token: string, number = cards.approved): Promise<string> {
+  const card = { number, exp_month: '12', exp_year: '2032', cvc: '999' };
+  const reply = await onPage(token, 'card_tokens', { card });
+  assert.equal(reply.status, 201, reply.text);
+  return reply.body.id;
+}
+
+const person = (email = `${randomUUID()}@example.com`, phone = somePhone()): Record<string, string> => ({
+  email,
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  phone,
+});
+const somePhone = (): string => `+1555${String(Math.floor(Math.random() * 1e7)).padStart(7, '0')}`;
+
+async function pay(token: string, body: object = {}, number = cards.approved): Promise<Reply> {
+  const { body: session } = await onPage(token, 'session');
+  return onPage(token, 'pay', {
+    attempt: session.attempt,
+    total: session.total,
+    card_token: await newCardToken(token, number),
+    customer: person(),
+    ...body,
+  });
+}
+
+const eventsOf = async (id: string): Promise<string[]> => {
+  const { body } = await service.call('GET', `/v1/events?object_id=${id}`);
+  return body.data.map(({ type }: { type: string }) => type);
+};
+
+describe('a checkout session', () => {
+  it('is paid once, and tells the merchant', async () => {
+    const session = await createSession({
+      success_url: 'https://shop.example.com/thanks?id={CHECKOUT_SESSION_ID}',
+      metadata: { cart: 'c-1' },
+    });
+    assert.equal(session.status, 'open');
+    const token = tokenOf(session);
+    const paid = await pay(token);
+    assert.equal(paid.status, 200, paid.text);
+    assert.equal(paid.body.status, 'completed');
+    assert.equal(paid.body.success_url, `https://shop.example.com/thanks?id=${session.id}`);
+    const { body: completed } = await service.call('GET', `/v1/checkout_sessions/${session.id}`);
+    assert.deepEqual([completed.status, completed.url], ['completed', null]);
+    const { body: order } = await service.call('GET', `/v1/orders/${completed.order_id}`);
+    assert.deepEqual([order.status, order.metadata], ['succeeded', { cart: 'c-1' }]);
+    assert.equal(paid.body.result.order_number, order.order_number);
+    assert.deepEqual(await eventsOf(session.id), ['checkout_session.completed']);
+    const again = await pay(token);
+    assert.equal(again.body.status, 'completed');
+    const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${order.customer_id}`);
+    assert.equal(orders.data.length, 1);
+  });
+
+  it('makes one order when it is paid many times at once', async () => {
+    const token = tokenOf(await createSession({ metadata: { many: true } }));
+    const { body: session } = await onPage(token, 'session');
+    const cardTokens = await Promise.all(Array.from({ length: 10 }, () => newCardToken(token)));
+    const customer = person();
+    const replies = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        onPage(token, 'pay', { attempt: 0, total: session.total, card_token: cardTokens[index % 10], customer }),
+      ),
+    );
+    const statuses = new Set(replies.map(({ status, body }) => `${status} ${body.status ?? body.error.code}`));
+    assert.ok(
+      [...statuses].every((text) => ['200 completed', '200 processing'].includes(text)),
+      [...statuses].join(),
+    );
+    const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
+    assert.equal(found.data.length, 1);
+    const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${found.data[0].id}`);
+    assert.equal(orders.data.length, 1);
+  });
+
+  it('makes a declined payment a failed order, and the next one a new order', async () => {
+    const session = await createSession();
+    const token = tokenOf(session);
+    const customer = person();
+    const declined = await pay(token, { customer }, cards.declined);
+    assert.deepEqual([declined.status, declined.body.status, declined.body.attempt], [200, 'open', 1]);
+    assert.match(declined.body.failure.message, /card/);
+    const paid = await pay(token, { customer });
+    assert.deepEqual([paid.body.status, paid.body.failure], ['completed', null]);
+    const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
+    const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${found.data[0].id}`);
+    assert.deepEqual(
+      orders.data.map(({ status }: { status: string }) => status),
+      ['succeeded', 'failed'],
+    );
+  });
+
+  it('repeats the outcome of a payment whose answer was lost', async () => {
+    const token = tokenOf(await createSession());
+    const { body: session } = await onPage(token, 'session');
+    const body = {
+      attempt: 0,
+      total: session.total,
+      card_token: await newCardToken(token, cards.declined),
+      customer: person(),
+    };
+    const first = await onPage(token, 'pay', body);
+    const second = await onPage(token, 'pay', body);
+    assert.deepEqual(second.body, first.body);
+    assert.equal(second.body.attempt, 1);
+  });
+
+  it('charges nothing if the total has changed since it was shown', async () => {
+    const product = await createProduct(service, 1000);
+    const token = tokenOf(await createSession({ items: [{ product_id: product, quantity: 2 }] }));
+    const { body: shown } = await onPage(token, 'session');
+    assert.equal(shown.total, 2000);
+    const card_token = await newCardToken(token);
+    const changed = await service.call('PATCH', `/v1/products/${product}`, {
+      body: { pricing: { amount: 1500 } },
+      idempotencyKey: randomUUID(),
+    });
+    assert.equal(changed.status, 200, changed.text);
+    const customer = person();
+    const refused = await onPage(token, 'pay', { attempt: 0, total: shown.total, card_token, customer });
+    assert.deepEqual([refused.body.notice, refused.body.total, refused.body.status], ['total_changed', 3000, 'open']);
+    const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
+    assert.equal(found.data.length, 0);
+    const paid = await onPage(token, 'pay', { attempt: 0, total: 3000, card_token, customer });
+    assert.equal(paid.body.result.total, 3000);
+  });
+
+  it('sells an adjustable quantity within its range, with a coupon', async () => {
+    const product = await createProduct(service, 1000);
+    const { code } = await someCoupon(service, { percentage: 50 });
+    const items = [{ product_id: product, quantity: 1, quantity_max: 3 }];
+    const token = tokenOf(await createSession({ items, allow_coupons: true }));
+    const quantities = [{ product_id: product, quantity: 3 }];
+    const quote = await onPage(token, 'quote', { quantities, coupon_code: code });
+    assert.deepEqual([quote.body.subtotal, quote.body.discount, quote.body.total], [3000, 1500, 1500]);
+    const tooMany = await onPage(token, 'quote', { quantities: [{ product_id: product, quantity: 4 }] });
+    assert.deepEqual([tooMany.status, tooMany.body.error.param], [400, 'quantities[0].quantity']);
+    const unknown = await onPage(token, 'quote', { coupon_code: 'NOTHING' });
+    assert.deepEqual([unknown.status, unknown.body.error.param], [400, 'coupon_code']);
+    const paid = await pay(token, { quantities, coupon_code: code, total: 1500 });
+    assert.deepEqual([paid.body.status, paid.body.result.total], ['completed', 1500]);
+  });
+
+  it('starts a subscription', async () => {
+    const plan = await somePlan(service, { amount: 1900 });
+    const session = await createSession({ mode: 'subscription', items: undefined, plan_id: plan.id });
+    const paid = await pay(tokenOf(session));
+    assert.equal(paid.body.status, 'completed', paid.text);
+    const { body: completed } = await service.call('GET', `/v1/checkout_sessions/${session.id}`);
+    const { body: subscription } = await service.call('GET', `/v1/subscriptions/${completed.subscription_id}`);
+    assert.deepEqual([subscription.status, subscription.latest_order_id], ['active', completed.order_id]);
+  });
+});
+
+describe('the customer of a checkout session', () => {
+  it('is the one with the email address, who stays as they are', async () => {
+    const { body: known } = await service.call('POST', '/v1/customers', { body: person() });
+    const token = tokenOf(await createSession());
+    const paid = await pay(token, { customer: { ...person(known.email), first_name: 'Eve' } });
+    assert.equal(paid.body.status, 'completed', paid.text);
+    const { body: after } = await service.call('GET', `/v1/customers/${known.id}?expand=payment_methods`);
+    assert.deepEqual([after.first_name, after.default_payment_method_id, after.payment_methods], ['Ada', null, []]);
+    const { body: orders } = await service.call('GET', `/v1/orders?customer_id=${known.id}`);
+    assert.equal(orders.data.length, 1);
+    const { body: listed } = await service.call('GET', `/v1/customers/${known.id}/payment_methods`);
+    assert.equal(listed.data.length, 0);
+  });
+
+  it('may give a phone number that another customer has', async () => {
+    const { body: known } = await service.call('POST', '/v1/customers', { body: person() });
+    const customer = person(undefined, known.phone);
+    const paid = await pay(tokenOf(await createSession()), { customer });
+    assert.equal(paid.body.status, 'completed', paid.text);
+    const { body: found } = await service.call('GET', `/v1/customers?email=${customer.email}`);
+    const { body: changed } = await service.call('PATCH', `/v1/customers/${found.data[0].id}`, {
+      body: { last_name: 'Byron' },
+    });
+    assert.deepEqual([changed.last_name, changed.phone], ['Byron', known.phone]);
+  });
+
+  it('sees saved cards only if the merchant named the customer', async () => {
+    const named = tokenOf(await createSession({ customer_id: shop.customerId }));
+    const { body: session } = await onPage(named, 'session');
+    assert.ok(session.saved_cards.length > 0);
+    const [card] = session.saved_cards;
+    const anonymous = tokenOf(await createSession());
+    const { body: unnamed } = await onPage(anonymous, 'session');
+    assert.deepEqual([unnamed.customer, unnamed.saved_cards], [null, []]);
+    const stolen = await pay(anonymous, { card_token: undefined, payment_method_id: card.id });
+    assert.equal(stolen.status, 404);
+    const paid = await onPage(named, 'pay', { attempt: 0, total: session.total, payment_method_id: card.id });
+    assert.equal(paid.body.status, 'completed', paid.text);
+  });
+});
+
+describe('a checkout session that is over', () => {
+  it('expires by the clock of the company, or at once', async () => {
+    const session = await createSession({ expires_in: 300 });
+    const other = await createSession();
+    const expired = await service.call('POST', `/v1/checkout_sessions/${other.id}/expire`);
+    assert.deepEqual([expired.status, expired.body.status], [200, 'expired']);
+    const twice = await service.call('POST', `/v1/checkout_sessions/${other.id}/expire`);
+    assert.deepEqual([twice.status, twice.body.error.code], [422, 'invalid_state_transition']);
+    await advance(service, { by: { minutes: 6 } });
+    const { body: page } = await onPage(tokenOf(session), 'session');
+    assert.equal(page.status, 'expired');
+    assert.equal((await onPage(tokenOf(session), 'pay', { attempt: 0, total: 1 })).body.status, 'expired');
+    await expireSessions({ name: service.company.shard, db: service.db }, 100);
+    assert.deepEqual(await eventsOf(session.id), ['checkout_session.expired']);
+    const { body } = await service.call('GET', '/v1/checkout_sessions?status=expired');
+    assert.ok(body.data.some(({ id }: { id: string }) => id === session.id));
+  });
+
+  it('does not expire while a payment is in progress, and a worker ends it', async () => {
+    const session = await createSession({ expires_in: 300 });
+    const token = tokenOf(session);
+    const { body: page } = await onPage(token, 'session');
+    const paying = await onPage(token, 'pay', {
+      attempt: 0,
+      total: page.total,
+      card_token: await newCardToken(token, cards.inDoubt),
+      customer: person(),
+    });
+    assert.equal(paying.body.status, 'processing', paying.text);
+    const refused = await service.call('POST', `/v1/checkout_sessions/${session.id}/expire`);
+    assert.deepEqual([refused.status, refused.body.error.code], [409, 'resource_in_use']);
+    await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1`, [session.id]);
+    const { orders, subscriptions } = service.paymentsOn(service.company.shard);
+    const home = { name: service.company.shard, db: service.db, clock: service.clock };
+    let status = 'processing';
+    for (let look = 1; look <= 50 && status === 'processing'; look += 1) {
+      await continuePayments(
+        home,
+        { db: service.db, orders, subscriptions },
+        createLog('silent'),
+        10,
+      );
+      ({ status } = (await onPage(token, 'session')).body);
+      await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1 AND state = 'open'`, [
+        session.id,
+      ]);
+    }
+    assert.notEqual(status, 'processing');
+  });
+});
+
+describe('bad input', () => {
+  it('is refused with the field', async () => {
+    const attempts: [object, string][] = [
+      [{ success_url: 'http://shop.example.com' }, 'success_url'],
+      [{ success_url: 'javascript:alert(1)' }, 'success_url'],
+      [{ cancel_url: 'https://user:secret@shop.example.com' }, 'cancel_url'],
+      [{ items: undefined }, 'items'],
+      [{ plan_id: randomUUID() }, 'plan_id'],
+      [{ mode: 'subscription' }, 'items'],
+      [{ items: [{ product_id: randomUUID(), quantity: 1 }] }, 'items[0].product_id'],
+      [{ items: [{ product_id: shop.productId, quantity: 2, quantity_max: 1 }] }, 'items[0].quantity_max'],
+      [{ customer_id: randomUUID() }, 'customer_id'],
+      [{ expires_in: 1 }, 'expires_in'],
+    ];
+    for (const [body, param] of attempts) {
+      const items = [{ product_id: shop.productId, quantity: 1 }];
+      const reply = await service.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items, ...body } });
+      assert.ok(reply.status === 400 || reply.status === 404, reply.text);
+      assert.equal(reply.body.error.param, param, reply.text);
+    }
+  });
+
+  it('leads nowhere with a wrong token, or from another page', async () => {
+    const token = tokenOf(await createSession());
+    const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
+    for (const unknown of [wrong, 'A'.repeat(44), 'z'.repeat(44), 'short', '%00']) {
+      assert.equal((await onPage(unknown, 'session')).status, 404);
+    }
+    const elsewhere = await service.call('POST', `/checkout/${token}/quote`, {
+      key: null,
+      headers: { origin: 'https://evil.example' },
+      body: {},
+    });
+    assert.equal(elsewhere.status, 400);
+  });
+
+  it('asks for what the session collects', async () => {
+    const token = tokenOf(await createSession({ collect: ['shipping'] }));
+    const reply = await pay(token, { customer: undefined });
+    const fields = reply.body.error.field_errors.map(({ field }: { field: string }) => field);
+    assert.deepEqual(fields, ['customer', 'shipping.line1', 'shipping.city', 'shipping.country']);
+    const shipping = { name: 'Ada', line1: '1 Main St', city: 'Springfield', country: 'US' };
+    assert.equal((await pay(token, { shipping })).body.status, 'completed');
+  });
+});

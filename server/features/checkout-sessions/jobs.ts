@@ -1,0 +1,55 @@
+import type { Company } from '../../company.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { DatabasePool } from '../../platform/database.ts';
+import { newRequestId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import { companyById } from '../companies/service.ts';
+import { type RunDependencies, runPayment } from './pay.ts';
+import { claimDuePayments } from './payment-queries.ts';
+import { deleteOldSessions, findDueSessions } from './queries.ts';
+import { expireDue } from './service.ts';
+
+interface Home {
+  readonly name: string;
+  readonly db: DatabasePool;
+  readonly clock: Clock;
+}
+
+/** Between two attempts to continue a payment. */
+const againSeconds = 15;
+
+/** Continues payments whose process died or whose outcome was unknown. */
+export async function continuePayments(
+  home: Home,
+  dependencies: RunDependencies,
+  log: Logger,
+  count: number,
+): Promise<number> {
+  const due = await claimDuePayments(home.db, count, againSeconds);
+  for (const payment of due) {
+    const company = await companyById(home, payment.company_id);
+    if (!company) continue;
+    const nowMs = home.clock.nowMs() + company.clockOffsetMs;
+    try {
+      await runPayment(dependencies, { requestId: newRequestId(), company, nowMs, db: home.db }, payment);
+    } catch (error) {
+      log.info({ err: error, session_id: payment.session_id }, 'the outcome of a checkout payment is not known yet');
+    }
+  }
+  return due.length;
+}
+
+export async function expireSessions({ db, name }: Omit<Home, 'clock'>, count: number): Promise<number> {
+  const due = await findDueSessions(db, count);
+  const companies = new Map<string, Company | undefined>();
+  for (const { company_id, id, now } of due) {
+    if (!companies.has(company_id)) companies.set(company_id, await companyById({ db, name }, company_id));
+    const company = companies.get(company_id);
+    if (company) await expireDue({ db }, company, id, now);
+  }
+  return due.length;
+}
+
+export const forgetOldSessions = (db: DatabasePool, count: number): Promise<number> =>
+  deleteOldSessions(db, count, limits.eventRetentionDays);

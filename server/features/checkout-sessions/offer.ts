@@ -1,0 +1,80 @@
+import { type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { planToSubscribe } from '../plans/service.ts';
+import { findOffered } from './offer-queries.ts';
+import type { SessionItem } from './queries.ts';
+import type { CheckoutSessionCreate } from './schemas.ts';
+
+/** What a session or a payment link sells. It is checked when it is created, and again when it is paid. */
+
+type OfferInput = Pick<CheckoutSessionCreate, 'mode' | 'items' | 'plan_id' | 'success_url'>;
+
+export interface Offer {
+  readonly mode: 'payment' | 'subscription';
+  readonly items: readonly SessionItem[];
+  readonly plan_id: string | null;
+}
+
+export async function offerOf(context: RequestContext, input: OfferInput): Promise<Offer> {
+  checkReturnUrl(context, 'success_url', input.success_url);
+  if (input.mode === 'subscription') return planOffer(context, input);
+  if (input.plan_id) throw invalidField('plan_id', 'must be omitted unless mode is subscription');
+  if (!input.items) throw invalidField('items', 'is required if mode is payment', 'required_field');
+  return { mode: 'payment', items: await itemsOffered(context, input.items), plan_id: null };
+}
+
+async function planOffer({ db, company }: RequestContext, { items, plan_id }: OfferInput): Promise<Offer> {
+  if (items) throw invalidField('items', 'must be omitted if mode is subscription');
+  if (!plan_id) throw invalidField('plan_id', 'is required if mode is subscription', 'required_field');
+  const plan = await planToSubscribe(db, company.id, plan_id.toLowerCase());
+  return { mode: 'subscription', items: [], plan_id: plan.id };
+}
+
+async function itemsOffered(
+  { db, company }: RequestContext,
+  input: NonNullable<OfferInput['items']>,
+): Promise<SessionItem[]> {
+  const items = input.map(({ product_id, quantity, quantity_min, quantity_max }) => ({
+    product_id: product_id.toLowerCase(),
+    quantity,
+    quantity_min: quantity_min ?? quantity,
+    quantity_max: quantity_max ?? quantity,
+  }));
+  const problems: FieldError[] = [];
+  const refuse = (field: string, message: string): void =>
+    void problems.push({ field, code: 'invalid_value', message });
+  const products = await findOffered(
+    db,
+    company.id,
+    items.map(({ product_id }) => product_id),
+  );
+  const seen = new Set<string>();
+  items.forEach(({ product_id, quantity, quantity_min, quantity_max }, index) => {
+    const product = products.get(product_id);
+    if (!product) throw notFound('product', `items[${index}].product_id`);
+    if (!product.active) refuse(`items[${index}].product_id`, 'is an archived product. Choose an active product');
+    if (seen.has(product_id)) refuse(`items[${index}].product_id`, 'must not appear twice');
+    seen.add(product_id);
+    if (quantity_min > quantity) refuse(`items[${index}].quantity_min`, 'must not be larger than quantity');
+    if (quantity_max < quantity) refuse(`items[${index}].quantity_max`, 'must not be smaller than quantity');
+  });
+  const currencies = new Set([...products.values()].map(({ currency }) => currency));
+  if (currencies.size > 1) {
+    refuse('items', `must have the same currency; these have ${[...currencies].toSorted().join(', ')}`);
+  }
+  if (problems.length > 0) throw validationError(problems);
+  return items;
+}
+
+const localNames = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Customers are sent there, so it must be encrypted. A sandbox may lead to a program on the same machine. */
+export function checkReturnUrl({ company }: RequestContext, field: string, text: string | null | undefined): void {
+  if (text === null || text === undefined) return;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isLocal = company.mode === 'sandbox' && url?.protocol === 'http:' && localNames.includes(url.hostname);
+  if (url?.username || url?.password) throw invalidField(field, 'must not contain a user name or password');
+  if (url?.protocol === 'https:' || isLocal) return;
+  const local = company.mode === 'sandbox' ? ', or with http://localhost' : '';
+  throw invalidField(field, `must be a URL that begins with https://${local}`);
+}

@@ -1,0 +1,51 @@
+import Type, { type Static } from 'typebox';
+import { line, name, phone, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { shippingInput } from '../orders/schemas.ts';
+
+/** What the checkout page sends. */
+
+const quantities = Type.Optional(
+  Type.Array(
+    Type.Object(
+      { product_id: uuid(), quantity: Type.Integer({ minimum: 1, maximum: limits.quantityMax }) },
+      { additionalProperties: false },
+    ),
+    { maxItems: limits.checkoutItems },
+  ),
+);
+const couponCode = Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength }));
+
+export const choiceInput = Type.Object({ quantities, coupon_code: couponCode }, { additionalProperties: false });
+
+const customer = Type.Object(
+  {
+    email: Type.String({ format: 'email', maxLength: limits.emailLength }),
+    first_name: name(),
+    last_name: name(),
+    phone: phone(),
+    company: Type.Optional(line()),
+  },
+  { additionalProperties: false },
+);
+
+const proof = Type.Object(
+  { challenge: Type.String({ maxLength: 200 }), answer: Type.String({ maxLength: 32 }) },
+  { additionalProperties: false },
+);
+
+export const paymentInput = Type.Object(
+  {
+    attempt: Type.Integer({ minimum: 0, maximum: limits.checkoutAttempts }),
+    total: Type.Integer({ minimum: 0, maximum: limits.orderTotalCentsMax }),
+    quantities,
+    coupon_code: couponCode,
+    card_token: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
+    payment_method_id: Type.Optional(uuid()),
+    customer: Type.Optional(customer),
+    shipping: Type.Optional(shippingInput),
+    proof: Type.Optional(proof),
+  },
+  { additionalProperties: false },
+);
+export type Payment = Static<typeof paymentInput>;

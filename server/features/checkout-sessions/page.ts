@@ -1,0 +1,254 @@
+import { ApiError, type FieldError, invalidField, notFound, validationError } from '../../errors.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { customersById } from '../customers/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { paymentMethodsOf } from '../payment-methods/service.ts';
+import { type ImageLinks, firstImagesOf } from '../products/service.ts';
+import type { Payment } from './page-schemas.ts';
+import { beginPayment, checkAttempts, type PayDependencies, runPayment } from './pay.ts';
+import { type Failure, findSession, type SessionRow } from './queries.ts';
+import { type Choice, type Line, type Quote, quoteOf } from './quote.ts';
+
+/** What the checkout page shows. Nothing in it comes from the page. */
+
+export interface Merchant {
+  readonly name: string;
+  readonly logo_url: string | null;
+  readonly color: string | null;
+  readonly support_email: string | null;
+}
+
+export interface CheckoutPageDependencies extends PayDependencies {
+  readonly images: ImageLinks;
+  readonly merchantOf: (context: RequestContext) => Promise<Merchant>;
+  readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
+}
+
+/** Until a company has a profile, its page shows its name. */
+export async function merchantOf({ company }: RequestContext): Promise<Merchant> {
+  return { name: company.name, logo_url: null, color: null, support_email: null };
+}
+
+interface SavedCard {
+  readonly id: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly is_default: boolean;
+}
+
+interface Result {
+  readonly order_number: string;
+  readonly total: number;
+  readonly currency: string;
+  readonly card: { readonly brand: string; readonly last4: string };
+  readonly receipt_url: string | null;
+}
+
+export interface PageSession {
+  readonly status: 'open' | 'processing' | 'completed' | 'expired';
+  readonly mode: SessionRow['mode'];
+  readonly livemode: boolean;
+  readonly merchant: Merchant;
+  readonly lines: readonly (Line & { readonly image_url: string | null })[];
+  readonly plan: object | null;
+  readonly currency: string | null;
+  readonly subtotal: number;
+  readonly discount: number;
+  readonly total: number;
+  readonly coupon: { readonly code: string } | null;
+  readonly allow_coupons: boolean;
+  readonly collect: SessionRow['collect'];
+  readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string } | null;
+  readonly saved_cards: readonly SavedCard[];
+  readonly attempt: number;
+  readonly failure: Failure | null;
+  readonly notice: 'total_changed' | null;
+  readonly cancel_url: string | null;
+  readonly success_url: string | null;
+  readonly result: Result | null;
+}
+
+export async function showSession(
+  dependencies: CheckoutPageDependencies,
+  context: RequestContext,
+  session: SessionRow,
+  choice: Choice = {},
+  notice: PageSession['notice'] = null,
+): Promise<PageSession> {
+  const status = statusOf(context, session);
+  const merchant = await dependencies.merchantOf(context);
+  const common = {
+    mode: session.mode,
+    livemode: context.company.mode === 'live',
+    merchant,
+    allow_coupons: session.allow_coupons,
+    collect: session.collect,
+    attempt: session.attempts,
+    notice,
+    cancel_url: session.cancel_url,
+  };
+  if (status === 'completed') return { ...common, ...(await completed(dependencies, context, session)) };
+  if (status === 'expired') return { ...common, ...empty, status };
+  const quote = await quoteOf(context, session, choice);
+  return {
+    ...common,
+    status,
+    ...(await shownQuote(dependencies, context, quote)),
+    ...(await knownCustomer(context, session)),
+    failure: session.failure,
+    success_url: null,
+    result: null,
+  };
+}
+
+const nothing = {
+  lines: [],
+  plan: null,
+  currency: null,
+  subtotal: 0,
+  discount: 0,
+  total: 0,
+  coupon: null,
+  customer: null,
+  saved_cards: [],
+  failure: null,
+};
+const empty = { ...nothing, success_url: null, result: null };
+
+/** By the clock of the company, a session may be over before the worker has noticed it. */
+function statusOf({ nowMs }: RequestContext, session: SessionRow): PageSession['status'] {
+  if (session.status !== 'open') return session.status;
+  if (session.paying) return 'processing';
+  return session.expires_at.getTime() <= nowMs ? 'expired' : 'open';
+}
+
+export async function shownQuote(
+  { images }: Pick<CheckoutPageDependencies, 'images'>,
+  { db, company }: RequestContext,
+  { lines, plan, currency, subtotal, discount, total, coupon }: Quote,
+) {
+  const pictures = await firstImagesOf(
+    db,
+    company.id,
+    images,
+    lines.map(({ product_id }) => product_id),
+  );
+  return {
+    lines: lines.map((line) => ({ ...line, image_url: pictures.get(line.product_id) ?? null })),
+    plan: plan && {
+      name: plan.name,
+      amount: plan.amount,
+      one_time_amount: plan.one_time_amount,
+      interval: plan.billing_cycle.interval,
+      interval_count: plan.billing_cycle.interval_count,
+      billing_cycles: plan.billing_cycles === 0 ? null : plan.billing_cycles,
+    },
+    currency,
+    subtotal,
+    discount,
+    total,
+    coupon,
+  };
+}
+
+/** Only for a customer that the merchant named when it created the session. */
+async function knownCustomer(
+  context: RequestContext,
+  { customer_id }: SessionRow,
+): Promise<Pick<PageSession, 'customer' | 'saved_cards'>> {
+  const customer = customer_id ? (await customersById(context, [customer_id])).get(customer_id) : undefined;
+  if (!customer) return { customer: null, saved_cards: [] };
+  const cards = (await paymentMethodsOf(context.db, context.company.id, [customer.id])).get(customer.id) ?? [];
+  const { email, first_name, last_name } = customer;
+  return {
+    customer: { email, first_name, last_name },
+    saved_cards: cards.map(({ id, is_default, card: { brand, last4, exp_month, exp_year } }) => ({
+      id,
+      brand,
+      last4,
+      exp_month,
+      exp_year,
+      is_default,
+    })),
+  };
+}
+
+async function completed(
+  { orders, receiptUrlOf }: CheckoutPageDependencies,
+  context: RequestContext,
+  session: SessionRow,
+): Promise<typeof nothing & Pick<PageSession, 'status' | 'success_url' | 'result'>> {
+  const order = await orders.get(context, session.order_id ?? '', new Set());
+  const { order_number, total, currency, payment_method } = order;
+  return {
+    ...nothing,
+    status: 'completed',
+    success_url: session.success_url?.replaceAll('{CHECKOUT_SESSION_ID}', session.id) ?? null,
+    result: {
+      order_number,
+      total,
+      currency,
+      card: { brand: payment_method.card_brand, last4: payment_method.card_last_four },
+      receipt_url: await receiptUrlOf(context, order),
+    },
+  };
+}
+
+/**
+ * Pays the session. Repeating a payment with its number shows its outcome. An outcome that is not known yet is shown
+ * as `processing`.
+ */
+export async function paySession(
+  dependencies: CheckoutPageDependencies,
+  context: RequestContext,
+  session: SessionRow,
+  input: Payment,
+): Promise<PageSession> {
+  const show = async (notice: PageSession['notice'] = null): Promise<PageSession> => {
+    const current = (await findSession(context.db, context.company.id, session.id)) ?? session;
+    return showSession(dependencies, context, current, input, notice);
+  };
+  const isOver = statusOf(context, session) !== 'open';
+  if (isOver || input.attempt < session.attempts) return show();
+  if (input.attempt > session.attempts) throw invalidField('attempt', `must be ${session.attempts}`);
+  checkAttempts(session);
+  checkDetails(session, input);
+  const quote = await quoteOf(context, session, input);
+  if (quote.total !== input.total) return show('total_changed');
+  const payment = await beginPayment(dependencies, context, session, input, quote);
+  if (!payment) return show();
+  try {
+    await runPayment(dependencies, context, payment);
+  } catch (error) {
+    // The outcome is unknown: the page asks again, and a worker continues the payment.
+    if (!(error instanceof ApiError)) throw error;
+  }
+  const shown = await show();
+  return shown.failure?.code === 'total_changed' ? { ...shown, notice: 'total_changed' } : shown;
+}
+
+/** For the sandbox: pays a session at the price that it has now. */
+export async function paySessionById(
+  dependencies: CheckoutPageDependencies,
+  context: RequestContext,
+  id: string,
+  input: Omit<Payment, 'attempt' | 'total'>,
+): Promise<PageSession> {
+  const session = await findSession(context.db, context.company.id, id);
+  if (!session) throw notFound('checkout session');
+  const { total } = await quoteOf(context, session, input);
+  return paySession(dependencies, context, session, { ...input, attempt: session.attempts, total });
+}
+
+function checkDetails({ customer_id, collect }: SessionRow, { customer, shipping }: Payment): void {
+  const problems: FieldError[] = [];
+  const required = (field: string): void =>
+    void problems.push({ field, code: 'required_field', message: 'is required' } as const);
+  if (!customer_id && !customer) required('customer');
+  if (collect.includes('shipping')) {
+    for (const field of ['line1', 'city', 'country'] as const) if (!shipping?.[field]) required(`shipping.${field}`);
+  }
+  if (problems.length > 0) throw validationError(problems);
+}

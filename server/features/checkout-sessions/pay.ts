@@ -1,0 +1,269 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { PhasedRequest } from '../../http/phases.ts';
+import type { PhasedAnswer } from '../../http/route.ts';
+import { latestVersion } from '../../http/versions/versions.ts';
+import { limits } from '../../limits.ts';
+import type { DatabasePool } from '../../platform/database.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { createCustomer, findCustomerByEmail } from '../customers/service.ts';
+import { emitEvents, newEvent } from '../events/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { orderOfKey, type Orders } from '../orders/service.ts';
+import {
+  attachCard,
+  type CardDependencies,
+  getPaymentMethod,
+  type PaymentMethodReferences,
+} from '../payment-methods/service.ts';
+import type { Subscriptions } from '../subscriptions/service.ts';
+import { customerReason } from './decline-texts.ts';
+import type { Payment } from './page-schemas.ts';
+import { countPayment, releasePayment } from './link-payments.ts';
+import { endPayment, insertPayment, type PaymentRow, type Purchase } from './payment-queries.ts';
+import { completeSession, type Failure, lockSession, recordFailure, type SessionRow } from './queries.ts';
+import { codeOf, quantitiesOf, type Quote } from './quote.ts';
+import { toWire } from './session.ts';
+
+/**
+ * The payment of a session, in three steps. First, one transaction chooses the customer, attaches the card and records
+ * the payment; the database allows one payment in progress or succeeded per session. Then the order or subscription is
+ * created under an idempotency key that belongs to this payment, exactly as the API creates it. Then its outcome is
+ * recorded on the session. If the process dies in between, a worker repeats the second step under the same key.
+ */
+
+export interface RunDependencies {
+  readonly db: DatabasePool;
+  readonly orders: Orders;
+  readonly subscriptions: Subscriptions;
+}
+
+export interface PayDependencies extends RunDependencies {
+  readonly cards: CardDependencies;
+  readonly references: PaymentMethodReferences;
+}
+
+/** After this time a worker continues the payment. */
+const checkAfterSeconds = 10;
+
+/** Two visitors with the same new email address may create the customer at once: the second finds it. */
+const tries = 3;
+
+/** Records the payment. Returns undefined if the session is over, or another payment of it is in progress. */
+export async function beginPayment(
+  dependencies: PayDependencies,
+  context: RequestContext,
+  session: SessionRow,
+  input: Payment,
+  quote: Quote,
+): Promise<PaymentRow | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await context.db.transaction((transaction) =>
+        begin(dependencies, { ...context, db: transaction }, session.id, input, quote),
+      );
+    } catch (error) {
+      const isTaken = error instanceof ApiError && error.code.endsWith('_already_exists');
+      if (!isTaken || attempt === tries) throw error;
+    }
+  }
+}
+
+async function begin(
+  { cards, references }: PayDependencies,
+  context: RequestContext,
+  sessionId: string,
+  input: Payment,
+  quote: Quote,
+): Promise<PaymentRow | undefined> {
+  const { db, company } = context;
+  const session = await lockSession(db, company.id, sessionId);
+  if (session?.status !== 'open' || session.attempts !== input.attempt) return undefined;
+  if (session.paying) return undefined;
+  const { id: customerId, isNew } = await customerOf(context, session, input);
+  const methodId = await cardOf(context, cards, references, session, customerId, isNew, input);
+  await countPayment(db, context, session);
+  const purchase = purchaseOf(session, customerId, methodId, input, quote);
+  return insertPayment(
+    db,
+    {
+      company_id: company.id,
+      session_id: session.id,
+      number: session.attempts,
+      input: purchase,
+      total: quote.total,
+    },
+    checkAfterSeconds,
+  );
+}
+
+/**
+ * The customer with the email address that was entered, or a new one. The data of an existing customer stays
+ * unchanged, and the page does not learn whether there was one.
+ */
+async function customerOf(
+  context: RequestContext,
+  { customer_id }: SessionRow,
+  { customer: details }: Payment,
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  if (customer_id) return { id: customer_id, isNew: false };
+  if (!details) throw invalidField('customer', 'is required', 'required_field');
+  const known = await findCustomerByEmail(context, details.email);
+  if (known) return { id: known.id, isNew: false };
+  const { email, first_name, last_name, phone, company } = details;
+  const input = { email, first_name, last_name, phone, ...(company !== undefined && { company }) };
+  return { id: (await createCustomer(context, input, { sharesPhone: true })).id, isNew: true };
+}
+
+async function cardOf(
+  context: RequestContext,
+  cards: CardDependencies,
+  references: PaymentMethodReferences,
+  session: SessionRow,
+  customerId: string,
+  isNew: boolean,
+  { card_token, payment_method_id }: Payment,
+): Promise<string> {
+  if (payment_method_id !== undefined) {
+    // Saved cards are for customers that the merchant has identified.
+    if (!session.customer_id) throw notFound('payment method', 'payment_method_id');
+    return (await getPaymentMethod(context, customerId, payment_method_id.toLowerCase())).id;
+  }
+  if (card_token === undefined) throw invalidField('card_token', 'is required', 'required_field');
+  // Without a customer_id, it is not known who typed the card.
+  const unlisted = !isNew && session.customer_id === null;
+  return (await attachCard(context, cards, references, customerId, { card_token }, { unlisted })).id;
+}
+
+function purchaseOf(session: SessionRow, customerId: string, methodId: string, input: Payment, quote: Quote): Purchase {
+  const code = codeOf(session, input);
+  const common = {
+    customer_id: customerId,
+    payment_method_id: methodId,
+    metadata: session.metadata,
+    ...(code !== undefined && { coupon_code: code }),
+    ...(input.shipping && session.collect.includes('shipping') && { shipping: input.shipping }),
+  };
+  if (session.plan_id) return { kind: 'subscription', input: { ...common, plan_id: session.plan_id } };
+  const items = [...quantitiesOf(session, input)].map(([product_id, quantity]) => ({ product_id, quantity }));
+  return { kind: 'order', input: { ...common, items, currency: quote.currency } };
+}
+
+const keyOf = ({ session_id, number }: PaymentRow): string => `checkout_${session_id}_${number}`;
+
+/** Creates the order or subscription and records its outcome. Throws while the outcome is unknown. */
+export async function runPayment(
+  dependencies: RunDependencies,
+  context: RequestContext,
+  payment: PaymentRow,
+): Promise<void> {
+  const made = await createOnce(dependencies, context, payment);
+  await recordOutcome(dependencies, context, payment, made);
+}
+
+/**
+ * The order, or why nothing was charged. A key is forgotten after 24 hours, and the order that it created is found by
+ * the reference of its charge.
+ */
+async function createOnce(
+  { orders, subscriptions }: RunDependencies,
+  context: RequestContext,
+  payment: PaymentRow,
+): Promise<Order | ApiError> {
+  const { company, db } = context;
+  const key = keyOf(payment);
+  const known = await orderOfKey(db, company.id, key);
+  if (known) {
+    await orders.reconcileSale(company.id, known);
+    return orders.get(context, known, new Set());
+  }
+  const phased = phasedOf(context, key);
+  const { input: purchase, total: shownTotal } = payment;
+  const answer =
+    purchase.kind === 'order'
+      ? await orders.create(context, { ...purchase.input, shownTotal }, phased)
+      : await subscriptions.create(context, { ...purchase.input, shownTotal }, phased);
+  const refusal = refusalOf(answer);
+  if (refusal) return refusal;
+  const { id, latest_order_id } = JSON.parse(answer.body) as { id: string; latest_order_id?: string };
+  return orders.get(context, purchase.kind === 'order' ? id : (latest_order_id ?? ''), new Set());
+}
+
+/** The idempotency key of a payment. Refusals are stored with it, so that the payment cannot succeed later. */
+function phasedOf({ company, nowMs, requestId }: RequestContext, key: string): PhasedRequest {
+  return {
+    key: {
+      companyId: company.id,
+      key,
+      method: 'POST',
+      path: '/checkout',
+      fieldHashes: {},
+      requestId,
+      apiVersion: latestVersion,
+      versionNamed: false,
+      nowMs,
+    },
+    answer: (result) => ({ status: 201, body: JSON.stringify(result), apiVersion: latestVersion, result }),
+    refusal: (error) =>
+      error instanceof ApiError && error.stored
+        ? {
+            status: error.status,
+            body: JSON.stringify({ code: error.code, message: error.message, param: error.param }),
+            apiVersion: latestVersion,
+          }
+        : undefined,
+  };
+}
+
+function refusalOf({ status, body }: PhasedAnswer): ApiError | undefined {
+  if (status < 400) return undefined;
+  const { code, message, param } = JSON.parse(body) as Pick<ApiError, 'code' | 'message' | 'param'>;
+  return new ApiError(code, message, { status, param });
+}
+
+async function recordOutcome(
+  { db }: RunDependencies,
+  { company, nowMs, requestId }: RequestContext,
+  payment: PaymentRow,
+  made: Order | ApiError,
+): Promise<void> {
+  const failure = failureOf(made);
+  // A charge that is still pending has no outcome to record.
+  if (!(made instanceof ApiError) && made.status === 'pending') return;
+  const now = new Date(nowMs);
+  await db.transaction(async (transaction) => {
+    const session = await lockSession(transaction, company.id, payment.session_id);
+    if (!session || !(await endPayment(transaction, payment, failure ? 'ended' : 'succeeded'))) return;
+    if (failure) {
+      await recordFailure(transaction, session, failure, now);
+      await releasePayment(transaction, session);
+      return;
+    }
+    if (made instanceof ApiError) return;
+    const ids = { order_id: made.id, subscription_id: made.subscription_id };
+    const completed = await completeSession(transaction, session, ids, now);
+    if (!completed) return;
+    const event = newEvent(
+      company.id,
+      nowMs,
+      'checkout_session.completed',
+      toWire(completed, company, null),
+      1,
+      requestId,
+    );
+    await emitEvents(transaction, [event]);
+  });
+}
+
+function failureOf(made: Order | ApiError): Failure | undefined {
+  if (made instanceof ApiError)
+    return { code: made.param === 'total' ? 'total_changed' : made.code, message: customerReason(made) };
+  if (made.status !== 'failed') return undefined;
+  const code = made.failure_code ?? 'unknown';
+  return { code, message: customerReason(code) };
+}
+
+/** Whether the customer may try again. */
+export function checkAttempts({ attempts }: SessionRow): void {
+  if (attempts < limits.checkoutAttempts) return;
+  throw new ApiError('too_many_requests', 'Too many payments were declined. Ask the shop for a new link.');
+}

@@ -1,0 +1,73 @@
+import type { Queryable } from '../../platform/database.ts';
+import { isSettled } from '../../shards/queries.ts';
+import type { OrderCreate } from '../orders/schemas.ts';
+import type { SubscriptionCreate } from '../subscriptions/schemas.ts';
+
+/** What a payment creates. */
+export type Purchase =
+  | { readonly kind: 'order'; readonly input: OrderCreate }
+  | { readonly kind: 'subscription'; readonly input: SubscriptionCreate };
+
+export interface PaymentRow {
+  readonly company_id: string;
+  readonly session_id: string;
+  readonly number: number;
+  readonly input: Purchase;
+  readonly total: number;
+  readonly started_at: Date;
+}
+
+const columns = 'company_id, session_id, number, input, total::float8 AS total, started_at';
+
+export async function insertPayment(
+  db: Queryable,
+  row: Omit<PaymentRow, 'started_at'>,
+  checkAfterSeconds: number,
+): Promise<PaymentRow | undefined> {
+  const [made] = await db.query<PaymentRow>(
+    `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, check_at)
+     VALUES ($1, $2, $3, 'open', $4, $5, now() + $6 * interval '1 s') ON CONFLICT DO NOTHING RETURNING ${columns}`,
+    [row.company_id, row.session_id, row.number, JSON.stringify(row.input), row.total, checkAfterSeconds],
+  );
+  return made;
+}
+
+/** Returns false if another process has ended the payment. */
+export async function endPayment(
+  db: Queryable,
+  { company_id, session_id, number }: Pick<PaymentRow, 'company_id' | 'session_id' | 'number'>,
+  state: 'succeeded' | 'ended',
+): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE checkout_payments SET state = $4, check_at = NULL
+     WHERE company_id = $1 AND session_id = $2 AND number = $3 AND state = 'open' RETURNING 1`,
+    [company_id, session_id, number, state],
+  );
+  return rows.length === 1;
+}
+
+/** Claims payments whose process may have died, and postpones their next check. */
+export async function claimDuePayments(db: Queryable, count: number, againSeconds: number): Promise<PaymentRow[]> {
+  return db.query<PaymentRow>(
+    `UPDATE checkout_payments SET check_at = now() + $2 * interval '1 s'
+     WHERE (company_id, session_id, number) IN (SELECT company_id, session_id, number FROM checkout_payments
+       WHERE state = 'open' AND check_at <= now() AND ${isSettled('company_id')}
+       ORDER BY check_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+     RETURNING ${columns}`,
+    [count, againSeconds],
+  );
+}
+
+/** Returns false if the link takes no more payments. */
+export async function addLinkPayment(db: Queryable, companyId: string, id: string, now: Date): Promise<boolean> {
+  const rows = await db.query(
+    `UPDATE payment_links SET payments = payments + 1 WHERE company_id = $1 AND id = $2 AND active
+       AND (max_payments IS NULL OR payments < max_payments) AND (ends_at IS NULL OR ends_at > $3) RETURNING 1`,
+    [companyId, id, now],
+  );
+  return rows.length === 1;
+}
+
+export async function removeLinkPayment(db: Queryable, companyId: string, id: string): Promise<void> {
+  await db.query('UPDATE payment_links SET payments = payments - 1 WHERE company_id = $1 AND id = $2', [companyId, id]);
+}

@@ -1,0 +1,115 @@
+import { ApiError, invalidField } from '../../errors.ts';
+import type { Database } from '../../platform/database.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { couponFor, findCouponFacts } from '../coupons/service.ts';
+import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
+import { findOffered } from './offer-queries.ts';
+import type { SessionRow } from './queries.ts';
+
+/** What a session costs now, by the catalog. The page never sends prices. */
+
+export interface Choice {
+  readonly quantities?: readonly { readonly product_id: string; readonly quantity: number }[] | undefined;
+  readonly coupon_code?: string | undefined;
+}
+
+export interface Line {
+  readonly product_id: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly unit_amount: number;
+  readonly quantity: number;
+  readonly quantity_min: number;
+  readonly quantity_max: number;
+  readonly total: number;
+}
+
+export interface Quote {
+  readonly lines: readonly Line[];
+  readonly plan: PlanToSubscribe | null;
+  readonly currency: string;
+  readonly subtotal: number;
+  readonly discount: number;
+  readonly total: number;
+  readonly coupon: { readonly code: string } | null;
+}
+
+type Priced = Pick<Quote, 'lines' | 'plan' | 'currency' | 'subtotal'>;
+
+const soldOut = (): ApiError =>
+  new ApiError('invalid_request', 'Something in this checkout is no longer sold. Ask the shop for a new link.');
+
+/** Throws if something is no longer sold, or if the code cannot be used. */
+export async function quoteOf(context: RequestContext, session: SessionRow, choice: Choice): Promise<Quote> {
+  const priced = session.plan_id
+    ? await pricePlan(context, session.plan_id)
+    : await priceItems(context, session, choice);
+  const code = codeOf(session, choice);
+  if (code === undefined) return { ...priced, discount: 0, total: priced.subtotal, coupon: null };
+  const discount = await discountOf(context, session, priced, code);
+  return { ...priced, discount, total: priced.subtotal - discount, coupon: { code } };
+}
+
+/** The code that the merchant applied counts unless the customer enters another. */
+export function codeOf(session: SessionRow, { coupon_code }: Choice): string | undefined {
+  if (coupon_code !== undefined && !session.allow_coupons && coupon_code !== session.coupon_code) {
+    throw invalidField('coupon_code', 'cannot be used on this page');
+  }
+  return coupon_code ?? session.coupon_code ?? undefined;
+}
+
+async function pricePlan({ db, company }: RequestContext, planId: string): Promise<Priced> {
+  const plan = await planToSubscribe(db as Database, company.id, planId).catch((error: unknown) => {
+    throw error instanceof ApiError ? soldOut() : error;
+  });
+  return { lines: [], plan, currency: plan.currency, subtotal: plan.amount + plan.one_time_amount };
+}
+
+async function priceItems({ db, company }: RequestContext, session: SessionRow, choice: Choice): Promise<Priced> {
+  const chosen = quantitiesOf(session, choice);
+  const products = await findOffered(db, company.id, [...chosen.keys()]);
+  const lines = session.items.map(({ product_id, quantity_min, quantity_max }) => {
+    const product = products.get(product_id);
+    if (!product?.active) throw soldOut();
+    const quantity = chosen.get(product_id) ?? 0;
+    const { name, description, amount } = product;
+    const total = amount * quantity;
+    return { product_id, name, description, unit_amount: amount, quantity, quantity_min, quantity_max, total };
+  });
+  const currencies = new Set([...products.values()].map(({ currency }) => currency));
+  const [currency = ''] = currencies;
+  if (currencies.size !== 1) throw soldOut();
+  return { lines, plan: null, currency, subtotal: lines.reduce((sum, { total }) => sum + total, 0) };
+}
+
+/** Throws if a quantity is outside of the range that the session allows. */
+export function quantitiesOf({ items }: SessionRow, { quantities = [] }: Choice): Map<string, number> {
+  const chosen = new Map(items.map(({ product_id, quantity }) => [product_id, quantity]));
+  quantities.forEach(({ product_id, quantity }, index) => {
+    const item = items.find((one) => one.product_id === product_id.toLowerCase());
+    if (!item) throw invalidField(`quantities[${index}].product_id`, 'is not sold on this page');
+    const { quantity_min, quantity_max } = item;
+    if (quantity < quantity_min || quantity > quantity_max) {
+      const range = quantity_min === quantity_max ? `${quantity_min}` : `from ${quantity_min} to ${quantity_max}`;
+      throw invalidField(`quantities[${index}].quantity`, `must be ${range}`);
+    }
+    chosen.set(item.product_id, quantity);
+  });
+  return chosen;
+}
+
+async function discountOf(
+  { db, company, nowMs }: RequestContext,
+  { customer_id }: SessionRow,
+  { lines, plan, currency, subtotal }: Priced,
+  code: string,
+): Promise<number> {
+  const facts = await findCouponFacts(db, company.id, code, customer_id);
+  const goods = plan
+    ? ({ kind: 'plan', planId: plan.id, amount: subtotal } as const)
+    : ({
+        kind: 'cart',
+        lines: lines.map(({ product_id, total }) => ({ productId: product_id, total })),
+      } as const);
+  return couponFor(facts, { nowMs, currency, goods }).discount;
+}

@@ -1,0 +1,157 @@
+import { ApiError, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import { hashPageToken, newPageToken } from '../../http/page-token.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { limits } from '../../limits.ts';
+import type { Company } from '../../company.ts';
+import { newId } from '../../platform/ids.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { ensureActiveCustomer } from '../customers/service.ts';
+import { emitEvents, newEvent } from '../events/service.ts';
+import { checkReturnUrl, offerOf } from './offer.ts';
+import {
+  expireSession,
+  findSession,
+  findSessionByToken,
+  insertSession,
+  listSessions,
+  lockSession,
+  type SessionFilters,
+  type SessionRow,
+} from './queries.ts';
+import type { CheckoutSession, CheckoutSessionCreate } from './schemas.ts';
+import { aboutToken, toWire, urlOf } from './session.ts';
+
+export { checkReturnUrl, offerOf } from './offer.ts';
+export { aboutToken } from './session.ts';
+
+export interface LinkDependencies {
+  readonly baseUrl: string;
+  /** Encrypts the tokens of pages. */
+  readonly linkKey: ServiceKey;
+}
+
+const shown = ({ company }: RequestContext, dependencies: LinkDependencies, row: SessionRow): CheckoutSession =>
+  toWire(row, company, urlOf(row, dependencies));
+
+export async function createSession(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  input: CheckoutSessionCreate,
+): Promise<CheckoutSession> {
+  checkReturnUrl(context, 'cancel_url', input.cancel_url);
+  const offer = await offerOf(context, input);
+  if (input.customer_id) await ensureActiveCustomer(context, input.customer_id.toLowerCase(), 'customer_id');
+  return openSession(context, dependencies, {
+    ...offer,
+    customer_id: input.customer_id?.toLowerCase() ?? null,
+    success_url: input.success_url ?? null,
+    cancel_url: input.cancel_url ?? null,
+    coupon_code: input.coupon_code ?? null,
+    allow_coupons: input.allow_coupons ?? false,
+    collect: (input.collect ?? []) as SessionRow['collect'],
+    metadata: input.metadata ?? {},
+    payment_link_id: null,
+    expiresInSeconds: input.expires_in ?? limits.checkoutSeconds,
+  });
+}
+
+type NewSession = Pick<
+  SessionRow,
+  | 'mode'
+  | 'items'
+  | 'plan_id'
+  | 'customer_id'
+  | 'success_url'
+  | 'cancel_url'
+  | 'coupon_code'
+  | 'allow_coupons'
+  | 'collect'
+  | 'metadata'
+  | 'payment_link_id'
+> & { readonly expiresInSeconds: number };
+
+export async function openSession(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  { expiresInSeconds, ...chosen }: NewSession,
+): Promise<CheckoutSession> {
+  const { company, nowMs, db } = context;
+  const token = newPageToken(company.id);
+  const ids = { company_id: company.id, id: newId(nowMs) };
+  const row: SessionRow = {
+    ...chosen,
+    ...ids,
+    sealed_token: dependencies.linkKey.seal(Buffer.from(token), aboutToken(ids)),
+    status: 'open',
+    order_id: null,
+    subscription_id: null,
+    attempts: 0,
+    failure: null,
+    expires_at: new Date(nowMs + expiresInSeconds * 1000),
+    completed_at: null,
+    updated_at: new Date(nowMs),
+    paying: false,
+  };
+  await insertSession(db, row, hashPageToken(token));
+  return shown(context, dependencies, row);
+}
+
+export async function getSession(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  id: string,
+): Promise<CheckoutSession> {
+  const row = await findSession(context.db, context.company.id, id);
+  if (!row) throw notFound('checkout session');
+  return shown(context, dependencies, row);
+}
+
+export async function getSessions(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  filters: SessionFilters,
+  page: PageRequest,
+): Promise<Page<CheckoutSession>> {
+  const found = await listSessions(context.db, context.company.id, filters, page);
+  return { ...found, items: found.items.map((row) => shown(context, dependencies, row)) };
+}
+
+export const sessionByToken = ({ db, company }: RequestContext, token: string): Promise<SessionRow | undefined> =>
+  findSessionByToken(db, company.id, hashPageToken(token));
+
+/** Closes the page. A session whose payment is in progress stays open. */
+export async function expireNow(context: RequestContext, id: string): Promise<CheckoutSession> {
+  const { db, company, nowMs, requestId } = context;
+  return db.transaction(async (transaction) => {
+    const row = await lockSession(transaction, company.id, id);
+    if (!row) throw notFound('checkout session');
+    if (row.status !== 'open') {
+      throw new ApiError('invalid_state_transition', `The session is ${row.status}. Only an open session can expire.`);
+    }
+    if (row.paying) {
+      const message = 'A payment of this session is in progress. Retry when its outcome is known.';
+      throw new ApiError('resource_in_use', message, { headers: { 'Retry-After': '5' } });
+    }
+    const expired = await expireSession(transaction, company.id, id, new Date(nowMs));
+    const session = toWire(expired ?? row, company, null);
+    await emitEvents(transaction, [newEvent(company.id, nowMs, 'checkout_session.expired', session, 1, requestId)]);
+    return session;
+  });
+}
+
+/** For the worker: expires a session whose time is over. */
+export async function expireDue(
+  context: Pick<RequestContext, 'db'>,
+  company: Pick<Company, 'id' | 'mode'>,
+  id: string,
+  now: Date,
+): Promise<void> {
+  await context.db.transaction(async (transaction) => {
+    const expired = await expireSession(transaction, company.id, id, now);
+    if (!expired) return;
+    const session = toWire(expired, company, null);
+    await emitEvents(transaction, [newEvent(company.id, now.getTime(), 'checkout_session.expired', session, 1, null)]);
+  });
+}

@@ -1,0 +1,44 @@
+import type { Company } from '../../company.ts';
+import { createdAt } from '../../platform/ids.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import type { SessionRow } from './queries.ts';
+import type { CheckoutSession } from './schemas.ts';
+
+/** The form of a session in the API. */
+export function toWire(row: SessionRow, company: Pick<Company, 'mode'>, url: string | null): CheckoutSession {
+  return {
+    id: row.id,
+    mode: row.mode,
+    items: [...row.items],
+    plan_id: row.plan_id,
+    success_url: row.success_url,
+    coupon_code: row.coupon_code,
+    allow_coupons: row.allow_coupons,
+    collect: [...row.collect],
+    metadata: row.metadata,
+    status: row.status,
+    url,
+    customer_id: row.customer_id,
+    cancel_url: row.cancel_url,
+    payment_link_id: row.payment_link_id,
+    order_id: row.order_id,
+    subscription_id: row.subscription_id,
+    livemode: company.mode === 'live',
+    expires_at: row.expires_at.toISOString(),
+    completed_at: row.completed_at?.toISOString() ?? null,
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+export const aboutToken = ({ company_id, id }: { readonly company_id: string; readonly id: string }): string =>
+  `page link ${company_id} ${id}`;
+
+/** The URL of the page, which only an open session has. */
+export function urlOf(
+  row: Pick<SessionRow, 'company_id' | 'id' | 'sealed_token'>,
+  { baseUrl, linkKey }: { readonly baseUrl: string; readonly linkKey: ServiceKey },
+): string | null {
+  if (!row.sealed_token) return null;
+  return `${baseUrl}/checkout/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`;
+}

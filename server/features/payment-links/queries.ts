@@ -1,0 +1,130 @@
+import { createdAtConditions, createdAtFilters, fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { QueryValues } from '../../http/query-parameters.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { Metadata } from '../../http/schemas.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { SessionItem } from '../checkout-sessions/queries.ts';
+
+export interface LinkRow {
+  readonly company_id: string;
+  readonly id: string;
+  readonly sealed_token: Buffer;
+  readonly name: string;
+  readonly mode: 'payment' | 'subscription';
+  readonly items: readonly SessionItem[];
+  readonly plan_id: string | null;
+  readonly success_url: string | null;
+  readonly coupon_code: string | null;
+  readonly allow_coupons: boolean;
+  readonly collect: readonly ('shipping' | 'company')[];
+  readonly metadata: Metadata;
+  readonly active: boolean;
+  readonly max_payments: number | null;
+  readonly ends_at: Date | null;
+  readonly payments: number;
+  readonly updated_at: Date;
+}
+
+const columns = `company_id, id, sealed_token, name, mode, items, plan_id, success_url, coupon_code, allow_coupons, collect,
+  metadata, active, max_payments, ends_at, payments, updated_at`;
+
+const source: ListSource = { table: 'payment_links', objectType: 'payment_link', columns, sorts: {} };
+
+export async function insertLink(db: Queryable, row: LinkRow, tokenHash: Buffer): Promise<void> {
+  await db.query(
+    `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, plan_id, success_url,
+       coupon_code, allow_coupons, collect, metadata, active, max_payments, ends_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    [
+      row.company_id,
+      row.id,
+      tokenHash,
+      row.sealed_token,
+      row.name,
+      row.mode,
+      JSON.stringify(row.items),
+      row.plan_id,
+      row.success_url,
+      row.coupon_code,
+      row.allow_coupons,
+      row.collect,
+      JSON.stringify(row.metadata),
+      row.active,
+      row.max_payments,
+      row.ends_at,
+      row.updated_at,
+    ],
+  );
+}
+
+export async function countActiveLinks(db: Queryable, companyId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    'SELECT count(*)::integer AS count FROM payment_links WHERE company_id = $1 AND active',
+    [companyId],
+  );
+  return row?.count ?? 0;
+}
+
+export async function findLink(db: Queryable, companyId: string, id: string): Promise<LinkRow | undefined> {
+  const [row] = await db.query<LinkRow>(`SELECT ${columns} FROM payment_links WHERE company_id = $1 AND id = $2`, [
+    companyId,
+    id,
+  ]);
+  return row;
+}
+
+export async function lockLink(db: Queryable, companyId: string, id: string): Promise<LinkRow | undefined> {
+  const [row] = await db.query<LinkRow>(
+    `SELECT ${columns} FROM payment_links WHERE company_id = $1 AND id = $2 FOR UPDATE`,
+    [companyId, id],
+  );
+  return row;
+}
+
+export async function findLinkByToken(
+  db: Queryable,
+  companyId: string,
+  tokenHash: Buffer,
+): Promise<LinkRow | undefined> {
+  const [row] = await db.query<LinkRow>(
+    `SELECT ${columns} FROM payment_links WHERE company_id = $1 AND token_hash = $2`,
+    [companyId, tokenHash],
+  );
+  return row;
+}
+
+export interface LinkFilters extends QueryValues<typeof createdAtFilters> {
+  readonly active?: boolean;
+}
+
+export async function listLinks(
+  db: Queryable,
+  companyId: string,
+  filters: LinkFilters,
+  page: PageRequest,
+): Promise<Page<LinkRow>> {
+  const where: Sql[] = [...createdAtConditions(filters)];
+  if (filters.active !== undefined) where.push(sql`active = ${filters.active}`);
+  return fetchPage(db, companyId, source, page, where);
+}
+
+export async function updateLink(db: Queryable, row: LinkRow): Promise<void> {
+  await db.query(
+    `UPDATE payment_links SET name = $3, success_url = $4, allow_coupons = $5, metadata = $6, active = $7,
+       max_payments = $8, ends_at = $9, updated_at = $10
+     WHERE company_id = $1 AND id = $2`,
+    [
+      row.company_id,
+      row.id,
+      row.name,
+      row.success_url,
+      row.allow_coupons,
+      JSON.stringify(row.metadata),
+      row.active,
+      row.max_payments,
+      row.ends_at,
+      row.updated_at,
+    ],
+  );
+}

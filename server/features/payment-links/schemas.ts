@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+import { clearable, line, metadataPatch, nullable, timestamp, uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { exampleOffer, offerFields, shownOffer } from '../checkout-sessions/schemas.ts';
+
+const maxPayments = Type.Integer({
+  minimum: 1,
+  maximum: limits.redemptionsMax,
+  description: 'How many payments the link takes. Payments in progress count.',
+});
+const endsAt = timestamp({ description: 'When the link stops to take payments.' });
+const name = line({ description: 'For your own use. Customers do not see it.', examples: ['Instagram, tea pots'] });
+
+export const paymentLinkCreate = Type.Object(
+  { name, ...offerFields, max_payments: Type.Optional(maxPayments), ends_at: Type.Optional(endsAt) },
+  { additionalProperties: false, title: 'PaymentLinkCreate' },
+);
+export type PaymentLinkCreate = Static<typeof paymentLinkCreate>;
+
+export const paymentLinkUpdate = Type.Object(
+  {
+    name: Type.Optional(name),
+    active: Type.Optional(Type.Boolean({ description: 'An inactive link takes no payments.' })),
+    success_url: Type.Optional(clearable(offerFields.success_url)),
+    allow_coupons: Type.Optional(Type.Boolean()),
+    max_payments: Type.Optional(clearable(maxPayments)),
+    ends_at: Type.Optional(clearable(endsAt)),
+    metadata: Type.Optional(metadataPatch),
+  },
+  { additionalProperties: false, minProperties: 1, title: 'PaymentLinkUpdate' },
+);
+export type PaymentLinkUpdate = Static<typeof paymentLinkUpdate>;
+
+export const paymentLink = Type.Object(
+  {
+    id: uuid(),
+    name: Type.String(),
+    url: Type.String({ format: 'uri', description: 'Send it to customers. Each visit opens a checkout session.' }),
+    ...shownOffer,
+    active: Type.Boolean(),
+    max_payments: nullable(Type.Integer()),
+    ends_at: nullable(timestamp()),
+    payments: Type.Integer({ description: 'Payments that succeeded or are in progress.' }),
+    livemode: Type.Boolean(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  {
+    title: 'PaymentLink',
+    examples: [
+      {
+        id: '019c4c26-2b00-7a11-8b2c-3d4e5f60718b',
+        name: 'Instagram, tea pots',
+        url: 'https://pay.example.com/pay/1T7YbGm9zQ4x2VwN8kR5sJ3hL6dC0fAeB7uP1iOyMqXt',
+        ...exampleOffer,
+        active: true,
+        max_payments: 100,
+        ends_at: null,
+        payments: 12,
+        livemode: false,
+        created_at: '2026-02-11T09:30:00.000Z',
+        updated_at: '2026-02-11T09:30:00.000Z',
+      },
+    ],
+  },
+);
+export type PaymentLink = Static<typeof paymentLink>;

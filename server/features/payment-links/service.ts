@@ -1,0 +1,164 @@
+import { ApiError, notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import { hashPageToken, newPageToken } from '../../http/page-token.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { mergeMetadata } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import {
+  aboutToken,
+  checkReturnUrl,
+  type LinkDependencies,
+  offerOf,
+  openSession,
+} from '../checkout-sessions/service.ts';
+import {
+  countActiveLinks,
+  findLink,
+  findLinkByToken,
+  insertLink,
+  type LinkFilters,
+  type LinkRow,
+  listLinks,
+  lockLink,
+  updateLink,
+} from './queries.ts';
+import type { PaymentLink, PaymentLinkCreate, PaymentLinkUpdate } from './schemas.ts';
+
+function toWire({ company }: RequestContext, { baseUrl, linkKey }: LinkDependencies, row: LinkRow): PaymentLink {
+  return {
+    id: row.id,
+    name: row.name,
+    url: `${baseUrl}/pay/${linkKey.open(row.sealed_token, aboutToken(row)).toString()}`,
+    mode: row.mode,
+    items: [...row.items],
+    plan_id: row.plan_id,
+    success_url: row.success_url,
+    coupon_code: row.coupon_code,
+    allow_coupons: row.allow_coupons,
+    collect: [...row.collect],
+    metadata: row.metadata,
+    active: row.active,
+    max_payments: row.max_payments,
+    ends_at: row.ends_at?.toISOString() ?? null,
+    payments: row.payments,
+    livemode: company.mode === 'live',
+    created_at: createdAt(row.id),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+async function checkRoom({ db, company }: RequestContext): Promise<void> {
+  if ((await countActiveLinks(db, company.id)) < limits.paymentLinks) return;
+  const message = `A company can have at most ${limits.paymentLinks} active payment links. Deactivate one first.`;
+  throw new ApiError('invalid_request', message);
+}
+
+export async function createLink(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  input: PaymentLinkCreate,
+): Promise<PaymentLink> {
+  const { company, nowMs, db } = context;
+  const offer = await offerOf(context, input);
+  await checkRoom(context);
+  const token = newPageToken(company.id);
+  const ids = { company_id: company.id, id: newId(nowMs) };
+  const row: LinkRow = {
+    ...ids,
+    ...offer,
+    sealed_token: dependencies.linkKey.seal(Buffer.from(token), aboutToken(ids)),
+    name: input.name,
+    success_url: input.success_url ?? null,
+    coupon_code: input.coupon_code ?? null,
+    allow_coupons: input.allow_coupons ?? false,
+    collect: (input.collect ?? []) as LinkRow['collect'],
+    metadata: input.metadata ?? {},
+    active: true,
+    max_payments: input.max_payments ?? null,
+    ends_at: input.ends_at === undefined ? null : new Date(input.ends_at),
+    payments: 0,
+    updated_at: new Date(nowMs),
+  };
+  await insertLink(db, row, hashPageToken(token));
+  return toWire(context, dependencies, row);
+}
+
+export async function getLink(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  id: string,
+): Promise<PaymentLink> {
+  const row = await findLink(context.db, context.company.id, id);
+  if (!row) throw notFound('payment link');
+  return toWire(context, dependencies, row);
+}
+
+export async function getLinks(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  filters: LinkFilters,
+  page: PageRequest,
+): Promise<Page<PaymentLink>> {
+  const found = await listLinks(context.db, context.company.id, filters, page);
+  return { ...found, items: found.items.map((row) => toWire(context, dependencies, row)) };
+}
+
+export async function changeLink(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  id: string,
+  input: PaymentLinkUpdate,
+): Promise<PaymentLink> {
+  const { company, nowMs, db } = context;
+  checkReturnUrl(context, 'success_url', input.success_url);
+  return db.transaction(async (transaction) => {
+    const row = await lockLink(transaction, company.id, id);
+    if (!row) throw notFound('payment link');
+    if (input.active && !row.active) await checkRoom({ ...context, db: transaction });
+    const { metadata, ends_at, ...plain } = input;
+    const changed: LinkRow = {
+      ...row,
+      ...plain,
+      ends_at: ends_at === undefined ? row.ends_at : ends_at === null ? null : new Date(ends_at),
+      metadata: mergeMetadata(row.metadata, metadata),
+      updated_at: new Date(nowMs),
+    };
+    await updateLink(transaction, changed);
+    return toWire(context, dependencies, changed);
+  });
+}
+
+export const linkByToken = ({ db, company }: RequestContext, token: string): Promise<LinkRow | undefined> =>
+  findLinkByToken(db, company.id, hashPageToken(token));
+
+function isOpen({ active, max_payments, payments, ends_at }: LinkRow, nowMs: number): boolean {
+  return (
+    active && (max_payments === null || payments < max_payments) && (ends_at === null || ends_at.getTime() > nowMs)
+  );
+}
+
+/** Opens a session for a visit. Returns undefined if the link takes no payments any more. */
+export async function visitLink(
+  context: RequestContext,
+  dependencies: LinkDependencies,
+  link: LinkRow,
+): Promise<string | undefined> {
+  if (!isOpen(link, context.nowMs)) return undefined;
+  const session = await openSession(context, dependencies, {
+    mode: link.mode,
+    items: link.items,
+    plan_id: link.plan_id,
+    customer_id: null,
+    success_url: link.success_url,
+    cancel_url: null,
+    coupon_code: link.coupon_code,
+    allow_coupons: link.allow_coupons,
+    collect: link.collect,
+    metadata: link.metadata,
+    payment_link_id: link.id,
+    expiresInSeconds: limits.checkoutSeconds,
+  });
+  return session.url ?? undefined;
+}

@@ -1,0 +1,143 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type Static, type TSchema } from 'typebox';
+import type { Company } from '../company.ts';
+import { ApiError } from '../errors.ts';
+import { limits } from '../limits.ts';
+import type { Caller, RequestContext } from '../request-context.ts';
+import type { Admitted } from './caller.ts';
+import { contextOf } from './execute.ts';
+import { takeFromAddress, takeFromCompany } from './limiting.ts';
+import { type HttpDependencies, jsonType } from './mount.ts';
+import { companyOfToken } from './page-token.ts';
+import { refusingCardTesters, type TestedCard } from './refused-cards.ts';
+import type { RateCategory } from './route.ts';
+import { validator } from './validate.ts';
+import { checkRoom, enter } from './work.ts';
+
+/**
+ * The routes of pages for customers. The token in the path is the only credential: it leads to one company and one
+ * subject, for example a checkout session.
+ */
+
+export interface PageRouteRequest<Subject, Body> {
+  readonly context: RequestContext;
+  readonly subject: Subject;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Body;
+  readonly address: string;
+}
+
+export interface PageRoute<Subject> {
+  readonly method: 'GET' | 'POST';
+  readonly path: `/${string}/:token${string}`;
+  readonly category: RateCategory;
+  readonly body?: TSchema;
+  readonly status?: 201;
+  /** For routes that take card numbers. Too many rejected cards make the client wait. */
+  readonly testedCard?: (request: PageRouteRequest<Subject, unknown>) => Promise<TestedCard>;
+  readonly handle: (request: PageRouteRequest<Subject, unknown>) => Promise<unknown>;
+}
+
+export function definePageRoute<Subject, Body extends TSchema = never>(
+  route: Omit<PageRoute<Subject>, 'body' | 'handle' | 'testedCard'> & {
+    readonly body?: Body;
+    readonly testedCard?: (request: PageRouteRequest<Subject, Static<Body>>) => Promise<TestedCard>;
+    readonly handle: (request: PageRouteRequest<Subject, Static<Body>>) => Promise<unknown>;
+  },
+): PageRoute<Subject> {
+  return route as unknown as PageRoute<Subject>;
+}
+
+export interface PageDependencies<Subject> {
+  readonly http: HttpDependencies;
+  readonly companyOf: (companyId: string) => Promise<Company | undefined>;
+  /** Returns undefined if the token leads to nothing, or to nothing any more. */
+  readonly subjectOf: (context: RequestContext, token: string) => Promise<Subject | undefined>;
+}
+
+/** A page is like a publishable key without permissions: it is in the hands of anyone. */
+const page: Caller = {
+  kind: 'key',
+  id: 'page',
+  name: 'Page',
+  permissions: [],
+  publishable: true,
+  steppedUpUntilMs: 0,
+};
+
+const emptyBody = Type.Object({}, { additionalProperties: false });
+
+export function mountPageRoutes<Subject>(
+  app: FastifyInstance,
+  routes: readonly PageRoute<Subject>[],
+  dependencies: PageDependencies<Subject>,
+): void {
+  const { http } = dependencies;
+  for (const route of routes) {
+    const checkBody = validator(route.body ?? emptyBody);
+    app.route({
+      method: route.method,
+      url: route.path,
+      bodyLimit: limits.publicBodyBytes,
+      config: { rateLimit: 'own' },
+      onRequest: async (request, reply) => {
+        await takeFromAddress(request, reply, http);
+        checkRoom(http.admission, request);
+        if (route.method !== 'GET') checkSameOrigin(request);
+      },
+      handler: async (request, reply) => {
+        await enter(http.admission, request);
+        const asked = await openPage(route, request, reply, dependencies);
+        const body = route.method === 'GET' ? undefined : checkBody(request.body === undefined ? {} : request.body);
+        const result = await answer(route, { ...asked, body }, http);
+        return reply
+          .code(route.status ?? 200)
+          .header('Content-Type', jsonType)
+          .send(JSON.stringify(result));
+      },
+    });
+  }
+}
+
+/** Finds what the token leads to. Unknown tokens count against the address, others also against the company. */
+export async function openPage<Subject>(
+  { category }: Pick<PageRoute<Subject>, 'category'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { http, companyOf, subjectOf }: PageDependencies<Subject>,
+): Promise<PageRouteRequest<Subject, undefined>> {
+  const params = request.params as Readonly<Record<string, string>>;
+  const token = params.token ?? '';
+  const companyId = companyOfToken(token);
+  const company = companyId && (await companyOf(companyId));
+  if (!company) throw unknownPage();
+  const context = contextOf(request, { company, caller: page }, http);
+  const subject = await subjectOf(context, token);
+  if (!subject) throw unknownPage();
+  await takeFromCompany(request, reply, http, `page ${company.id}`, category);
+  return { context, subject, params, body: undefined, address: request.ip };
+}
+
+function answer<Subject>(
+  route: PageRoute<Subject>,
+  asked: PageRouteRequest<Subject, unknown>,
+  http: HttpDependencies,
+): Promise<unknown> {
+  const { testedCard } = route;
+  if (!testedCard) return route.handle(asked);
+  const admitted: Admitted = { company: asked.context.company, caller: page };
+  return testedCard(asked).then((tested) =>
+    refusingCardTesters(http, admitted, asked.address, tested, () => route.handle(asked)),
+  );
+}
+
+export function unknownPage(): ApiError {
+  return new ApiError('resource_not_found', 'This page does not exist, or its link has expired.');
+}
+
+/** Hosts are compared, not schemes: behind a proxy that terminates TLS only the browser knows the scheme. */
+export function checkSameOrigin(request: FastifyRequest): void {
+  const { origin = '' } = request.headers;
+  if (URL.canParse(origin) && new URL(origin).host === request.host) return;
+  throw new ApiError('invalid_request', 'This request must come from the page itself.');
+}
