@@ -1,16 +1,15 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { checkoutOf, mountCustomerPages } from './customer-pages.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { openAuditLog } from './features/audit/service.ts';
-import { type CheckoutPageDependencies, merchantOf } from './features/checkout-sessions/page.ts';
-import { checkoutPageRoutes } from './features/checkout-sessions/page-routes.ts';
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
-import { type LinkDependencies, sessionByToken } from './features/checkout-sessions/service.ts';
+import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
 import { openCardWatch } from './features/card-warnings/service.ts';
 import type { Connections } from './features/processors/connections.ts';
@@ -18,7 +17,6 @@ import { type DisputeDependencies, disputeRoutes } from './features/disputes/rou
 import { goingLiveRoutes } from './features/going-live/routes.ts';
 import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
-import { companyById } from './features/companies/service.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
@@ -34,7 +32,6 @@ import { orderRoutes } from './features/orders/routes.ts';
 import { type Orders, ordersById } from './features/orders/service.ts';
 import { overviewRoutes } from './features/overview/routes.ts';
 import { paymentLinkRoutes } from './features/payment-links/routes.ts';
-import { linkByToken } from './features/payment-links/service.ts';
 import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
@@ -74,10 +71,8 @@ import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
 import { mountNotices } from './pages/notices.ts';
 import { mountMailbox } from './pages/mailbox.ts';
-import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountSecurityTxt } from './pages/security-txt.ts';
 import { countRefusals, createEarlyRefusal } from './http/early-refusal.ts';
-import { mountPageRoutes } from './http/page-routes.ts';
 import { mountOperations, type ReadinessCheck } from './http/operations.ts';
 import { rateLimitsOf } from './http/rate-limits.ts';
 import { mountReference } from './pages/reference.ts';
@@ -103,7 +98,6 @@ import { counter, createMetrics } from './platform/metrics.ts';
 import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
 import type { ServiceKeys } from './platform/service-keys.ts';
 import type { Tracing } from './platform/tracing.ts';
-import type { Company } from './company.ts';
 import type { OfCompany } from './request-context.ts';
 import type { AppShards } from './shard.ts';
 import type { Vault } from './vault/vault.ts';
@@ -167,7 +161,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
   const pageLinks = { baseUrl: dependencies.baseUrl, linkKey: keys['page-links'] };
-  const checkout = checkoutOf(dependencies, cards, links);
+  const checkout = checkoutOf({ shards, references, cards, images: links });
   const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
@@ -223,9 +217,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
-  const companyOf = companyOnShard(shards);
-  mountPageRoutes(app, checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
-  mountPaymentLinks(app, { http, companyOf, subjectOf: linkByToken }, pageLinks);
+  mountCustomerPages(app, { http, shards, pageLinks, checkout });
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,
@@ -258,24 +250,6 @@ function partsOf(shards: AppShards): Pick<ClockDependencies, 'orders' | 'subscri
     homeOf: ({ company }) => shards.of(company),
   };
 }
-
-/** What the checkout page uses of the shard of its company. */
-function checkoutOf(
-  { shards, references }: AppDependencies,
-  cards: CardDependencies,
-  images: ImageLinks,
-): OfCompany<CheckoutPageDependencies> {
-  return ({ company }) => {
-    const { db, orders, subscriptions } = shards.of(company);
-    return { db, orders, subscriptions, cards, references, images, merchantOf, receiptUrlOf: async () => null };
-  };
-}
-
-/** Finds the company that the token of a page names. */
-const companyOnShard =
-  (shards: AppShards) =>
-  async (companyId: string): Promise<Company | undefined> =>
-    companyById(await shards.find(companyId), companyId);
 
 function userDependencies(
   { config, shards, clock, background, log, keys }: AppDependencies,

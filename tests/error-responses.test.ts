@@ -393,6 +393,23 @@ describe('an error of an operation itself', () => {
         return retry(service, body.id);
       });
     },
+    'createCheckoutSession 404 resource_not_found': () => post('/v1/checkout_sessions', sells(randomUUID())),
+    'createPaymentLink 404 resource_not_found': () =>
+      post('/v1/payment_links', { name: 'Tea', ...sells(randomUUID()) }),
+    'expireCheckoutSession 422 invalid_state_transition': async () => {
+      const { body } = await post('/v1/checkout_sessions', sells(shop.productId));
+      await post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
+      return post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
+    },
+    'expireCheckoutSession 409 resource_in_use': async () => {
+      const { body } = await post('/v1/checkout_sessions', sells(shop.productId));
+      await service.db.query(
+        `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, check_at)
+         VALUES ($1, $2, 0, 'open', '{}', 0, now() + interval '1 hour')`,
+        [service.company.id, body.id],
+      );
+      return post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
+    },
     'createCoupon 409 resource_already_exists': async () => {
       const promo = { name: `P${randomUUID()}`, kind: 'promo', percentage: 10 };
       await post('/v1/coupons', promo);

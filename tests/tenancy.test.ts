@@ -39,6 +39,8 @@ interface Ids {
   readonly role: string;
   readonly member: string;
   readonly request: string;
+  readonly session: string;
+  readonly link: string;
 }
 
 type Attempt = readonly [method: string, path: string, options?: CallOptions];
@@ -72,6 +74,8 @@ const cursors = (path: string, sorts: readonly string[], ids: readonly string[])
 
 const rawCard = { number: '4242424242424242', exp_month: '12', exp_year: '2032', cvc: '999' };
 const cardPath = (customer: string, card: string): string => `/v1/customers/${customer}/payment_methods/${card}`;
+
+const sells = (product: string): object => ({ mode: 'payment', items: [{ product_id: product, quantity: 1 }] });
 
 const endpoints = '/v1/webhook_endpoints';
 
@@ -240,6 +244,25 @@ const cases: Readonly<Record<string, Case>> = {
     ['POST', `/v1/sandbox/orders/${theirs.order}/chargeback/resolve`, keyed({ outcome: 'dismissed' })],
   ],
   triggerEvent: takesNoIds,
+  createCheckoutSession: (theirs, own) => [
+    ['POST', '/v1/checkout_sessions', { body: sells(theirs.product) }],
+    ['POST', '/v1/checkout_sessions', { body: { ...sells(own.product), customer_id: theirs.customer } }],
+    ['POST', '/v1/checkout_sessions', { body: { mode: 'subscription', plan_id: theirs.plan } }],
+  ],
+  listCheckoutSessions: (theirs) => [
+    ...cursors('/v1/checkout_sessions', [], [theirs.session, theirs.order]),
+    ['GET', `/v1/checkout_sessions?customer_id=${theirs.customer}`],
+    ['GET', `/v1/checkout_sessions?payment_link_id=${theirs.link}`],
+  ],
+  getCheckoutSession: (theirs) => [['GET', `/v1/checkout_sessions/${theirs.session}`]],
+  expireCheckoutSession: (theirs) => [['POST', `/v1/checkout_sessions/${theirs.session}/expire`]],
+  createPaymentLink: (theirs) => [
+    ['POST', '/v1/payment_links', { body: { name: 'Tea', ...sells(theirs.product) } }],
+    ['POST', '/v1/payment_links', { body: { name: 'Tea', mode: 'subscription', plan_id: theirs.plan } }],
+  ],
+  listPaymentLinks: (theirs) => cursors('/v1/payment_links', [], [theirs.link, theirs.order]),
+  getPaymentLink: (theirs) => [['GET', `/v1/payment_links/${theirs.link}`]],
+  updatePaymentLink: (theirs) => [['PATCH', `/v1/payment_links/${theirs.link}`, { body: { active: false } }]],
   createWebhookEndpoint: takesNoIds,
   listWebhookEndpoints: (theirs) => cursors(endpoints, [], [theirs.endpoint, theirs.customer]),
   getWebhookEndpoint: (theirs) => [['GET', `${endpoints}/${theirs.endpoint}`]],
@@ -388,10 +411,15 @@ async function objectsOf(key: string): Promise<Ids> {
     ...keyed({ name: 'Tea', percentage: 5, codes: { count: 1 } }),
   });
   assert.equal(minted.status, 201, minted.text);
+  const sold = { mode: 'payment', items: [{ product_id: product, quantity: 1 }] };
+  const session = await made(key, '/v1/checkout_sessions', { body: { ...sold, customer_id: customer } });
+  const link = await made(key, '/v1/payment_links', { body: { ...sold, name: 'Tea' } });
   const role = (await service.call('GET', '/v1/roles', { key })).body.data[0].id;
   const member = await made(key, '/v1/team_members', { body: someMember(role) });
   return {
     request,
+    session,
+    link,
     role,
     member,
     coupon: minted.body.id,
@@ -562,8 +590,12 @@ for (const name of askerNames) {
         const email = (await service.call('GET', `/v1/customers/${theirs.customer}`, { key: victim.key })).body.email;
         const type = route.operationId === 'listEvents' ? 'order.created' : 'sale';
         const status =
-          { listSubscriptions: 'active', listTeamMembers: 'pending', listRequests: '2xx' }[route.operationId] ??
-          'succeeded';
+          {
+            listSubscriptions: 'active',
+            listTeamMembers: 'pending',
+            listRequests: '2xx',
+            listCheckoutSessions: 'open',
+          }[route.operationId] ?? 'succeeded';
         const shared = { deleted: 'true', q: 'Ada', tags: 'vip', active: 'true', status, type };
         const named: Record<string, string> = {
           email,

@@ -23,6 +23,7 @@ const shownBy: Readonly<Record<string, readonly [string, string, number]>> = {
   payment_method: ['GET', '/v1/customers/1/payment_methods/1', 200],
   order: ['GET', '/v1/orders/1', 200],
   subscription: ['GET', '/v1/subscriptions/1', 200],
+  checkout_session: ['GET', '/v1/checkout_sessions/1', 200],
   team_member: ['POST', '/v1/team_members', 201],
   webhook_endpoint: ['GET', '/v1/webhook_endpoints/1', 200],
 };

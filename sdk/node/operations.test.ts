@@ -146,6 +146,20 @@ describe('the SDK', () => {
     assert.equal((await svc.coupons.list({ archived: 'true', kind: 'generated' })).data[0]?.id, coupon.id);
   });
 
+  it('sends customers to checkout pages', async () => {
+    const product = await svc.products.create(aProduct());
+    const sold = { mode: 'payment', items: [{ product_id: product.id, quantity: 1 }] } as const;
+    const session = await svc.checkoutSessions.create({ ...sold, success_url: 'https://shop.example.com/thanks' });
+    assert.match(session.url ?? '', /\/checkout\/\w{44}$/);
+    assert.equal((await svc.checkoutSessions.get(session.id)).url, session.url);
+    assert.equal((await svc.checkoutSessions.expire(session.id)).status, 'expired');
+    assert.equal((await svc.checkoutSessions.list({ status: 'expired' })).data[0]?.id, session.id);
+    const link = await svc.paymentLinks.create({ ...sold, name: 'Newsletter', max_payments: 5 });
+    assert.equal((await svc.paymentLinks.update(link.id, { active: false })).active, false);
+    assert.equal((await svc.paymentLinks.get(link.id)).url, link.url);
+    assert.equal((await svc.paymentLinks.list({ active: false })).data[0]?.id, link.id);
+  });
+
   it('manages subscriptions and advances the clock', async () => {
     const plan = await somePlan(service);
     assert.equal((await svc.plans.get(plan.id)).amount, 1900);

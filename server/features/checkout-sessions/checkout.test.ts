@@ -273,12 +273,7 @@ describe('a checkout session that is over', () => {
     const home = { name: service.company.shard, db: service.db, clock: service.clock };
     let status = 'processing';
     for (let look = 1; look <= 50 && status === 'processing'; look += 1) {
-      await continuePayments(
-        home,
-        { db: service.db, orders, subscriptions },
-        createLog('silent'),
-        10,
-      );
+      await continuePayments(home, { db: service.db, orders, subscriptions }, createLog('silent'), 10);
       ({ status } = (await onPage(token, 'session')).body);
       await service.db.query(`UPDATE checkout_payments SET check_at = now() WHERE session_id = $1 AND state = 'open'`, [
         session.id,

@@ -121,7 +121,7 @@ export async function changeLink(
     const changed: LinkRow = {
       ...row,
       ...plain,
-      ends_at: ends_at === undefined ? row.ends_at : ends_at === null ? null : new Date(ends_at),
+      ends_at: ends_at === undefined ? row.ends_at : new Date(ends_at),
       metadata: mergeMetadata(row.metadata, metadata),
       updated_at: new Date(nowMs),
     };

@@ -11,8 +11,13 @@ import { latestVersion } from '../../http/versions/versions.ts';
 import { dayMs } from '../../platform/durations.ts';
 import { randomBase62 } from '../../platform/ids.ts';
 import { checkoutSessionCreate } from '../checkout-sessions/schemas.ts';
-import { createSession, expireNow, type LinkDependencies } from '../checkout-sessions/service.ts';
-import { type CheckoutPageDependencies, paySessionById } from '../checkout-sessions/page.ts';
+import {
+  type CheckoutPageDependencies,
+  createSession,
+  expireNow,
+  type LinkDependencies,
+  paySessionById,
+} from '../checkout-sessions/service.ts';
 import { customerCreate, customerUpdate } from '../customers/schemas.ts';
 import { changeCustomer, createCustomer, type CustomerReferences, deleteCustomer } from '../customers/service.ts';
 import type { Event } from '../events/schemas.ts';
@@ -343,7 +348,7 @@ const permissionsFor: Readonly<Record<Kind, readonly Permission[]>> = {
   payment_method: ['customers:write', 'payment_methods:write'],
   order: ['customers:write', 'payment_methods:write', 'products:write', 'orders:write'],
   subscription: ['customers:write', 'payment_methods:write', 'subscriptions:write'],
-  checkout_session: ['products:write', 'checkout_sessions:write'],
+  checkout_session: ['customers:write', 'payment_methods:write', 'products:write', 'checkout_sessions:write'],
   team_member: ['team_members:write'],
   webhook_endpoint: ['webhook_endpoints:write'],
 };

@@ -128,9 +128,9 @@ export interface PaymentLinkUpdate {
   success_url?: string | null | undefined;
   allow_coupons?: boolean | undefined;
   /** How many payments the link takes. Payments in progress count. */
-  max_payments?: number | null | undefined;
+  max_payments?: number | undefined;
   /** When the link stops to take payments. */
-  ends_at?: string | null | undefined;
+  ends_at?: string | undefined;
   metadata?: MetadataPatch | null | undefined;
 }
 
