@@ -4,7 +4,6 @@ import { checkoutPageRoutes } from './features/checkout-sessions/page-routes.ts'
 import {
   type CheckoutPageDependencies,
   type LinkDependencies,
-  merchantOf,
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
 import { companyById } from './features/companies/service.ts';
@@ -17,7 +16,7 @@ import type { AppShards } from './shard.ts';
 
 /** Connects the pages that the customers of a merchant open: checkout and payment links. */
 
-type OfShard = 'db' | 'orders' | 'subscriptions' | 'merchantOf' | 'receiptUrlOf';
+type OfShard = 'db' | 'orders' | 'subscriptions' | 'receiptUrlOf';
 
 /** What the checkout page uses of the shard of its company. */
 export function checkoutOf({
@@ -26,7 +25,7 @@ export function checkoutOf({
 }: { readonly shards: AppShards } & Omit<CheckoutPageDependencies, OfShard>): OfCompany<CheckoutPageDependencies> {
   return ({ company }) => {
     const { db, orders, subscriptions } = shards.of(company);
-    return { ...shared, db, orders, subscriptions, merchantOf, receiptUrlOf: async () => null };
+    return { ...shared, db, orders, subscriptions, receiptUrlOf: async () => null };
   };
 }
 

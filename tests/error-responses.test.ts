@@ -276,6 +276,7 @@ describe('an error of an operation itself', () => {
 
   const post = (path: string, body: object = {}, options: CallOptions = {}): Promise<Reply> =>
     service.call('POST', path, { body, idempotencyKey: randomUUID(), ...options });
+  const sells = (product_id: string): object => ({ mode: 'payment', items: [{ product_id, quantity: 1 }] });
   const trigger = (type: string, overrides: object): Promise<Reply> =>
     post('/v1/sandbox/events/trigger', { type, overrides });
   const newCustomer = async (): Promise<Record<string, any>> => (await post('/v1/customers', someCustomer())).body;
@@ -398,8 +399,8 @@ describe('an error of an operation itself', () => {
       post('/v1/payment_links', { name: 'Tea', ...sells(randomUUID()) }),
     'expireCheckoutSession 422 invalid_state_transition': async () => {
       const { body } = await post('/v1/checkout_sessions', sells(shop.productId));
-      await post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
-      return post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
+      await post(`/v1/checkout_sessions/${body.id}/expire`);
+      return post(`/v1/checkout_sessions/${body.id}/expire`);
     },
     'expireCheckoutSession 409 resource_in_use': async () => {
       const { body } = await post('/v1/checkout_sessions', sells(shop.productId));
@@ -408,7 +409,7 @@ describe('an error of an operation itself', () => {
          VALUES ($1, $2, 0, 'open', '{}', 0, now() + interval '1 hour')`,
         [service.company.id, body.id],
       );
-      return post(`/v1/checkout_sessions/${body.id}/expire`, undefined);
+      return post(`/v1/checkout_sessions/${body.id}/expire`);
     },
     'createCoupon 409 resource_already_exists': async () => {
       const promo = { name: `P${randomUUID()}`, kind: 'promo', percentage: 10 };

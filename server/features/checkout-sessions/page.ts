@@ -4,6 +4,7 @@ import { customersById } from '../customers/service.ts';
 import type { Order } from '../orders/schemas.ts';
 import { paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
+import { profileOf } from '../profile/service.ts';
 import type { Payment } from './page-schemas.ts';
 import { beginPayment, checkAttempts, type PayDependencies, runPayment } from './pay.ts';
 import { type Failure, findSession, type SessionRow } from './queries.ts';
@@ -11,7 +12,7 @@ import { type Choice, type Line, type Quote, quoteOf } from './quote.ts';
 
 /** What the checkout page shows. Nothing in it comes from the page. */
 
-export interface Merchant {
+interface Merchant {
   readonly name: string;
   readonly logo_url: string | null;
   readonly color: string | null;
@@ -20,13 +21,12 @@ export interface Merchant {
 
 export interface CheckoutPageDependencies extends PayDependencies {
   readonly images: ImageLinks;
-  readonly merchantOf: (context: RequestContext) => Promise<Merchant>;
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
 }
 
-/** Until a company has a profile, its page shows its name. */
-export async function merchantOf({ company }: RequestContext): Promise<Merchant> {
-  return { name: company.name, logo_url: null, color: null, support_email: null };
+async function merchantOf({ db, company }: RequestContext): Promise<Merchant> {
+  const { display_name, logo_url, color, support_email } = await profileOf(db, company);
+  return { name: display_name, logo_url, color, support_email };
 }
 
 interface SavedCard {
@@ -78,7 +78,7 @@ export async function showSession(
   notice: PageSession['notice'] = null,
 ): Promise<PageSession> {
   const status = statusOf(context, session);
-  const merchant = await dependencies.merchantOf(context);
+  const merchant = await merchantOf(context);
   const common = {
     mode: session.mode,
     livemode: context.company.mode === 'live',
