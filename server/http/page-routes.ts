@@ -131,12 +131,12 @@ function answer<Subject>(
   );
 }
 
-export function unknownPage(): ApiError {
+function unknownPage(): ApiError {
   return new ApiError('resource_not_found', 'This page does not exist, or its link has expired.');
 }
 
 /** Hosts are compared, not schemes: behind a proxy that terminates TLS only the browser knows the scheme. */
-export function checkSameOrigin(request: FastifyRequest): void {
+function checkSameOrigin(request: FastifyRequest): void {
   const { origin = '' } = request.headers;
   if (URL.canParse(origin) && new URL(origin).host === request.host) return;
   throw new ApiError('invalid_request', 'This request must come from the page itself.');

@@ -3,7 +3,7 @@ import { defaulting, metadata, metadataInput, nullable, timestamp, uniqueStrings
 import { limits } from '../../limits.ts';
 import { choice } from '../../platform/choice.ts';
 
-export const checkoutMode = choice(['payment', 'subscription'], {
+const checkoutMode = choice(['payment', 'subscription'], {
   title: 'CheckoutMode',
   description: '`payment` charges once for `items`. `subscription` subscribes to `plan_id`.',
 });
