@@ -104,13 +104,13 @@ export async function findSessionByToken(
   return row;
 }
 
-/** Other requests that pay or expire the session wait until the transaction ends. */
+/**
+ * Other requests that pay or expire the session wait until the transaction ends. The row is read by a second
+ * statement: one that had to wait for the lock would still see the payments of before.
+ */
 export async function lockSession(db: Queryable, companyId: string, id: string): Promise<SessionRow | undefined> {
-  const [row] = await db.query<SessionRow>(
-    `SELECT ${columns} FROM checkout_sessions WHERE company_id = $1 AND id = $2 FOR UPDATE`,
-    [companyId, id],
-  );
-  return row;
+  await db.query('SELECT 1 FROM checkout_sessions WHERE company_id = $1 AND id = $2 FOR UPDATE', [companyId, id]);
+  return findSession(db, companyId, id);
 }
 
 export interface SessionFilters extends QueryValues<typeof createdAtFilters> {
