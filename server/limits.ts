@@ -98,6 +98,14 @@ export const limits = {
   /** The name of the sender of emails to customers. */
   fromNameLength: 70,
   upcomingNoticeDaysMax: 30,
+  /** A link to a receipt, as the API returns it and in an email. */
+  receiptLinkHours: 24,
+  receiptLinkInEmailDays: 90,
+  unsubscribeLinkDays: 365,
+  /** Receipts that one company can have rendered, so that opened links cannot use up the processor. */
+  receiptRenders: { count: 120, windowSeconds: 60 },
+  /** Per company: receipts and notices to customers. Invitations have their own limit. */
+  customerEmailsPerDay: 100_000,
 
   invitationDays: 7,
   /** Per company, so that invitations cannot be used to send spam. */

@@ -54,7 +54,7 @@ export async function buildRelease(): Promise<Artefact[]> {
     ...[...bundled.scripts, ...bytecodeOf(bundled.loadedAtStart, origin.nodeFlags)].map(inBundleFolder),
     readReleaseFile('scripts/release/loader.cjs', 'server/bundle/start.js'),
     textFile('bin/svc', launcher(origin.nodeFlags), true),
-    ...filesOf('server/migrations/*.sql', 'server/pages/guides.css', 'docs/**', 'deploy/**', 'compose.yaml'),
+    ...filesOf('server/migrations/*.sql', 'server/pages/guides.css', 'server/fonts/*', 'docs/**', 'deploy/**', 'compose.yaml'),
     ...filesOf('README.md', 'LICENSE', 'NOTICE', 'SECURITY.md', 'CHANGELOG.md'),
     ...filesOf('dashboard/dist/{index.html,favicon.svg,scalar.js}', 'dashboard/dist/assets/**'),
     ...nativeFolders().flatMap(packageFiles),

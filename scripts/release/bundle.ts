@@ -39,7 +39,12 @@ function readyMade<Name extends string>(
 export async function bundle(): Promise<Bundle> {
   const build = await rolldown({
     cwd: root,
-    input: { main: 'server/main.ts', svc: 'cli/svc.ts' },
+    input: {
+      main: 'server/main.ts',
+      svc: 'cli/svc.ts',
+      // A thread that main starts by the name of its file.
+      'receipt-thread': 'server/features/receipts/render-thread.ts',
+    },
     platform: 'node',
     external,
     plugins: [readyMadeBrowserFiles],

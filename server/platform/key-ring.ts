@@ -25,6 +25,7 @@ const validForDays: Readonly<Record<DerivedPurpose, number>> = {
   'account-recovery': Infinity,
   'card-tokens': 1,
   'file-urls': 1,
+  'customer-links': limits.unsubscribeLinkDays + 1,
   idempotency: 2 * (limits.idempotencyKeyHours / 24),
   invitations: limits.invitationDays + 1,
   sessions: limits.sessionDays + 1,

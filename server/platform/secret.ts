@@ -32,6 +32,7 @@ export type DerivedPurpose =
   | 'card-tokens'
   | 'idempotency'
   | 'file-urls'
+  | 'customer-links'
   | 'webhook-secrets'
   | 'kept-answers'
   | 'invitations'

@@ -62,6 +62,7 @@ const purposes: Readonly<Record<DerivedPurpose, true>> = {
   'card-tokens': true,
   idempotency: true,
   'file-urls': true,
+  'customer-links': true,
   'webhook-secrets': true,
   'kept-answers': true,
   invitations: true,

@@ -70,6 +70,13 @@ export async function updateLogo(
   );
 }
 
+export async function findCurrentLogo(db: Queryable, companyId: string): Promise<Buffer | undefined> {
+  const [row] = await db.query<{ logo: Buffer | null }>('SELECT logo FROM company_profiles WHERE company_id = $1', [
+    companyId,
+  ]);
+  return row?.logo ?? undefined;
+}
+
 export async function findLogo(db: Queryable, companyId: string, logoId: string): Promise<Buffer | undefined> {
   const [row] = await db.query<{ logo: Buffer }>(
     'SELECT logo FROM company_profiles WHERE company_id = $1 AND logo_id = $2',

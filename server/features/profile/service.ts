@@ -8,7 +8,7 @@ import { logoOf } from '../../platform/files/logo.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { textColorOn } from './color.ts';
-import { findLogo, findProfile, lockProfile, type ProfileRow, updateLogo, updateProfile } from './queries.ts';
+import { findCurrentLogo, findLogo, findProfile, lockProfile, type ProfileRow, updateLogo, updateProfile } from './queries.ts';
 import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, ProfileUpdate } from './schemas.ts';
 
 /** The color of a company that has not chosen one. */
@@ -142,4 +142,8 @@ export async function setLogo({ db, company }: RequestContext, logo: PreparedLog
 /** The PNG, unless another logo has replaced it. */
 export async function logoWith(db: Queryable, companyId: string, logoId: string): Promise<Buffer | undefined> {
   return findLogo(db, companyId, logoId);
+}
+
+export async function logoOfProfile(db: Queryable, companyId: string): Promise<Buffer | undefined> {
+  return findCurrentLogo(db, companyId);
 }

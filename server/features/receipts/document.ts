@@ -1,0 +1,153 @@
+import { amountText, cardText, dateText, receiptTexts } from '../../customer-texts.ts';
+import type { Customer } from '../customers/schemas.ts';
+import type { Order } from '../orders/schemas.ts';
+import type { PostalAddress, Profile } from '../profile/schemas.ts';
+
+/** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
+export interface ReceiptDocument {
+  readonly title: string;
+  readonly subject: string;
+  readonly paper: 'A4' | 'LETTER';
+  readonly color: string;
+  readonly logo: Uint8Array | null;
+  readonly merchantName: string;
+  readonly merchant: readonly string[];
+  readonly customer: readonly string[];
+  readonly facts: readonly (readonly [label: string, value: string])[];
+  readonly lines: readonly ReceiptLine[];
+  readonly sums: readonly ReceiptSum[];
+  readonly notes: readonly string[];
+  readonly createdAtMs: number;
+}
+
+interface ReceiptLine {
+  readonly description: string;
+  readonly quantity: string;
+  readonly unitPrice: string;
+  readonly amount: string;
+}
+
+interface ReceiptSum {
+  readonly label: string;
+  readonly amount: string;
+  readonly isStrong?: boolean;
+}
+
+export interface ReceiptFacts {
+  readonly number: string;
+  readonly createdAt: Date;
+  readonly refundId: string | null;
+  readonly order: Order;
+  readonly customer: Customer | undefined;
+  readonly profile: Profile;
+  readonly logo: Buffer | undefined;
+}
+
+export const defaultColor = '#1f2937';
+
+/** Where Letter is the usual paper. */
+const letterCountries = new Set(['US', 'CA', 'MX', 'PH', 'CL', 'CO', 'CR', 'GT', 'PA', 'PR', 'SV', 'DO', 'VE', 'NI']);
+const letterCurrencies = new Set(['usd', 'cad', 'mxn', 'php', 'clp', 'cop']);
+
+function paperOf({ address }: Profile, { currency }: Order): ReceiptDocument['paper'] {
+  const isLetter = address?.country ? letterCountries.has(address.country) : letterCurrencies.has(currency);
+  return isLetter ? 'LETTER' : 'A4';
+}
+
+const present = (texts: readonly (string | null | undefined | false)[]): string[] =>
+  texts.filter((text): text is string => typeof text === 'string' && text !== '');
+
+export function addressLines(address: PostalAddress | null): string[] {
+  if (!address) return [];
+  const { line1, line2, city, state, postal_code, country } = address;
+  const town = present([city, present([state, postal_code]).join(' ')]).join(', ');
+  return present([line1, line2, town, country]);
+}
+
+export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
+  const { number, createdAt, refundId, logo } = receipt;
+  const refund = refundId === null ? undefined : order.transactions.find(({ id }) => id === refundId);
+  const { support_email: email, website } = profile;
+  const contact = email ?? website;
+  return {
+    title: refund ? receiptTexts.refundTitle : receiptTexts.title,
+    subject: `${refund ? receiptTexts.refundTitle : receiptTexts.title} ${number}`,
+    paper: paperOf(profile, order),
+    color: profile.color ?? defaultColor,
+    logo: logo ?? null,
+    merchantName: profile.display_name,
+    merchant: present([
+      ...addressLines(profile.address),
+      profile.tax_id && receiptTexts.taxId(profile.tax_id),
+      email,
+      website,
+    ]),
+    customer: customer
+      ? present([`${customer.first_name} ${customer.last_name}`, customer.company, customer.email])
+      : [],
+    facts: [
+      [receiptTexts.number, number],
+      [receiptTexts.date, dateText(refund?.created_at ?? order.created_at)],
+      [receiptTexts.order, order.order_number],
+    ],
+    lines: linesOf(order),
+    sums: refund ? refundSums(order, refund) : orderSums(order),
+    notes: present([
+      refund && refundedText(order, refund),
+      !refund && paidText(order),
+      !order.livemode && receiptTexts.sandbox,
+      contact && receiptTexts.questions(contact),
+    ]),
+    createdAtMs: createdAt.getTime(),
+  };
+}
+
+/** Items of a plan have no price of their own. */
+function linesOf({ items, currency }: Order): ReceiptLine[] {
+  return items.map(({ name, quantity, unit_price, total }) => ({
+    description: name,
+    quantity: String(quantity),
+    unitPrice: unit_price === null ? '' : amountText(unit_price, currency),
+    amount: total === null ? '' : amountText(total, currency),
+  }));
+}
+
+type Refund = Order['transactions'][number];
+
+export const refundsOf = ({ transactions }: Pick<Order, 'transactions'>): Refund[] =>
+  transactions.filter(({ type, status }) => type === 'refund' && status === 'succeeded');
+
+function orderSums(order: Order): ReceiptSum[] {
+  const { subtotal, discount_amount, total, coupon, currency } = order;
+  const amount = (value: number): string => amountText(value, currency);
+  const refunds = refundsOf(order);
+  const refunded = refunds.reduce((sum, refund) => sum + refund.amount, 0);
+  return [
+    { label: receiptTexts.subtotal, amount: amount(subtotal) },
+    ...(discount_amount > 0
+      ? [{ label: receiptTexts.discount(coupon?.code ?? null), amount: `−${amount(discount_amount)}` }]
+      : []),
+    { label: receiptTexts.total, amount: amount(total), isStrong: true },
+    ...refunds.map((refund) => ({
+      label: receiptTexts.refund(dateText(refund.created_at)),
+      amount: `−${amount(refund.amount)}`,
+    })),
+    ...(refunded > 0 ? [{ label: receiptTexts.net, amount: amount(total - refunded), isStrong: true }] : []),
+  ];
+}
+
+const refundSums = ({ total, currency }: Order, refund: Refund): ReceiptSum[] => [
+  { label: receiptTexts.originalTotal, amount: amountText(total, currency) },
+  { label: receiptTexts.refundAmount, amount: amountText(refund.amount, currency), isStrong: true },
+];
+
+const cardOf = ({ payment_method: { card_brand, card_last_four } }: Order): string =>
+  cardText(card_brand, card_last_four);
+
+function paidText(order: Order): string {
+  const sale = order.transactions.findLast(({ type, status }) => type === 'sale' && status !== 'failed');
+  return sale ? receiptTexts.paid(cardOf(order), dateText(sale.created_at)) : receiptTexts.free;
+}
+
+const refundedText = (order: Order, refund: Refund): string =>
+  receiptTexts.refundedTo(cardOf(order), dateText(refund.created_at));

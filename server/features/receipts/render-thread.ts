@@ -1,0 +1,16 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ReceiptDocument } from './document.ts';
+import { loadFonts, renderReceipt } from './pdf.ts';
+
+/** A thread that renders one receipt after the other, so that requests do not wait for it. */
+
+const { fallbackFont } = workerData as { fallbackFont: string | undefined };
+const fonts = loadFonts(fallbackFont);
+
+parentPort?.on('message', async (receipt: ReceiptDocument) => {
+  try {
+    parentPort?.postMessage({ pdf: await renderReceipt(receipt, await fonts) });
+  } catch (error) {
+    parentPort?.postMessage({ problem: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});

@@ -1,0 +1,82 @@
+import { Worker } from 'node:worker_threads';
+import { ApiError } from '../../errors.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
+import type { ReceiptDocument } from './document.ts';
+
+/** Renders receipts in a thread of its own: a receipt takes about 50 ms, in which no request would be answered. */
+export interface ReceiptRenderer {
+  render(receipt: ReceiptDocument): Promise<Buffer>;
+  stop(): Promise<void>;
+}
+
+const renderMs = 10_000;
+const idleMs = 30_000;
+const waitingMax = 20;
+const memoryMbMax = 256;
+
+/** A release has the thread as a file beside the bundle. */
+const threadFile = new URL(import.meta.url.endsWith('.ts') ? './render-thread.ts' : './receipt-thread.js', import.meta.url);
+
+type Answer = { readonly pdf: Uint8Array } | { readonly problem: string };
+
+export function openRenderer(fallbackFont: string | undefined): ReceiptRenderer {
+  let thread: Worker | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  const inTurn = createSemaphore({
+    atOnce: 1,
+    waitingMax,
+    busy: () => new ApiError('service_unavailable', 'Many receipts are being made. Open the link again in a minute.'),
+  });
+
+  function start(): Worker {
+    const started = new Worker(threadFile, {
+      workerData: { fallbackFont },
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: memoryMbMax },
+    });
+    started.unref();
+    // A thread that fails while it waits must not end the process. The next receipt starts another.
+    started.on('error', () => undefined);
+    started.once('exit', () => {
+      if (thread === started) thread = undefined;
+    });
+    return started;
+  }
+
+  async function stop(): Promise<void> {
+    clearTimeout(idle);
+    const stopped = thread;
+    thread = undefined;
+    await stopped?.terminate();
+  }
+
+  async function renderOne(receipt: ReceiptDocument): Promise<Buffer> {
+    clearTimeout(idle);
+    thread ??= start();
+    try {
+      const answer = await answerOf(thread, receipt);
+      if ('problem' in answer) throw new Error(`a receipt could not be rendered: ${answer.problem}`);
+      return Buffer.from(answer.pdf);
+    } catch (error) {
+      await stop();
+      throw error;
+    } finally {
+      idle = setTimeout(() => void stop(), idleMs).unref();
+    }
+  }
+  return { render: (receipt) => inTurn(() => renderOne(receipt)), stop };
+}
+
+async function answerOf(thread: Worker, receipt: ReceiptDocument): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const timer = setTimeout(() => reject(new Error(`a receipt took longer than ${renderMs} ms`)), renderMs);
+  const onExit = (code: number): void => reject(new Error(`the thread of receipts ended with ${code}`));
+  thread.once('message', resolve).once('error', reject).once('exit', onExit);
+  thread.postMessage(receipt);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    thread.off('message', resolve).off('error', reject).off('exit', onExit);
+  }
+}

@@ -1,0 +1,110 @@
+import { ApiError, notFound } from '../../errors.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { hourMs } from '../../platform/durations.ts';
+import { newId } from '../../platform/ids.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import { signLink } from '../../platform/signed-links.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { customersById } from '../customers/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import { ordersById } from '../orders/service.ts';
+import { logoOfProfile, profileOf } from '../profile/service.ts';
+import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts';
+import { ensureReceipt, findReceipt, type ReceiptRow } from './queries.ts';
+import type { Receipt } from './schemas.ts';
+
+export { addressLines, refundsOf } from './document.ts';
+export { openRenderer, type ReceiptRenderer } from './renderer.ts';
+
+export interface ReceiptLinks {
+  readonly baseUrl: string;
+  readonly linkKey: ServiceKey;
+  /** Links expire by real time, whatever the company's sandbox clock shows. */
+  readonly clock: Clock;
+}
+
+/** A payment was made, whatever became of the money later. */
+const paidStatuses: readonly Order['status'][] = [
+  'succeeded',
+  'partially_refunded',
+  'refunded',
+  'refund_failed',
+  'chargeback',
+  'chargeback_accepted',
+  'chargeback_dismissed',
+];
+
+export const isPaid = ({ status }: Pick<Order, 'status'>): boolean => paidStatuses.includes(status);
+
+const numberText = (number: number): string => `R-${String(number).padStart(6, '0')}`;
+
+/** Returns the receipt of an order, or of one of its refunds. The first call gives it its number. */
+export async function getReceipt(
+  context: RequestContext,
+  links: ReceiptLinks,
+  orderId: string,
+  refundId: string | undefined,
+): Promise<Receipt> {
+  const order = (await ordersById(context, [orderId])).get(orderId.toLowerCase());
+  if (!order) throw notFound('order');
+  if (!isPaid(order)) {
+    const message = `Only a paid order has a receipt. The status of this order is ${order.status}.`;
+    throw new ApiError('invalid_state_transition', message, { param: 'id' });
+  }
+  if (refundId !== undefined && !refundsOf(order).some(({ id }) => id === refundId)) {
+    throw notFound('refund', 'refund_id');
+  }
+  const expiresAtMs = links.clock.nowMs() + limits.receiptLinkHours * hourMs;
+  return linkedReceipt(context, links, order.id, refundId ?? null, expiresAtMs);
+}
+
+/** The caller has checked that the order is paid, and the refund made. */
+export async function linkedReceipt(
+  { db, company, nowMs }: Pick<RequestContext, 'db' | 'company' | 'nowMs'>,
+  { baseUrl, linkKey }: ReceiptLinks,
+  orderId: string,
+  refundId: string | null,
+  expiresAtMs: number,
+): Promise<Receipt> {
+  const wanted = { id: newId(nowMs), order_id: orderId, refund_id: refundId, created_at: new Date(nowMs) };
+  const { id, number } = await ensureReceipt(db, company.id, wanted);
+  const path = receiptPath(company.id, id);
+  return {
+    number: numberText(number),
+    url: baseUrl + signLink(linkKey, 'receipt', path, expiresAtMs),
+    expires_at: new Date(Math.ceil(expiresAtMs / 1000) * 1000).toISOString(),
+  };
+}
+
+export const receiptPath = (companyId: string, id: string): string => `/receipts/${companyId}/${id}.pdf`;
+
+export interface ReadReceipt {
+  readonly document: ReceiptDocument;
+  readonly fileName: string;
+  /** Changes whenever the document would. */
+  readonly version: string;
+}
+
+/** Reads what the receipt says now: refunds since then, and the present profile of the merchant. */
+export async function readReceipt(context: RequestContext, id: string): Promise<ReadReceipt | undefined> {
+  const { db, company } = context;
+  const row = await findReceipt(db, company.id, id);
+  const order = row && (await ordersById(context, [row.order_id])).get(row.order_id);
+  if (!order) return undefined;
+  const [customers, profile, logo] = await Promise.all([
+    customersById(context, [order.customer_id]),
+    profileOf(db, company),
+    logoOfProfile(db, company.id),
+  ]);
+  const customer = customers.get(order.customer_id);
+  const number = numberText(row.number);
+  const facts = { number, createdAt: row.created_at, refundId: row.refund_id, order, customer, profile, logo };
+  return {
+    document: receiptDocument(facts),
+    fileName: `${number}.pdf`,
+    version: [row.id, order.updated_at, profile.updated_at, customer?.updated_at].join(' '),
+  };
+}
+
+export type { ReceiptRow };

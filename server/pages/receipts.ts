@@ -1,0 +1,69 @@
+import type { FastifyInstance } from 'fastify';
+import type { Company } from '../company.ts';
+import { ApiError } from '../errors.ts';
+import { openRenderer, readReceipt, type ReceiptLinks, receiptPath } from '../features/receipts/service.ts';
+import { limits } from '../limits.ts';
+import { isUuid } from '../platform/ids.ts';
+import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
+import { isValidLink, type LinkQuery } from '../platform/signed-links.ts';
+import type { RequestContext } from '../request-context.ts';
+
+interface ReceiptPageDependencies extends ReceiptLinks {
+  readonly limiter: RateLimiter;
+  readonly fallbackFont: string | undefined;
+  /** Undefined if there is no such company. */
+  readonly contextOf: (companyId: string, requestId: string) => Promise<RequestContext | undefined>;
+}
+
+/** People open a receipt several times in a row: to look, to save, to print. */
+const cachedMax = 100;
+
+const expired = (): ApiError =>
+  new ApiError('invalid_request', 'This link has expired or is invalid. Ask the merchant for a new one.');
+
+/** Serves receipts as PDF to anyone who has a signed link. */
+export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDependencies): void {
+  const { linkKey, clock, limiter, fallbackFont, contextOf } = dependencies;
+  const renderer = openRenderer(fallbackFont);
+  app.addHook('onClose', () => renderer.stop());
+  const cached = new Map<string, Buffer>();
+
+  async function checkRoom({ id }: Pick<Company, 'id'>): Promise<void> {
+    const key = `{${id}}:receipts`;
+    const [decision] = await limiter.consume([{ key, limit: limits.receiptRenders }], clock.nowMs());
+    if (!decision || decision.allowed) return;
+    throw new ApiError('too_many_requests', 'Too many receipts were opened. Open the link again in a minute.', {
+      headers: { 'Retry-After': String(decision.retryAfterSeconds) },
+    });
+  }
+
+  app.get<{ Params: { company: string; file: string }; Querystring: LinkQuery }>(
+    '/receipts/:company/:file',
+    async (request, reply) => {
+      const { company, file } = request.params;
+      const id = file.replace(/\.pdf$/, '');
+      const isPath = isUuid(company) && isUuid(id);
+      const path = receiptPath(company, id);
+      if (!isPath || !isValidLink(linkKey, 'receipt', path, request.query, clock.nowMs())) throw expired();
+      const context = await contextOf(company, request.id);
+      const receipt = context && (await readReceipt(context, id));
+      if (!receipt) throw new ApiError('resource_not_found', 'This receipt does not exist.');
+      let pdf = cached.get(receipt.version);
+      if (!pdf) {
+        await checkRoom(context.company);
+        pdf = await renderer.render(receipt.document);
+        const [oldest] = cached.keys();
+        if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
+        cached.set(receipt.version, pdf);
+      }
+      return reply
+        .header('Content-Type', 'application/pdf')
+        .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
+        .header('Cache-Control', 'private, no-store')
+        .header('Referrer-Policy', 'no-referrer')
+        .header('X-Robots-Tag', 'noindex')
+        .header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox allow-downloads")
+        .send(pdf);
+    },
+  );
+}

@@ -1,0 +1,39 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { ServiceKey } from './service-keys.ts';
+
+/** Links that anyone who has them may open until they expire. Nothing about them is stored. */
+
+/** What a link is for; part of the signature, so that no link opens anything else. */
+type LinkPurpose = 'receipt' | 'email-preview' | 'unsubscribe';
+
+const signedText = (purpose: LinkPurpose, path: string, expires: string): string => `${purpose}\n${path}\n${expires}`;
+
+/** Returns the path with its expiry and signature. */
+export function signLink(key: ServiceKey, purpose: LinkPurpose, path: string, expiresAtMs: number): string {
+  const expires = String(Math.ceil(expiresAtMs / 1000));
+  const signature = key.hash(signedText(purpose, path, expires)).toString('base64url');
+  return `${path}?expires=${expires}&signature=${signature}`;
+}
+
+export interface LinkQuery {
+  /** As they arrived: a missing or repeated parameter is invalid. */
+  readonly expires?: unknown;
+  readonly signature?: unknown;
+}
+
+export function isValidLink(
+  key: ServiceKey,
+  purpose: LinkPurpose,
+  path: string,
+  { expires, signature }: LinkQuery,
+  nowMs: number,
+): boolean {
+  if (typeof expires !== 'string' || typeof signature !== 'string' || !/^\d{1,12}$/.test(expires)) return false;
+  // Compares the text, not the decoded bytes: several base64 texts decode to the same bytes.
+  const given = Buffer.from(signature);
+  const expected = key
+    .hashes(signedText(purpose, path, expires))
+    .map((hash) => Buffer.from(hash.toString('base64url')));
+  if (!expected.some((one) => given.length === one.length && timingSafeEqual(given, one))) return false;
+  return nowMs < Number(expires) * 1000;
+}
