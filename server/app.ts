@@ -36,9 +36,10 @@ import { planDashboardRoutes } from './features/plans/dashboard-routes.ts';
 import { planRoutes } from './features/plans/routes.ts';
 import { productInActivePlans, productInArchivedPlans } from './features/plans/service.ts';
 import { profileRoutes } from './features/profile/routes.ts';
-import { logoWith } from './features/profile/service.ts';
 import { productRoutes } from './features/products/routes.ts';
 import type { ImageLinks, ProductReferences } from './features/products/service.ts';
+import { receiptRoutes } from './features/receipts/routes.ts';
+import type { ReceiptLinks } from './features/receipts/service.ts';
 import { eventDashboardRoutes } from './features/events/dashboard-routes.ts';
 import { requestRoutes } from './features/requests/routes.ts';
 import { startRecorder } from './features/requests/service.ts';
@@ -65,7 +66,6 @@ import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
 import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
-import { mountLogos } from './pages/logos.ts';
 import { mountHostedPages } from './pages/hosted-pages.ts';
 import { mountDashboard } from './pages/dashboard.ts';
 import { mountGuides } from './pages/guides.ts';
@@ -161,8 +161,9 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
   const pageLinks = { baseUrl: dependencies.baseUrl, linkKey: keys['page-links'] };
-  const checkout = checkoutOf({ shards, references, cards, images: links });
-  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout };
+  const receipts = { baseUrl: dependencies.baseUrl, linkKey: keys['customer-links'], clock };
+  const checkout = checkoutOf({ shards, references, cards, images: links, receipts });
+  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout, receipts };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
@@ -212,12 +213,11 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const { readiness: checks, components, clocks, restores, gauges } = dependencies;
   mountOperations(app, { checks, components, metrics, clocks, restores, shards: shardsToShow(gauges) });
   mountFiles(app, disk, signingKey, clock);
-  mountLogos(app, { shardOf: shards.find, logoWith });
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
-  mountCustomerPages(app, { http, shards, pageLinks, checkout });
+  mountCustomerPages(app, { http, shards, pageLinks, checkout, receipts, receiptFont: config.SVC_RECEIPT_FONT });
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,
@@ -303,13 +303,14 @@ interface RouteDependencies extends Pick<AppDependencies, 'webhooks'>, ClockDepe
   readonly team: TeamDependencies;
   readonly pageLinks: LinkDependencies;
   readonly checkout: OfCompany<CheckoutPageDependencies>;
+  readonly receipts: ReceiptLinks;
 }
 
 export function apiRoutes(
   references: References,
   links: ImageLinks,
   cards: CardDependencies,
-  { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout }: RouteDependencies,
+  { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout, receipts }: RouteDependencies,
 ): Route[] {
   const customerReferences = { ...references, releaseCards, paymentMethodsOf };
   return [
@@ -322,6 +323,7 @@ export function apiRoutes(
     ...subscriptionRoutes(subscriptions),
     ...checkoutSessionRoutes(pageLinks),
     ...paymentLinkRoutes(pageLinks),
+    ...receiptRoutes(receipts),
     ...transactionRoutes(ordersById),
     ...sandboxRoutes({
       orders,

@@ -243,6 +243,9 @@ export const settings = {
     'Origins (comma-separated) that connections to processors may use beside the hosts of their kind, for example the test host of a processor. ' +
       'The vault sends card data only to the hosts of its kinds, to these, and to acquirers.',
   ),
+  SVC_RECEIPT_FONT: optional(
+    'Font file (TTF or OTF) for characters of receipts that the built-in font lacks, for example Noto Sans SC for Chinese. The built-in font has Latin, Greek, Cyrillic, Arabic, Hebrew and others.',
+  ),
   SVC_MAIL_FROM: text('svc@localhost', 'Sender address of emails.'),
   SVC_LOG_LEVEL: choice(
     'info',

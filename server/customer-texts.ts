@@ -1,6 +1,5 @@
 import type { BrandName } from './platform/card-brands.ts';
 import { decimalsOf, decimalText } from './platform/currencies.ts';
-import type { FailureCode } from './vault/processors/processor.ts';
 
 /**
  * Every text that the customers of a merchant read in emails and on receipts, and how amounts and dates are written in it. For
@@ -37,28 +36,6 @@ const brandTexts: Readonly<Record<BrandName, string>> = {
 
 export const cardText = (brand: string, lastFour: string): string =>
   `${brandTexts[brand as BrandName] ?? brandTexts.unknown} ending in ${lastFour}`;
-
-/** Why a charge was declined, and what the customer can do. Nothing here tells a thief what the bank suspects. */
-export const declineTexts: Readonly<Record<FailureCode, string>> = {
-  insufficient_funds: 'The card does not have enough funds.',
-  do_not_honor: 'Your bank declined the payment. Your bank can tell you why.',
-  card_limit_exceeded: 'The amount is above a limit of your card.',
-  processor_declined: 'The payment was declined. Please try another card.',
-  issuer_unavailable: 'Your bank could not be reached.',
-  unknown: 'The payment was declined. Please try another card.',
-  expired_card: 'Your card has expired.',
-  incorrect_cvv: 'The security code of your card is wrong.',
-  invalid_account: 'Your card is no longer valid.',
-  blocked_card: 'Your card is blocked. Please contact your bank or use another card.',
-  closed_card: 'The account of your card is closed.',
-  contact_bank: 'Your bank asks you to contact it.',
-  transaction_not_allowed: 'Your card does not allow this payment.',
-  lost_stolen_card: 'Your bank declined the payment. Please use another card.',
-  fraud_suspected: 'Your bank declined the payment. Please use another card.',
-  duplicate_transaction: 'The payment could not be completed.',
-  invalid_merchant_configuration: 'The payment could not be completed.',
-  validation_error: 'The payment could not be completed.',
-};
 
 export const receiptTexts = {
   title: 'Receipt',

@@ -799,6 +799,20 @@ CREATE TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 );
 
+CREATE TABLE receipts (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  order_id uuid NOT NULL,
+  refund_id uuid,
+  number integer NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT receipts_company_id_order_id_fkey FOREIGN KEY (company_id, order_id) REFERENCES orders(company_id, id),
+  CONSTRAINT receipts_number UNIQUE (company_id, number),
+  CONSTRAINT receipts_number_check CHECK ((number > 0)),
+  CONSTRAINT receipts_pkey PRIMARY KEY (company_id, id)
+);
+CREATE UNIQUE INDEX receipts_subject ON public.receipts USING btree (company_id, order_id, COALESCE(refund_id, order_id));
+
 CREATE TABLE requests (
   company_id uuid NOT NULL,
   id uuid NOT NULL,

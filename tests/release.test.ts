@@ -147,7 +147,10 @@ json='Content-Type: application/json'
 customer=$(send /v1/customers -H "$json" -d '{"email":"sam@example.com","first_name":"Sam","last_name":"Poe","phone":"+15557654321"}' | id)
 product=$(send /v1/products -H "$json" -d '{"name":"Kettle","description":"1.5 l","pricing":{"amount":3900,"currency":"usd"},"requires_shipping":true,"sku":"kettle-2"}' | id)
 send /capture -H "$json" -d '{"customer_id":"'$customer'","card":{"number":"4242424242424242","exp_month":"12","exp_year":"2030","cvc":"999"}}' > /dev/null
-echo "order $(send /v1/orders -H "$json" -d '{"customer_id":"'$customer'","items":[{"product_id":"'$product'","quantity":1}]}')"
+order=$(send /v1/orders -H "$json" -d '{"customer_id":"'$customer'","items":[{"product_id":"'$product'","quantity":1}]}')
+echo "order $order"
+receipt=$(send "/v1/orders/$(echo "$order" | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')/receipt" | sed 's/.*"url":"\\([^"]*\\)".*/\\1/')
+echo "receipt $(curl -s -o /data/receipt.pdf -w '%{http_code} %{content_type}' "$receipt")"
 echo "image $(send /v1/products/$product/images -F file=@/opt/svc/docs/pictures/dashboard-home.png)"
 for path in / /docs /docs/api/ /docs/api/js/scalar.js /svc.js /card-fields.js /card-fields /openapi.json; do
   echo "page $path $(curl -s -o /dev/null -w '%{http_code}' -H 'Accept: text/html' http://127.0.0.1:8080$path)"
@@ -182,6 +185,7 @@ describe('a release in an empty root, as another user, without a network', { ski
         .join('\n');
     const diagnosis = `${stdout}\n${stderr}`;
     assert.match(said('order'), /"status":"succeeded"/, diagnosis);
+    assert.equal(said('receipt'), '200 application/pdf', diagnosis);
     assert.match(said('image'), /"url":/, diagnosis);
     for (const line of said('page').split('\n')) assert.match(line, / 200$/, line);
     assert.match(said('cli'), /secret/, diagnosis);

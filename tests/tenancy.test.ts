@@ -140,6 +140,10 @@ const cases: Readonly<Record<string, Case>> = {
     ['GET', `/v1/orders/${theirs.order.toUpperCase()}`],
     ['GET', `/v1/orders/${theirs.order}?expand=customer&fields[orders]=total`],
   ],
+  getOrderReceipt: (theirs) => [
+    ['GET', `/v1/orders/${theirs.order}/receipt`],
+    ['GET', `/v1/orders/${theirs.order}/receipt?refund_id=${theirs.transaction}`],
+  ],
   refundOrder: (theirs) => [
     ['POST', `/v1/orders/${theirs.order}/refund`],
     ['POST', `/v1/orders/${theirs.order}/refund`, keyed({ amount: 1 })],

@@ -24,12 +24,15 @@ interface PackageJson {
 
 type Lockfile = { readonly packages: Readonly<Record<string, { readonly integrity?: string }>> };
 
+/** Packages that name their license only in the file LICENSE. */
+const licensesInFiles: Readonly<Record<string, string>> = { 'png-js': 'MIT' };
+
 export function describePackage(folder: string): ShippedPackage {
   const { name, version, license } = readJson(`${folder}/package.json`) as PackageJson;
   const workspace = folder.startsWith('dashboard/') ? 'dashboard/' : '';
   const { packages } = readJson(`${workspace}package-lock.json`) as Lockfile;
   const integrity = packages[folder.slice(workspace.length)]?.integrity;
-  const licenseName = typeof license === 'object' ? license.type : license;
+  const licenseName = typeof license === 'object' ? license.type : (license ?? licensesInFiles[name]);
   if (!licenseName || !integrity) throw new Error(`${folder} has no license or is not in the lockfile`);
   return { folder, name, version, license: licenseName, integrity };
 }

@@ -92,6 +92,7 @@ describe('the SDK', () => {
       items: [{ product_id: productId, quantity: 2 }],
     });
     assert.deepEqual([order.status, order.total], ['succeeded', 9800]);
+    assert.match((await svc.orders.receipt(order.id)).number, /^R-\d{6}$/);
     assert.equal((await svc.orders.refund(order.id, { amount: 800 })).status, 'partially_refunded');
     assert.equal((await svc.orders.refund(order.id)).status, 'refunded');
     const shown = await svc.orders.get(order.id, { expand: ['customer'] });

@@ -66,6 +66,7 @@ const shardTables = new Set([
   'plans',
   'processor_connections',
   'products',
+  'receipts',
   'requests',
   'restores',
   'roles',

@@ -28,6 +28,7 @@ export const methodNames: Readonly<Record<string, string>> = {
   createOrder: 'orders.create',
   listOrders: 'orders.list',
   getOrder: 'orders.get',
+  getOrderReceipt: 'orders.receipt',
   refundOrder: 'orders.refund',
   retryOrder: 'orders.retry',
 

@@ -8,11 +8,19 @@ import { logoOf } from '../../platform/files/logo.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { textColorOn } from './color.ts';
-import { findCurrentLogo, findLogo, findProfile, lockProfile, type ProfileRow, updateLogo, updateProfile } from './queries.ts';
+import {
+  findCurrentLogo,
+  findLogo,
+  findProfile,
+  lockProfile,
+  type ProfileRow,
+  updateLogo,
+  updateProfile,
+} from './queries.ts';
 import type { CustomerPageSettings, EmailSettings, PostalAddress, Profile, ProfileUpdate } from './schemas.ts';
 
 /** The color of a company that has not chosen one. */
-const defaultColor = '#1f2937';
+export const defaultColor = '#1f2937';
 
 function emailDefaults(mode: Company['mode']): EmailSettings {
   return {

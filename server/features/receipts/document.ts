@@ -2,6 +2,7 @@ import { amountText, cardText, dateText, receiptTexts } from '../../customer-tex
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
 import type { PostalAddress, Profile } from '../profile/schemas.ts';
+import { defaultColor } from '../profile/service.ts';
 
 /** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
 export interface ReceiptDocument {
@@ -43,8 +44,6 @@ export interface ReceiptFacts {
   readonly logo: Buffer | undefined;
 }
 
-export const defaultColor = '#1f2937';
-
 /** Where Letter is the usual paper. */
 const letterCountries = new Set(['US', 'CA', 'MX', 'PH', 'CL', 'CO', 'CR', 'GT', 'PA', 'PR', 'SV', 'DO', 'VE', 'NI']);
 const letterCurrencies = new Set(['usd', 'cad', 'mxn', 'php', 'clp', 'cop']);
@@ -57,7 +56,7 @@ function paperOf({ address }: Profile, { currency }: Order): ReceiptDocument['pa
 const present = (texts: readonly (string | null | undefined | false)[]): string[] =>
   texts.filter((text): text is string => typeof text === 'string' && text !== '');
 
-export function addressLines(address: PostalAddress | null): string[] {
+function addressLines(address: PostalAddress | null): string[] {
   if (!address) return [];
   const { line1, line2, city, state, postal_code, country } = address;
   const town = present([city, present([state, postal_code]).join(' ')]).join(', ');

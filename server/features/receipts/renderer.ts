@@ -4,7 +4,7 @@ import { createSemaphore } from '../../platform/semaphore.ts';
 import type { ReceiptDocument } from './document.ts';
 
 /** Renders receipts in a thread of its own: a receipt takes about 50 ms, in which no request would be answered. */
-export interface ReceiptRenderer {
+interface ReceiptRenderer {
   render(receipt: ReceiptDocument): Promise<Buffer>;
   stop(): Promise<void>;
 }
@@ -15,7 +15,10 @@ const waitingMax = 20;
 const memoryMbMax = 256;
 
 /** A release has the thread as a file beside the bundle. */
-const threadFile = new URL(import.meta.url.endsWith('.ts') ? './render-thread.ts' : './receipt-thread.js', import.meta.url);
+const threadFile = new URL(
+  import.meta.url.endsWith('.ts') ? './render-thread.ts' : './receipt-thread.js',
+  import.meta.url,
+);
 
 type Answer = { readonly pdf: Uint8Array } | { readonly problem: string };
 

@@ -11,11 +11,10 @@ import type { Order } from '../orders/schemas.ts';
 import { ordersById } from '../orders/service.ts';
 import { logoOfProfile, profileOf } from '../profile/service.ts';
 import { type ReceiptDocument, receiptDocument, refundsOf } from './document.ts';
-import { ensureReceipt, findReceipt, type ReceiptRow } from './queries.ts';
+import { ensureReceipt, findReceipt } from './queries.ts';
 import type { Receipt } from './schemas.ts';
 
-export { addressLines, refundsOf } from './document.ts';
-export { openRenderer, type ReceiptRenderer } from './renderer.ts';
+export { openRenderer } from './renderer.ts';
 
 export interface ReceiptLinks {
   readonly baseUrl: string;
@@ -106,5 +105,3 @@ export async function readReceipt(context: RequestContext, id: string): Promise<
     version: [row.id, order.updated_at, profile.updated_at, customer?.updated_at].join(' '),
   };
 }
-
-export type { ReceiptRow };

@@ -57,6 +57,7 @@ export const operations = {
   listPaymentLinks: { method: 'GET', path: '/v1/payment_links', keyed: false, fieldsOf: 'payment_links' },
   getPaymentLink: { method: 'GET', path: '/v1/payment_links/{id}', keyed: false, fieldsOf: 'payment_links' },
   updatePaymentLink: { method: 'PATCH', path: '/v1/payment_links/{id}', keyed: true },
+  getOrderReceipt: { method: 'GET', path: '/v1/orders/{id}/receipt', keyed: false },
   listTransactions: { method: 'GET', path: '/v1/transactions', keyed: false, fieldsOf: 'transactions' },
   getTransaction: { method: 'GET', path: '/v1/transactions/{id}', keyed: false, fieldsOf: 'transactions' },
   getClock: { method: 'GET', path: '/v1/sandbox/clock', keyed: false },

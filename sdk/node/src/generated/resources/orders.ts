@@ -4,7 +4,7 @@ import type { Call, RequestOptions } from '../../request.ts';
 import type { ExpandChoice, FieldChoice, Shown } from '../../shown.ts';
 import { listPages, type PagePromise } from '../../paging.ts';
 import { operations } from '../operations.ts';
-import type { ListOrdersParams, Order, OrderCreate, OrderExpansions, OrderRefund } from '../types/orders.ts';
+import type { GetOrderReceiptParams, ListOrdersParams, Order, OrderCreate, OrderExpansions, OrderRefund, Receipt } from '../types/orders.ts';
 
 export class Orders {
   readonly #call: Call;
@@ -36,5 +36,10 @@ export class Orders {
   /** Retry a failed charge or refund. */
   retry(orderId: string, options?: RequestOptions): Promise<Order> {
     return this.#call(operations.retryOrder, [orderId], {}, options);
+  }
+
+  /** Retrieve the receipt of an order. */
+  receipt(orderId: string, params: GetOrderReceiptParams = {}, options?: RequestOptions): Promise<Receipt> {
+    return this.#call(operations.getOrderReceipt, [orderId], { query: params }, options);
   }
 }

@@ -135,6 +135,15 @@ export interface OrderRefund {
   amount?: number | undefined;
 }
 
+export interface Receipt {
+  /** Given when the receipt is first requested, in sequence, unique per company. */
+  number: string;
+  /** The receipt as a PDF. Anyone with the link can open it until it expires. */
+  url: string;
+  /** Request the receipt again for a new link. */
+  expires_at: string;
+}
+
 export interface OrderExpansions {
   customer: Customer;
 }
@@ -156,4 +165,9 @@ export interface ListOrdersParams {
   status?: OrderStatus | readonly OrderStatus[] | undefined;
   total?: { gt?: number | undefined; gte?: number | undefined; lt?: number | undefined; lte?: number | undefined } | undefined;
   created_at?: { gt?: string | undefined; gte?: string | undefined; lt?: string | undefined; lte?: string | undefined } | undefined;
+}
+
+export interface GetOrderReceiptParams {
+  /** A refund transaction of the order, for the receipt of the refund. */
+  refund_id?: string | undefined;
 }
