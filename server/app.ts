@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
-import { checkoutOf, mountCustomerPages } from './customer-pages.ts';
+import { mountCustomerPages, openCustomerPages } from './customer-pages.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { documentedEvents, event, exampleObjectOf } from './event-schemas.ts';
 import { apiKeyRoutes, type KeyDependencies } from './features/api-keys/routes.ts';
 import { openApiKeyDirectory } from './features/api-keys/service.ts';
 import { auditRoutes } from './features/audit/routes.ts';
 import { openAuditLog } from './features/audit/service.ts';
+import { checkoutDashboardRoutes } from './features/checkout-sessions/dashboard-routes.ts';
 import { checkoutSessionRoutes } from './features/checkout-sessions/routes.ts';
 import type { CheckoutPageDependencies, LinkDependencies } from './features/checkout-sessions/service.ts';
 import { cardWarningRoutes } from './features/card-warnings/routes.ts';
@@ -160,10 +161,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   const forgetAccess = (companyId: string): void => directory.forget(companyId);
   const mailKey = keys.mails;
   const team = { baseUrl: dependencies.baseUrl, invitationKey: keys.invitations, mailKey };
-  const pageLinks = { baseUrl: dependencies.baseUrl, linkKey: keys['page-links'] };
-  const receipts = { baseUrl: dependencies.baseUrl, linkKey: keys['customer-links'], clock };
-  const checkout = checkoutOf({ shards, references, cards, images: links, receipts });
-  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, pageLinks, checkout, receipts };
+  const pages = openCustomerPages(dependencies, cards, links);
+  const others = { orders, subscriptions, webhooks, team, homeOf, forgetAccess, ...pages };
   const routes = apiRoutes(references, links, cards, others);
   const rateLimits = rateLimitsOf(config);
   const ofDashboard = dashboardRoutes({
@@ -217,7 +216,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
   mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
-  mountCustomerPages(app, { http, shards, pageLinks, checkout, receipts, receiptFont: config.SVC_RECEIPT_FONT });
+  mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountUserRoutes(app, userRoutes(users), {
     http,
     cookie,
@@ -363,6 +362,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
     ...orderDashboardRoutes(orders),
+    ...checkoutDashboardRoutes(),
     ...subscriptionDashboardRoutes(),
     ...planDashboardRoutes(),
     ...companyRoutes(settings),

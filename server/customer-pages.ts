@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Company } from './company.ts';
+import type { Config } from './config.ts';
 import { checkoutPageRoutes } from './features/checkout-sessions/page-routes.ts';
 import {
   type CheckoutPageDependencies,
@@ -7,7 +8,9 @@ import {
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
 import { companyById } from './features/companies/service.ts';
+import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
+import type { ImageLinks } from './features/products/service.ts';
 import { logoWith } from './features/profile/service.ts';
 import { isPaid, linkedReceipt, type ReceiptLinks } from './features/receipts/service.ts';
 import type { HttpDependencies } from './http/mount.ts';
@@ -16,40 +19,57 @@ import { limits } from './limits.ts';
 import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountReceipts } from './pages/receipts.ts';
+import type { Clock } from './platform/clock.ts';
 import { hourMs } from './platform/durations.ts';
+import type { RateLimiter } from './platform/rate-limiter/rate-limiter.ts';
+import type { ServiceKeys } from './platform/service-keys.ts';
 import type { OfCompany, RequestContext } from './request-context.ts';
 import type { AppShards } from './shard.ts';
 
 /** Connects the pages that the customers of a merchant open: checkout, payment links, receipts. */
 
-type OfShard = 'db' | 'orders' | 'subscriptions' | 'receiptUrlOf';
-
-/** What the checkout page uses of the shard of its company. */
-export function checkoutOf({
-  shards,
-  receipts,
-  ...shared
-}: { readonly shards: AppShards; readonly receipts: ReceiptLinks } & Omit<
-  CheckoutPageDependencies,
-  OfShard
->): OfCompany<CheckoutPageDependencies> {
-  const receiptUrlOf: CheckoutPageDependencies['receiptUrlOf'] = async (context, order) => {
-    if (!isPaid(order)) return null;
-    const expiresAtMs = receipts.clock.nowMs() + limits.receiptLinkHours * hourMs;
-    return (await linkedReceipt(context, receipts, order.id, null, expiresAtMs)).url;
-  };
-  return ({ company }) => {
-    const { db, orders, subscriptions } = shards.of(company);
-    return { ...shared, db, orders, subscriptions, receiptUrlOf };
-  };
-}
-
-interface PagesDependencies {
-  readonly http: HttpDependencies;
-  readonly shards: AppShards;
+interface CustomerPages {
   readonly pageLinks: LinkDependencies;
   readonly checkout: OfCompany<CheckoutPageDependencies>;
   readonly receipts: ReceiptLinks;
+}
+
+interface Surroundings extends Pick<CheckoutPageDependencies, 'references'> {
+  readonly config: Pick<Config, 'SVC_RATE_LIMIT_REFUSED_CARDS'>;
+  readonly baseUrl: string;
+  readonly shards: AppShards;
+  readonly clock: Clock;
+  readonly keys: ServiceKeys;
+  readonly limiter: RateLimiter;
+}
+
+/** What the pages and the routes of the API share. */
+export function openCustomerPages(
+  { config, baseUrl, shards, clock, keys, limiter, references }: Surroundings,
+  cards: CardDependencies,
+  images: ImageLinks,
+): CustomerPages {
+  const linkKey = keys['page-links'];
+  const receipts = { baseUrl, linkKey: keys['customer-links'], clock };
+  const guard = { limiter, clock, refusedCards: config.SVC_RATE_LIMIT_REFUSED_CARDS, linkKey };
+  const receiptUrlOf: CheckoutPageDependencies['receiptUrlOf'] = async (context, order) => {
+    if (!isPaid(order)) return null;
+    const expiresAtMs = clock.nowMs() + limits.receiptLinkHours * hourMs;
+    return (await linkedReceipt(context, receipts, order.id, null, expiresAtMs)).url;
+  };
+  return {
+    pageLinks: { baseUrl, linkKey },
+    receipts,
+    checkout: ({ company }) => {
+      const { db, orders, subscriptions } = shards.of(company);
+      return { db, orders, subscriptions, references, cards, images, guard, receiptUrlOf };
+    },
+  };
+}
+
+interface PagesDependencies extends CustomerPages {
+  readonly http: HttpDependencies;
+  readonly shards: AppShards;
   readonly receiptFont: string | undefined;
 }
 

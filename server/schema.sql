@@ -46,6 +46,15 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_actor ON public.audit_entries USING btree (company_id, actor_id, id);
 CREATE INDEX audit_entries_object ON public.audit_entries USING btree (company_id, object_id, id);
 
+CREATE TABLE card_testing (
+  company_id uuid NOT NULL,
+  started_at timestamp with time zone NOT NULL,
+  last_at timestamp with time zone NOT NULL,
+  declined integer NOT NULL,
+  CONSTRAINT card_testing_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT card_testing_pkey PRIMARY KEY (company_id)
+);
+
 CREATE TABLE card_tokens (
   token_hash bytea NOT NULL,
   company_id uuid NOT NULL,

@@ -28,6 +28,8 @@ const known: Readonly<Record<EventType, true>> = {
   'subscription.paused': true,
   'subscription.resumed': true,
   'subscription.canceled': true,
+  'checkout_session.completed': true,
+  'checkout_session.expired': true,
   'team_member.invited': true,
   'webhook_endpoint.disabled': true,
 };

@@ -57,7 +57,9 @@ export const catalogue = {
   svc_http_requests_rate_limited_total: {
     kind: 'counter',
     help: 'Requests that returned 429, by the limit that they exceeded.',
-    labels: { limit: ['global', 'read', 'write', 'capture', 'coupon_validation', 'refused_cards'] },
+    labels: {
+      limit: ['global', 'read', 'write', 'capture', 'coupon_validation', 'refused_cards', 'declined_payments'],
+    },
     roles: ['api'],
   },
   svc_http_admission_running: { kind: 'gauge', help: 'Total cost of the running requests.', roles: ['api'] },

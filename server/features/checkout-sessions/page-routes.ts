@@ -45,7 +45,8 @@ export function checkoutPageRoutes(
       path: '/checkout/:token/pay',
       category: 'write',
       body: paymentInput,
-      handle: ({ context, subject, body }) => paySession(dependenciesOf(context), context, subject, body),
+      handle: ({ context, subject, body, address }) =>
+        paySession(dependenciesOf(context), context, subject, body, address),
     }),
   ];
 }

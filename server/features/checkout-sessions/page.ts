@@ -5,6 +5,7 @@ import type { Order } from '../orders/schemas.ts';
 import { paymentMethodsOf } from '../payment-methods/service.ts';
 import { type ImageLinks, firstImagesOf } from '../products/service.ts';
 import { profileOf } from '../profile/service.ts';
+import { type CardTestingGuard, checkAddress, countDeclined, isProven, type Proof, proofFor } from './card-testing.ts';
 import type { Payment } from './page-schemas.ts';
 import { beginPayment, checkAttempts, type PayDependencies, runPayment } from './pay.ts';
 import { type Failure, findSession, type SessionRow } from './queries.ts';
@@ -20,6 +21,7 @@ interface Merchant {
 }
 
 export interface CheckoutPageDependencies extends PayDependencies {
+  readonly guard: CardTestingGuard;
   readonly images: ImageLinks;
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
 }
@@ -68,6 +70,8 @@ export interface PageSession {
   readonly cancel_url: string | null;
   readonly success_url: string | null;
   readonly result: Result | null;
+  /** What the page must compute before the next payment. */
+  readonly proof: Proof | null;
 }
 
 export async function showSession(
@@ -100,6 +104,7 @@ export async function showSession(
     failure: session.failure,
     success_url: null,
     result: null,
+    proof: await proofFor(dependencies.guard, context, session),
   };
 }
 
@@ -114,6 +119,7 @@ const nothing = {
   customer: null,
   saved_cards: [],
   failure: null,
+  proof: null,
 };
 const empty = { ...nothing, success_url: null, result: null };
 
@@ -205,7 +211,9 @@ export async function paySession(
   context: RequestContext,
   session: SessionRow,
   input: Payment,
+  address: string,
 ): Promise<PageSession> {
+  const { guard } = dependencies;
   const show = async (notice: PageSession['notice'] = null): Promise<PageSession> => {
     const current = (await findSession(context.db, context.company.id, session.id)) ?? session;
     return showSession(dependencies, context, current, input, notice);
@@ -217,6 +225,9 @@ export async function paySession(
   checkDetails(session, input);
   const quote = await quoteOf(context, session, input);
   if (quote.total !== input.total) return show('total_changed');
+  await checkAddress(guard, context, address);
+  const proof = await proofFor(guard, context, session);
+  if (proof && !isProven(proof, input.proof)) return show();
   const payment = await beginPayment(dependencies, context, session, input, quote);
   if (!payment) return show();
   try {
@@ -226,6 +237,7 @@ export async function paySession(
     if (!(error instanceof ApiError)) throw error;
   }
   const shown = await show();
+  if (shown.attempt > input.attempt) await countDeclined(guard, context, address);
   return shown.failure?.code === 'total_changed' ? { ...shown, notice: 'total_changed' } : shown;
 }
 
@@ -239,7 +251,7 @@ export async function paySessionById(
   const session = await findSession(context.db, context.company.id, id);
   if (!session) throw notFound('checkout session');
   const { total } = await quoteOf(context, session, input);
-  return paySession(dependencies, context, session, { ...input, attempt: session.attempts, total });
+  return paySession(dependencies, context, session, { ...input, attempt: session.attempts, total }, '127.0.0.1');
 }
 
 function checkDetails({ customer_id, collect }: SessionRow, { customer, shipping }: Payment): void {

@@ -1,5 +1,4 @@
 import { ApiError, invalidField } from '../../errors.ts';
-import type { Database } from '../../platform/database.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { couponFor, findCouponFacts } from '../coupons/service.ts';
 import { type PlanToSubscribe, planToSubscribe } from '../plans/service.ts';
@@ -59,7 +58,7 @@ export function codeOf(session: SessionRow, { coupon_code }: Choice): string | u
 }
 
 async function pricePlan({ db, company }: RequestContext, planId: string): Promise<Priced> {
-  const plan = await planToSubscribe(db as Database, company.id, planId).catch((error: unknown) => {
+  const plan = await planToSubscribe(db, company.id, planId).catch((error: unknown) => {
     throw error instanceof ApiError ? soldOut() : error;
   });
   return { lines: [], plan, currency: plan.currency, subtotal: plan.amount + plan.one_time_amount };

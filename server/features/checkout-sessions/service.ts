@@ -9,6 +9,7 @@ import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
 import { ensureActiveCustomer } from '../customers/service.ts';
 import { emitEvents, newEvent } from '../events/service.ts';
+import { findCardTesting } from './card-testing-queries.ts';
 import { checkReturnUrl, offerOf } from './offer.ts';
 import {
   expireSession,
@@ -155,4 +156,17 @@ export async function expireDue(
     const session = toWire(expired, company, null);
     await emitEvents(transaction, [newEvent(company.id, now.getTime(), 'checkout_session.expired', session, 1, null)]);
   });
+}
+
+/** Pages ask for proofs as long as the limit of declined payments is exceeded. */
+const attackMs = limits.declinedPaymentsOfCompany.windowSeconds * 1000;
+
+export async function getCardTesting({ db, company, nowMs }: RequestContext) {
+  const row = await findCardTesting(db, company.id);
+  return {
+    under_attack: row !== undefined && nowMs - company.clockOffsetMs - row.last_at.getTime() < attackMs,
+    started_at: row?.started_at.toISOString() ?? null,
+    last_at: row?.last_at.toISOString() ?? null,
+    declined: row?.declined ?? 0,
+  };
 }
