@@ -1,35 +1,41 @@
 import { classicScript, readSource } from '../sdk/browser/bundle.ts';
 import { texts as checkoutTexts } from './checkout/texts.ts';
+import { texts as customerTexts } from './customer/texts.ts';
 
 /** The files of the pages that customers see. A release contains them ready-made: it replaces this module. */
 
 const own = (name: string): URL => new URL(name, import.meta.url);
 
-const sharedScripts = ['dom', 'money', 'colors', 'requests', 'inputs', 'saved-cards'].map((name) =>
-  own(`shared/${name}.ts`),
-);
+const sharedScripts = [
+  'dom',
+  'money',
+  'colors',
+  'header',
+  'requests',
+  'inputs',
+  'periods',
+  'saved-cards',
+  'card-picker',
+  'outcome',
+].map((name) => own(`shared/${name}.ts`));
 const cardFields = ['src/frame.ts', 'src/svc.ts'];
 
 const checkoutScripts = [
   '../server/platform/countries.ts',
-  ...[
-    'texts',
-    'plan-texts',
-    'phone',
-    'summary',
-    'cart',
-    'contact',
-    'payment-card',
-    'prover',
-    'outcome',
-    'checkout',
-  ].map((name) => `checkout/${name}.ts`),
+  ...['texts', 'plan-texts', 'phone', 'summary', 'cart', 'contact', 'prover', 'outcome', 'checkout'].map(
+    (name) => `checkout/${name}.ts`,
+  ),
 ];
+
+const customerScripts = ['texts', 'subscriptions', 'payments', 'customer'].map((name) => `customer/${name}.ts`);
 
 const make = {
   'checkout.js': () => script(checkoutScripts),
   'checkout.css': () => readSource(own('shared/page.css')) + readSource(own('checkout/checkout.css')),
   'checkout.html': () => document('checkout/checkout.html', checkoutTexts),
+  'customer.js': () => script(customerScripts),
+  'customer.css': () => readSource(own('shared/page.css')) + readSource(own('customer/customer.css')),
+  'customer.html': () => document('customer/customer.html', customerTexts),
   'proof.js': () => classicScript(['checkout/proof.ts', 'checkout/proof-worker.ts'].map(own)),
 } as const;
 

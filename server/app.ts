@@ -19,6 +19,7 @@ import { goingLiveRoutes } from './features/going-live/routes.ts';
 import { type ProcessorDependencies, processorRoutes } from './features/processors/routes.ts';
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
+import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
@@ -323,6 +324,7 @@ export function apiRoutes(
     ...checkoutSessionRoutes(pageLinks),
     ...paymentLinkRoutes(pageLinks),
     ...receiptRoutes(receipts),
+    ...customerSessionRoutes(pageLinks),
     ...transactionRoutes(ordersById),
     ...sandboxRoutes({
       orders,

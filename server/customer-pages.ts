@@ -8,6 +8,10 @@ import {
   sessionByToken,
 } from './features/checkout-sessions/service.ts';
 import { companyById } from './features/companies/service.ts';
+import { companyPageRoutes, type EmailLinkDependencies } from './features/customer-sessions/email-link.ts';
+import { customerPageRoutes } from './features/customer-sessions/page-routes.ts';
+import { receiptUrl } from './features/customer-sessions/page.ts';
+import { customerSessionByToken } from './features/customer-sessions/service.ts';
 import type { CardDependencies } from './features/payment-methods/service.ts';
 import { linkByToken } from './features/payment-links/service.ts';
 import type { ImageLinks } from './features/products/service.ts';
@@ -15,7 +19,9 @@ import { logoWith } from './features/profile/service.ts';
 import { isPaid, linkedReceipt, type ReceiptLinks } from './features/receipts/service.ts';
 import type { HttpDependencies } from './http/mount.ts';
 import { mountPageRoutes } from './http/page-routes.ts';
+import { companyOfAddress } from './http/page-token.ts';
 import { limits } from './limits.ts';
+import { mountCustomerReceipts } from './pages/customer-receipts.ts';
 import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
 import { mountReceipts } from './pages/receipts.ts';
@@ -26,15 +32,18 @@ import type { ServiceKeys } from './platform/service-keys.ts';
 import type { OfCompany, RequestContext } from './request-context.ts';
 import type { AppShards } from './shard.ts';
 
-/** Connects the pages that the customers of a merchant open: checkout, payment links, receipts. */
+/** Connects the pages that the customers of a merchant open: checkout, payment links, customer page, receipts. */
 
 interface CustomerPages {
   readonly pageLinks: LinkDependencies;
   readonly checkout: OfCompany<CheckoutPageDependencies>;
   readonly receipts: ReceiptLinks;
+  readonly emailLinks: EmailLinkDependencies;
 }
 
-interface Surroundings extends Pick<CheckoutPageDependencies, 'references'> {
+interface Surroundings
+  extends Pick<CheckoutPageDependencies, 'references'>,
+    Pick<EmailLinkDependencies, 'background' | 'log'> {
   readonly config: Pick<Config, 'SVC_RATE_LIMIT_REFUSED_CARDS'>;
   readonly baseUrl: string;
   readonly shards: AppShards;
@@ -45,7 +54,7 @@ interface Surroundings extends Pick<CheckoutPageDependencies, 'references'> {
 
 /** What the pages and the routes of the API share. */
 export function openCustomerPages(
-  { config, baseUrl, shards, clock, keys, limiter, references }: Surroundings,
+  { config, baseUrl, shards, clock, keys, limiter, references, background, log }: Surroundings,
   cards: CardDependencies,
   images: ImageLinks,
 ): CustomerPages {
@@ -60,6 +69,7 @@ export function openCustomerPages(
   return {
     pageLinks: { baseUrl, linkKey },
     receipts,
+    emailLinks: { baseUrl, mailKey: keys.mails, limiter, clock, background, log },
     checkout: ({ company }) => {
       const { db, orders, subscriptions } = shards.of(company);
       return { db, orders, subscriptions, references, cards, images, guard, receiptUrlOf };
@@ -75,13 +85,24 @@ interface PagesDependencies extends CustomerPages {
 
 export function mountCustomerPages(
   app: FastifyInstance,
-  { http, shards, pageLinks, checkout, receipts, receiptFont }: PagesDependencies,
+  { http, shards, pageLinks, checkout, receipts, emailLinks, receiptFont }: PagesDependencies,
 ): void {
   /** Finds the company that the token of a page names. */
   const companyOf = async (companyId: string): Promise<Company | undefined> =>
     companyById(await shards.find(companyId), companyId);
   mountPageRoutes(app, checkoutPageRoutes(checkout), { http, companyOf, subjectOf: sessionByToken });
   mountPaymentLinks(app, { http, companyOf, subjectOf: linkByToken }, pageLinks);
+  const ofCustomer = { http, companyOf, subjectOf: customerSessionByToken };
+  mountPageRoutes(app, customerPageRoutes(checkout), ofCustomer);
+  mountCustomerReceipts(app, ofCustomer, (context, session, orderId) =>
+    receiptUrl(checkout(context), context, session, orderId),
+  );
+  mountPageRoutes(app, companyPageRoutes(emailLinks), {
+    http,
+    companyOf,
+    companyIdOf: companyOfAddress,
+    subjectOf: async () => ({}),
+  });
   const contextOf = async (companyId: string, requestId: string): Promise<RequestContext | undefined> => {
     const company = await companyOf(companyId);
     if (!company) return undefined;

@@ -60,6 +60,11 @@ export const limits = {
   declinedPayments: { count: 10, windowSeconds: 10 * 60 },
   /** Per company: beyond it, pages ask for a proof of work before each payment. */
   declinedPaymentsOfCompany: { count: 60, windowSeconds: 10 * 60 },
+  /** A link to the customer page. */
+  customerSessionSeconds: 60 * 60,
+  /** Requests for such a link by email: per IP address and company, and mails per customer. */
+  linkMailsPerAddress: { count: 10, windowSeconds: 10 * 60 },
+  linkMailsPerCustomer: { count: 3, windowSeconds: 15 * 60 },
   /** Active payment links of a company. */
   paymentLinks: 1_000,
   evidenceTextLength: 20_000,

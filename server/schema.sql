@@ -285,6 +285,19 @@ CREATE TABLE coupons (
 CREATE INDEX coupons_name ON public.coupons USING btree (company_id, name, id);
 CREATE INDEX coupons_updated_at ON public.coupons USING btree (company_id, updated_at, id);
 
+CREATE TABLE customer_sessions (
+  company_id uuid NOT NULL,
+  id uuid NOT NULL,
+  token_hash bytea NOT NULL,
+  customer_id uuid NOT NULL,
+  return_url text,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT customer_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT customer_sessions_company_id_token_hash_key UNIQUE (company_id, token_hash),
+  CONSTRAINT customer_sessions_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX customer_sessions_expired ON public.customer_sessions USING btree (expires_at);
+
 CREATE TABLE customers (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -987,6 +1000,8 @@ CREATE TABLE subscriptions (
   completed_at timestamp with time zone,
   sequence integer NOT NULL,
   updated_at timestamp with time zone NOT NULL,
+  renewal_ended_at timestamp with time zone,
+  earlier_end_date text,
   CONSTRAINT subscriptions_amount_check CHECK ((amount >= 0)),
   CONSTRAINT subscriptions_anchor_day_check CHECK (((anchor_day >= 1) AND (anchor_day <= 31))),
   CONSTRAINT subscriptions_billing_cycles_check CHECK ((billing_cycles >= 0)),
@@ -1003,11 +1018,17 @@ END))),
   CONSTRAINT subscriptions_company_id_payment_method_id_fkey FOREIGN KEY (company_id, payment_method_id) REFERENCES payment_methods(company_id, id),
   CONSTRAINT subscriptions_company_id_plan_id_fkey FOREIGN KEY (company_id, plan_id) REFERENCES plans(company_id, id),
   CONSTRAINT subscriptions_current_cycle_check CHECK ((current_cycle >= 0)),
+  CONSTRAINT subscriptions_earlier_end_date_check CHECK ((earlier_end_date ~ '^\d{4}-\d\d-\d\d$'::text)),
   CONSTRAINT subscriptions_end_date_check CHECK ((end_date ~ '^\d{4}-\d\d-\d\d$'::text)),
   CONSTRAINT subscriptions_interval_check CHECK (("interval" = ANY (ARRAY['day'::text, 'month'::text]))),
   CONSTRAINT subscriptions_next_number_check CHECK ((next_number >= 0)),
   CONSTRAINT subscriptions_one_time_amount_check CHECK ((one_time_amount >= 0)),
   CONSTRAINT subscriptions_pkey PRIMARY KEY (company_id, id),
+  CONSTRAINT subscriptions_renewal_end CHECK (
+CASE
+    WHEN (renewal_ended_at IS NULL) THEN (earlier_end_date IS NULL)
+    ELSE (end_date IS NOT NULL)
+END),
   CONSTRAINT subscriptions_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'active'::text, 'paused'::text, 'past_due'::text, 'failed'::text, 'canceled'::text, 'completed'::text])))
 );
 CREATE INDEX subscriptions_card ON public.subscriptions USING btree (company_id, payment_method_id);

@@ -77,6 +77,7 @@ const depends: Readonly<Record<string, readonly string[]>> = {
     'cancel_url',
     'coupon_code',
   ],
+  createCustomerSession: ['return_url'],
   createPaymentLink: [
     'items',
     'items[0].quantity_min',

@@ -395,6 +395,7 @@ describe('an error of an operation itself', () => {
       });
     },
     'createCheckoutSession 404 resource_not_found': () => post('/v1/checkout_sessions', sells(randomUUID())),
+    'createCustomerSession 404 resource_not_found': () => post('/v1/customer_sessions', { customer_id: randomUUID() }),
     'createPaymentLink 404 resource_not_found': () =>
       post('/v1/payment_links', { name: 'Tea', ...sells(randomUUID()) }),
     'expireCheckoutSession 422 invalid_state_transition': async () => {

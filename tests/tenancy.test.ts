@@ -40,6 +40,7 @@ interface Ids {
   readonly member: string;
   readonly request: string;
   readonly session: string;
+  readonly customerSession: string;
   readonly link: string;
 }
 
@@ -260,6 +261,8 @@ const cases: Readonly<Record<string, Case>> = {
   ],
   getCheckoutSession: (theirs) => [['GET', `/v1/checkout_sessions/${theirs.session}`]],
   expireCheckoutSession: (theirs) => [['POST', `/v1/checkout_sessions/${theirs.session}/expire`]],
+  createCustomerSession: (theirs) => [['POST', '/v1/customer_sessions', { body: { customer_id: theirs.customer } }]],
+  getCustomerSession: (theirs) => [['GET', `/v1/customer_sessions/${theirs.customerSession}`]],
   createPaymentLink: (theirs) => [
     ['POST', '/v1/payment_links', { body: { name: 'Tea', ...sells(theirs.product) } }],
     ['POST', '/v1/payment_links', { body: { name: 'Tea', mode: 'subscription', plan_id: theirs.plan } }],
@@ -417,12 +420,14 @@ async function objectsOf(key: string): Promise<Ids> {
   assert.equal(minted.status, 201, minted.text);
   const sold = { mode: 'payment', items: [{ product_id: product, quantity: 1 }] };
   const session = await made(key, '/v1/checkout_sessions', { body: { ...sold, customer_id: customer } });
+  const customerSession = await made(key, '/v1/customer_sessions', { body: { customer_id: customer } });
   const link = await made(key, '/v1/payment_links', { body: { ...sold, name: 'Tea' } });
   const role = (await service.call('GET', '/v1/roles', { key })).body.data[0].id;
   const member = await made(key, '/v1/team_members', { body: someMember(role) });
   return {
     request,
     session,
+    customerSession,
     link,
     role,
     member,

@@ -1,12 +1,11 @@
-import { brandColors } from '../shared/colors.ts';
-import { byId, filled, setProperties, setText } from '../shared/dom.ts';
+import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
+import { byId, filled, setText } from '../shared/dom.ts';
 import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
 import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { announce, type Cart, createCart, showCoupon } from './cart.ts';
 import { type Contact, createContact } from './contact.ts';
 import { hideOutcome, showAway, showCompleted, showExpired, showLost, showProcessing, showUnknown } from './outcome.ts';
-import { createPaymentCard, type PaymentCard } from './payment-card.ts';
 import { payLabel, termsOf } from './plan-texts.ts';
 import { createProver, type Prover } from './prover.ts';
 import type { Payment, Session } from './session.ts';
@@ -24,7 +23,7 @@ const payTimeoutMs = 60_000;
 interface Form {
   readonly cart: Cart;
   readonly contact: Contact;
-  readonly card: PaymentCard;
+  readonly card: CardPicker;
   readonly prover: Prover;
 }
 
@@ -45,7 +44,6 @@ async function load(): Promise<void> {
 
 function show(next: Session, isAnswerToPayment = false): void {
   session = next;
-  setProperties(brandColors(next.merchant.color ?? ''));
   showMerchant(next);
   if (isAnswerToPayment) form?.cart.replace(next);
   else if (next.status === 'open') void form?.cart.refresh();
@@ -68,7 +66,7 @@ function showForm(): void {
   form ??= {
     cart: createCart(sessionUrl, session, render),
     contact: createContact(session),
-    card: createPaymentCard(token, session),
+    card: createCardPicker({ page: 'checkout', token, live: session.livemode }, session.saved_cards, texts),
     prover: createProver(),
   };
   form.prover.prepare(session.proof);

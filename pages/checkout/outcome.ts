@@ -1,49 +1,20 @@
-import { byId, drawing, element, filled, setLink, setText } from '../shared/dom.ts';
+import { byId, element, filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { enterOutcome, leaveOutcome, type Outcome } from '../shared/outcome.ts';
 import { brandMark, cardName } from '../shared/saved-cards.ts';
 import type { Session } from './session.ts';
 import { texts } from './texts.ts';
 
 /** What the page shows instead of the form: it waits, it is done, or it cannot go on. */
 
-interface Outcome {
-  readonly symbol: 'wait' | 'tick' | 'clock' | 'cloud';
-  readonly title: string;
-  readonly text: string;
-  readonly rows?: readonly (readonly [label: string, value: Node | string])[];
-  readonly link?: { readonly url: string; readonly text: string } | undefined;
-  readonly receiptUrl?: string | null;
-  readonly note?: string | undefined;
-  readonly canRetry?: true;
+export function hideOutcome(): void {
+  leaveOutcome();
+  byId('form').hidden = false;
 }
 
 function showOutcome(state: string, outcome: Outcome): void {
-  const { symbol, title, text, rows = [], link, receiptUrl, note, canRetry } = outcome;
-  const layout = byId('layout');
-  const isNew = layout.dataset.state !== state;
-  layout.dataset.state = state;
-  const area = byId('outcome');
-  area.hidden = false;
   byId('form').hidden = true;
-  byId('outcome-symbol').replaceChildren(drawing(symbol, `symbol ${symbol}`));
-  byId('outcome-title').textContent = title;
-  byId('outcome-text').textContent = text;
-  byId('outcome-rows').hidden = rows.length === 0;
-  byId('outcome-rows').replaceChildren(
-    ...rows.map(([label, value]) => element('div', {}, element('dt', {}, label), element('dd', {}, value))),
-  );
-  setLink('outcome-link', link?.url);
-  byId('outcome-link').textContent = link?.text ?? '';
-  setLink('outcome-receipt', receiptUrl);
-  setText('outcome-note', note);
-  byId('outcome-retry').hidden = !canRetry;
-  if (isNew) area.focus();
-}
-
-export function hideOutcome(): void {
-  byId('outcome').hidden = true;
-  byId('form').hidden = false;
-  byId('layout').dataset.state = 'open';
+  enterOutcome(state, outcome);
 }
 
 export function showProcessing(): void {

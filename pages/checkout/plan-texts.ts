@@ -1,16 +1,12 @@
 import { filled } from '../shared/dom.ts';
 import { money } from '../shared/money.ts';
+import { periodText } from '../shared/periods.ts';
 import type { Quote, Session, SessionPlan } from './session.ts';
 import { texts } from './texts.ts';
 
 /** How the page says what a subscription costs. */
 
-export function periodOf({ interval, interval_count: count }: SessionPlan): string {
-  if (interval === 'day' && count === 7) return texts.perWeek;
-  if (interval === 'month' && count === 12) return texts.perYear;
-  if (count === 1) return interval === 'day' ? texts.perDay : texts.perMonth;
-  return filled(interval === 'day' ? texts.perDays : texts.perMonths, { count });
-}
+export const periodOf = (plan: SessionPlan): string => periodText(plan, texts);
 
 /** The exact sum of the next charge. */
 export function payLabel({ plan }: Session, { total: due, currency }: Quote): string {

@@ -1,4 +1,5 @@
-import { byId, drawing, element, filled, setLink, setText } from '../shared/dom.ts';
+import { byId, drawing, element, filled, setText } from '../shared/dom.ts';
+import { showHeader } from '../shared/header.ts';
 import { money } from '../shared/money.ts';
 import { periodOf } from './plan-texts.ts';
 import type { Line, Quote, Session } from './session.ts';
@@ -14,22 +15,12 @@ function headlineOf({ merchant, status, mode, plan }: Session): string {
 
 export function showMerchant(session: Session): void {
   const { merchant, cancel_url, livemode, status } = session;
-  document.title = filled(texts.pageTitle, { merchant: merchant.name });
-  byId('merchant-name').textContent = merchant.name;
-  const logo = byId('logo', HTMLImageElement);
-  const mark = byId('mark');
-  mark.textContent = [...merchant.name][0]?.toUpperCase() ?? '';
-  logo.hidden = true;
-  if (merchant.logo_url) {
-    logo.addEventListener('load', () => {
-      logo.hidden = false;
-      mark.hidden = true;
-    });
-    logo.src = merchant.logo_url;
-  }
-  setLink('back', status === 'open' ? cancel_url : null);
-  byId('back').setAttribute('aria-label', filled(texts.back, { merchant: merchant.name }));
-  byId('sandbox').hidden = livemode;
+  const words = { merchant: merchant.name };
+  showHeader(merchant, {
+    livemode,
+    title: filled(texts.pageTitle, words),
+    back: { url: status === 'open' ? cancel_url : null, label: filled(texts.back, words) },
+  });
   byId('headline').textContent = headlineOf(session);
 }
 

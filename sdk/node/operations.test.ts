@@ -147,6 +147,13 @@ describe('the SDK', () => {
     assert.equal((await svc.coupons.list({ archived: 'true', kind: 'generated' })).data[0]?.id, coupon.id);
   });
 
+  it('sends customers to their own page', async () => {
+    const customer = await svc.customers.create(aCustomer());
+    const session = await svc.customerSessions.create({ customer_id: customer.id });
+    assert.match(session.url ?? '', /\/customer\/\w{44}$/);
+    assert.deepEqual(await svc.customerSessions.get(session.id), { ...session, url: null });
+  });
+
   it('sends customers to checkout pages', async () => {
     const product = await svc.products.create(aProduct());
     const sold = { mode: 'payment', items: [{ product_id: product.id, quantity: 1 }] } as const;

@@ -51,6 +51,8 @@ export function definePageRoute<Subject, Body extends TSchema = never>(
 export interface PageDependencies<Subject> {
   readonly http: HttpDependencies;
   readonly companyOf: (companyId: string) => Promise<Company | undefined>;
+  /** The company that the token in the path names. Default: that of a page token. */
+  readonly companyIdOf?: (token: string) => string | undefined;
   /** Returns undefined if the token leads to nothing, or to nothing any more. */
   readonly subjectOf: (context: RequestContext, token: string) => Promise<Subject | undefined>;
 }
@@ -104,11 +106,11 @@ export async function openPage<Subject>(
   { category }: Pick<PageRoute<Subject>, 'category'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { http, companyOf, subjectOf }: PageDependencies<Subject>,
+  { http, companyOf, companyIdOf = companyOfToken, subjectOf }: PageDependencies<Subject>,
 ): Promise<PageRouteRequest<Subject, undefined>> {
   const params = request.params as Readonly<Record<string, string>>;
   const token = params.token ?? '';
-  const companyId = companyOfToken(token);
+  const companyId = companyIdOf(token);
   const company = companyId && (await companyOf(companyId));
   if (!company) throw unknownPage();
   const context = contextOf(request, { company, caller: page }, http);
@@ -131,7 +133,7 @@ function answer<Subject>(
   );
 }
 
-function unknownPage(): ApiError {
+export function unknownPage(): ApiError {
   return new ApiError('resource_not_found', 'This page does not exist, or its link has expired.');
 }
 

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
+import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
 import { maintainPartitions } from '../features/events/jobs.ts';
 import { maintainRequestPartitions } from '../features/requests/jobs.ts';
 import { applyDueNotices, forgetOldNotices, noticesChannel, pollProcessors } from '../features/processors/notices.ts';
@@ -103,6 +104,11 @@ const shardJobs: readonly Job<OnShard>[] = [
   },
   { name: 'due checkout sessions', everyMs: 5_000, run: (shard) => expireSessions(shard, batch) },
   { name: 'old checkout sessions', everyMs: hourMs, run: ({ db }) => forgetOldSessions(db, batch) },
+  {
+    name: 'old customer sessions',
+    everyMs: hourMs,
+    run: ({ db, clock }) => forgetCustomerSessions(db, clock, batch),
+  },
   { name: 'polls of processors', everyMs: 30_000, run: async (dependencies) => pollProcessors(dependencies) },
   { name: 'old notices', everyMs: hourMs, run: ({ db }) => forgetOldNotices(db, batch) },
   { name: 'expired idempotency keys', everyMs: 60_000, run: ({ db }) => reapIdempotencyKeys(db, batch) },

@@ -13,17 +13,19 @@ interface HostedPagesOptions {
 const policy = "frame-src 'self'; worker-src 'self'; frame-ancestors 'none'";
 
 export function mountHostedPages(app: FastifyInstance, { imageOrigin }: HostedPagesOptions): void {
-  const script = asset(scriptType, () => pageFile('checkout.js'));
-  const style = asset(styleType, () => pageFile('checkout.css'));
+  const imageSources = ["'self'", imageOrigin];
   const proof = asset(scriptType, () => pageFile('proof.js'));
-  mountAsset(app, '/pages/checkout.js', script);
-  mountAsset(app, '/pages/checkout.css', style);
   mountAsset(app, '/pages/proof.js', proof);
-  const page = once(() => pageFile('checkout.html').replaceAll('{{version}}', versionOf(script, style, proof)));
-
-  app.get<{ Params: { token: string } }>('/checkout/:token', (request, reply) => {
-    const { token } = request.params;
-    if (!/^\w+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
-    return sendPage(reply, page().replaceAll('{{token}}', token), { policy, imageSources: ["'self'", imageOrigin] });
-  });
+  for (const name of ['checkout', 'customer'] as const) {
+    const script = asset(scriptType, () => pageFile(`${name}.js`));
+    const style = asset(styleType, () => pageFile(`${name}.css`));
+    mountAsset(app, `/pages/${name}.js`, script);
+    mountAsset(app, `/pages/${name}.css`, style);
+    const page = once(() => pageFile(`${name}.html`).replaceAll('{{version}}', versionOf(script, style, proof)));
+    app.get<{ Params: { token: string } }>(`/${name}/:token`, (request, reply) => {
+      const { token } = request.params;
+      if (!/^[0-9A-Za-z]+$/.test(token)) throw new ApiError('resource_not_found', 'This path does not exist.');
+      return sendPage(reply, page().replaceAll('{{token}}', token), { policy, imageSources });
+    });
+  }
 }

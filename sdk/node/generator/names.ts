@@ -64,6 +64,9 @@ export const methodNames: Readonly<Record<string, string>> = {
   getPaymentLink: 'paymentLinks.get',
   updatePaymentLink: 'paymentLinks.update',
 
+  createCustomerSession: 'customerSessions.create',
+  getCustomerSession: 'customerSessions.get',
+
   listTransactions: 'transactions.list',
   getTransaction: 'transactions.get',
 

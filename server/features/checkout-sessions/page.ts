@@ -13,7 +13,7 @@ import { type Choice, type Line, type Quote, quoteOf } from './quote.ts';
 
 /** What the checkout page shows. Nothing in it comes from the page. */
 
-interface Merchant {
+export interface Merchant {
   readonly name: string;
   readonly logo_url: string | null;
   readonly color: string | null;
@@ -26,7 +26,7 @@ export interface CheckoutPageDependencies extends PayDependencies {
   readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
 }
 
-async function merchantOf({ db, company }: RequestContext): Promise<Merchant> {
+export async function merchantOf({ db, company }: RequestContext): Promise<Merchant> {
   const { display_name, logo_url, color, support_email } = await profileOf(db, company);
   return { name: display_name, logo_url, color, support_email };
 }

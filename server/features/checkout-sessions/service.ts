@@ -25,7 +25,7 @@ import type { CheckoutSession, CheckoutSessionCreate } from './schemas.ts';
 import { aboutToken, toWire, urlOf } from './session.ts';
 
 export { checkReturnUrl, offerOf } from './offer.ts';
-export { type CheckoutPageDependencies, paySessionById } from './page.ts';
+export { type CheckoutPageDependencies, type Merchant, merchantOf, paySessionById } from './page.ts';
 export { aboutToken } from './session.ts';
 
 export interface LinkDependencies {

@@ -30,12 +30,22 @@ type Begun =
     }
   | { readonly kind: 'refund'; readonly state: OrderState; readonly refund: OpenedRefund };
 
+/** For a retry by the customer, who saw how often the charge was declined, and may have another card by now. */
+export interface RetryTerms {
+  /** The charge is retried only if it was declined this often: so two requests make one charge. */
+  readonly declines: number;
+  readonly card: Pick<OrderRow, 'payment_method_id' | 'card_brand' | 'card_last4'> & {
+    readonly stored: NonNullable<OrderState['card']>;
+  };
+}
+
 /** Retries the operation that failed last: the charge of an order, or the refund that the processor rejected. */
 export async function retryOrder(
   charging: Charging,
   context: RequestContext,
   orderId: string,
   phased: PhasedRequest,
+  terms?: RetryTerms,
 ): Promise<PhasedAnswer> {
   return runPhased(context.db, phased, {
     keepAnswer: true,
@@ -49,8 +59,11 @@ export async function retryOrder(
           if (!(await claimKey(transaction, phased.key, id))) return undefined;
           if (!retryable.includes(state.order.status)) throw notRetryable(state);
           await refuseWhileInFlight(transaction, state.order);
+          if (terms && (terms.declines !== state.order.attempt_count || state.order.status !== 'failed')) {
+            throw notRetryable(state);
+          }
           return state.order.status === 'failed'
-            ? openSale(charging, transaction, context, state, id)
+            ? openSale(charging, transaction, context, terms ? { ...state, card: terms.card.stored } : state, id, terms)
             : openRefundAgain(transaction, context, state, id);
         }),
       );
@@ -99,6 +112,7 @@ async function openSale(
   { nowMs, company, requestId }: RequestContext,
   state: OrderState,
   id: string,
+  terms: RetryTerms | undefined,
 ): Promise<Begun> {
   const { order } = state;
   if (!company.processor) {
@@ -112,7 +126,7 @@ async function openSale(
     throw new ApiError('invalid_request', message, { param: 'payment_method_id' });
   }
   if (order.subscription_id) await billing.checkRetry(transaction, order, nowMs);
-  const sale = saleOf(order, id, requestId, nextAttempt(state));
+  const sale = saleOf({ ...order, ...cardOf(terms) }, id, requestId, nextAttempt(state));
   const redemptionId = redemptionIdOf(order);
   if (order.coupon && redemptionId) {
     await reserveAgain(transaction, company.id, order.coupon, redemptionId, order.customer_id);
@@ -121,6 +135,12 @@ async function openSale(
   const opened = await insertOpen(transaction, operation, lockMs[company.mode]);
   if (!opened) throw inUse();
   return { kind: 'sale', state, sale: { ...sale, ...opened } };
+}
+
+function cardOf(terms: RetryTerms | undefined): Partial<OrderRow> {
+  if (!terms) return {};
+  const { stored: _, ...card } = terms.card;
+  return card;
 }
 
 async function openRefundAgain(

@@ -46,7 +46,7 @@ import { findRecorded } from './reference-queries.ts';
 import { refundOrder } from './refunds.ts';
 import { resend } from './resend.ts';
 import { resumeOrder } from './resume.ts';
-import { retryOrder } from './retry.ts';
+import { type RetryTerms, retryOrder } from './retry.ts';
 import type { OpenedSale } from './sales.ts';
 import type { Order, OrderRefund } from './schemas.ts';
 import { voidOrder } from './voids.ts';
@@ -74,7 +74,7 @@ export const batchConnections = 5 + 3;
 export interface Orders {
   create(context: RequestContext, input: ShownOrder, key: PhasedRequest): Promise<PhasedAnswer>;
   refund(context: RequestContext, id: string, input: OrderRefund, key: PhasedRequest): Promise<PhasedAnswer>;
-  retry(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
+  retry(context: RequestContext, id: string, key: PhasedRequest, terms?: RetryTerms): Promise<PhasedAnswer>;
   void(context: RequestContext, id: string, key: PhasedRequest): Promise<PhasedAnswer>;
   raiseChargeback(context: RequestContext, id: string): Promise<Order>;
   resolveChargeback(context: RequestContext, id: string, outcome: Resolution): Promise<Order>;
@@ -138,7 +138,7 @@ export function openOrders(dependencies: MoneyDependencies): Orders {
   return {
     create: (context, input, key) => flow.run(() => createOrder(charging, context, input, key)),
     refund: (context, id, input, key) => refundOrder(charging, context, id, input, key),
-    retry: (context, id, key) => retryOrder(charging, context, id, key),
+    retry: (context, id, key, terms) => retryOrder(charging, context, id, key, terms),
     void: (context, id, key) => voidOrder(charging, context, id, key),
     raiseChargeback: (context, id) => raiseChargeback(charging, context, id),
     resolveChargeback: (context, id, outcome) => resolveChargeback(charging, context, id, outcome),

@@ -20,13 +20,13 @@ import {
 import { cycleOf, withCadence } from './schedule.ts';
 import type { CanceledSubscription, Subscription, SubscriptionUpdate } from './schemas.ts';
 import { type SubscriptionRow, toWire } from './subscription.ts';
-import { modifiable } from './transitions.ts';
+import { modifiable, type SubscriptionStatus } from './transitions.ts';
 import type { BrandName } from '../../platform/card-brands.ts';
 import type { RequestContext } from '../../request-context.ts';
 
 /** Changes that users make to a subscription: update, cancel, pause, resume, change the card. */
 
-async function lockOne(transaction: Database, companyId: string, id: string): Promise<SubscriptionRow> {
+export async function lockOne(transaction: Database, companyId: string, id: string): Promise<SubscriptionRow> {
   const [held] = await lockSubscriptions(transaction, [{ company_id: companyId, id }]);
   if (!held || held.status === 'pending') throw notFound('subscription');
   return rowOf(held);
@@ -193,7 +193,7 @@ export async function backdateSubscription({ db, company }: RequestContext, id: 
   });
 }
 
-const repointed = ['active', 'paused', 'past_due'];
+const repointed: readonly SubscriptionStatus[] = ['active', 'paused', 'past_due', 'pending'];
 
 /**
  * Moves the subscriptions of a customer to a card: all of them, or those on one card. A past due subscription is
@@ -205,10 +205,11 @@ export async function repointSubscriptions(
   customerId: string,
   to: { readonly id: string; readonly brand: BrandName; readonly last4: string },
   from?: string,
+  statuses: readonly SubscriptionStatus[] = repointed,
 ): Promise<void> {
   const { company, nowMs, requestId } = context;
   const livemode = company.mode === 'live';
-  const all = await lockSubscriptionsOf(transaction, company.id, customerId, [...repointed, 'pending']);
+  const all = await lockSubscriptionsOf(transaction, company.id, customerId, statuses);
   const now = new Date(nowMs);
   const changes = [];
   for (const held of all) {

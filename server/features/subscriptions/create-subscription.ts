@@ -262,6 +262,8 @@ function newSubscription(
     next_retry_at: null,
     attempt_count: 0,
     last_failure_message: null,
+    renewal_ended_at: null,
+    earlier_end_date: null,
     latest_order_id: null,
     canceled_at: null,
     completed_at: null,

@@ -31,6 +31,8 @@ const columnTypes = {
   anchor_day: 'smallint',
   billing_cycles: 'integer',
   end_date: 'text',
+  renewal_ended_at: 'timestamptz',
+  earlier_end_date: 'text',
   coupon: 'json',
   description: 'text',
   shipping: 'json',
@@ -67,7 +69,6 @@ const frozen: readonly string[] = [
   'currency',
   'items',
   'billing_cycles',
-  'end_date',
 ];
 
 const names = Object.keys(columnTypes);

@@ -17,6 +17,7 @@ import {
   resumeSubscription,
 } from './change-subscription.ts';
 import { createSubscription, type ShownSubscription } from './create-subscription.ts';
+import { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer } from './customer-changes.ts';
 import {
   countDue,
   findSubscription,
@@ -35,6 +36,8 @@ import type { RequestContext } from '../../request-context.ts';
 export { subscriptionBilling } from './billing.ts';
 export { monthsLater } from './calendar.ts';
 export { backdateSubscription, cancelSubscription, changeSubscription, pauseSubscription, resumeSubscription };
+export { endRenewal, keepRenewal, moveFailedTo, payFailedRenewal, shownToCustomer };
+export type { CustomerSubscription } from './customer-changes.ts';
 export { subscriptionsDueChannel } from './subscription.ts';
 export type { SubscriptionFilters };
 

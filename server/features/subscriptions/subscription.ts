@@ -27,6 +27,10 @@ export interface SubscriptionRow {
   anchor_day: number | null;
   billing_cycles: number;
   end_date: string | null;
+  /** When the customer ended the renewal, which can be undone until the paid period ends. */
+  renewal_ended_at: Date | null;
+  /** The end date before that. */
+  earlier_end_date: string | null;
   coupon: CouponSnapshot | null;
   description: string | null;
   shipping: Shipping | null;

@@ -10,6 +10,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   Coupons: 'Discounts for orders and subscriptions, with codes for your customers.',
   Subscriptions: 'Recurring payments from your customers.',
   Checkout: 'Pages on which your customers pay: sessions for one customer, and links that can be paid many times.',
+  'Customer page': 'A page on which a customer manages subscriptions, cards and payments.',
   Transactions: 'Charges, refunds and authorizations at the processor. Read-only.',
   Sandbox: 'Test tools for sandbox keys: advance the clock, create disputes, trigger events.',
   Events: `Events of the last ${limits.eventRetentionDays} days. Webhooks deliver the same events.`,

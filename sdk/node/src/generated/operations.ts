@@ -58,6 +58,8 @@ export const operations = {
   getPaymentLink: { method: 'GET', path: '/v1/payment_links/{id}', keyed: false, fieldsOf: 'payment_links' },
   updatePaymentLink: { method: 'PATCH', path: '/v1/payment_links/{id}', keyed: true },
   getOrderReceipt: { method: 'GET', path: '/v1/orders/{id}/receipt', keyed: false },
+  createCustomerSession: { method: 'POST', path: '/v1/customer_sessions', keyed: true },
+  getCustomerSession: { method: 'GET', path: '/v1/customer_sessions/{id}', keyed: false },
   listTransactions: { method: 'GET', path: '/v1/transactions', keyed: false, fieldsOf: 'transactions' },
   getTransaction: { method: 'GET', path: '/v1/transactions/{id}', keyed: false, fieldsOf: 'transactions' },
   getClock: { method: 'GET', path: '/v1/sandbox/clock', keyed: false },

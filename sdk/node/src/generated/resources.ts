@@ -4,6 +4,7 @@ import type { Call } from '../request.ts';
 import { CardTokens } from './resources/card-tokens.ts';
 import { CheckoutSessions } from './resources/checkout-sessions.ts';
 import { Coupons } from './resources/coupons.ts';
+import { CustomerSessions } from './resources/customer-sessions.ts';
 import { Customers } from './resources/customers.ts';
 import { Events } from './resources/events.ts';
 import { Orders } from './resources/orders.ts';
@@ -30,6 +31,7 @@ export class Resources {
   readonly subscriptions: Subscriptions;
   readonly checkoutSessions: CheckoutSessions;
   readonly paymentLinks: PaymentLinks;
+  readonly customerSessions: CustomerSessions;
   readonly transactions: Transactions;
   readonly sandbox: Sandbox;
   readonly events: Events;
@@ -49,6 +51,7 @@ export class Resources {
     this.subscriptions = new Subscriptions(call);
     this.checkoutSessions = new CheckoutSessions(call);
     this.paymentLinks = new PaymentLinks(call);
+    this.customerSessions = new CustomerSessions(call);
     this.transactions = new Transactions(call);
     this.sandbox = new Sandbox(call);
     this.events = new Events(call);

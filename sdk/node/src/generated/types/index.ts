@@ -2,6 +2,7 @@
 
 export type * from './checkout.ts';
 export type * from './coupons.ts';
+export type * from './customer-page.ts';
 export type * from './customers.ts';
 export type * from './events.ts';
 export type * from './orders.ts';

@@ -1,0 +1,64 @@
+/** What the service says about the customer of the link. */
+
+export interface AccountMerchant {
+  readonly name: string;
+  readonly logo_url: string | null;
+  readonly color: string | null;
+  readonly support_email: string | null;
+}
+
+export interface AccountSubscription {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly interval: 'day' | 'month';
+  readonly interval_count: number;
+  readonly card: { readonly brand: string; readonly last4: string };
+  readonly current_period_end: string | null;
+  readonly next_payment: { readonly date: string; readonly total: number } | null;
+  readonly overdue: { readonly total: number; readonly declines: number; readonly in_progress: boolean } | null;
+  readonly ends_at: string | null;
+  readonly can_end_renewal: boolean;
+  readonly can_keep_renewal: boolean;
+  readonly can_cancel: boolean;
+}
+
+interface AccountCard {
+  readonly id: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly exp_month: number;
+  readonly exp_year: number;
+  readonly is_default: boolean;
+}
+
+export interface AccountPayment {
+  readonly id: string;
+  readonly order_number: string;
+  readonly created_at: string;
+  readonly description: string;
+  readonly status: string;
+  readonly total: number;
+  readonly refunded_amount: number;
+  readonly currency: string;
+  readonly has_receipt: boolean;
+}
+
+export interface Payments {
+  readonly items: readonly AccountPayment[];
+  readonly next: string | null;
+}
+
+export interface Account {
+  readonly livemode: boolean;
+  readonly merchant: AccountMerchant;
+  readonly headline: string | null;
+  readonly return_url: string | null;
+  readonly allow_update_card: boolean;
+  readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string };
+  readonly subscriptions: readonly AccountSubscription[];
+  readonly cards: readonly AccountCard[];
+  readonly payments: Payments;
+}

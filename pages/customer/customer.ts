@@ -1,0 +1,271 @@
+import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
+import { byId, element, filled, setText } from '../shared/dom.ts';
+import { showHeader } from '../shared/header.ts';
+import { createInput } from '../shared/inputs.ts';
+import { money } from '../shared/money.ts';
+import { enterOutcome } from '../shared/outcome.ts';
+import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
+import { brandMark, cardName, expiryText } from '../shared/saved-cards.ts';
+import type { Account, AccountMerchant, AccountSubscription, Payments } from './account.ts';
+import { showPayments } from './payments.ts';
+import { dateText, showSubscriptions, type SubscriptionAction } from './subscriptions.ts';
+import { texts } from './texts.ts';
+
+/** The customer page: subscriptions, payments and cards of one customer; or, without a link, the way to get one. */
+
+const token = location.pathname.split('/').filter(Boolean).at(-1) ?? '';
+/** The token of a link begins with its company. */
+const companyLength = 22;
+const isOfCompany = token.length === companyLength;
+const pollMs = 2_000;
+const actionTimeoutMs = 60_000;
+
+let account: Account;
+let picker: CardPicker | undefined;
+let isBusy = false;
+let nextPayments: string | null = null;
+
+async function load(): Promise<void> {
+  const answer = await untilAnswered(() => request<Account>(`${token}/account`), showAway);
+  if (answer.kind === 'done') return show(answer.body);
+  const canAsk = token.length > companyLength;
+  enterOutcome('unknown', {
+    symbol: 'clock',
+    title: texts.unknownTitle,
+    text: canAsk ? texts.expired : texts.unknown,
+    link: canAsk ? { url: new URL(token.slice(0, companyLength), location.href).href, text: texts.newLink } : undefined,
+  });
+}
+
+function showAway(): void {
+  enterOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true });
+}
+
+function show(next: Account): void {
+  account = next;
+  const { merchant, customer, livemode } = next;
+  const words = { merchant: merchant.name };
+  showHeader(merchant, {
+    livemode,
+    title: filled(texts.pageTitle, words),
+    back: { url: next.return_url, label: filled(texts.back, words) },
+  });
+  byId('outcome').hidden = true;
+  byId('account').hidden = false;
+  byId('layout').dataset.state = 'open';
+  byId('headline').textContent = next.headline ?? filled(texts.headline, words);
+  const name = `${customer.first_name} ${customer.last_name}`;
+  byId('signed-in').textContent = filled(texts.signedIn, { name, email: customer.email });
+  showSubscriptions(next.subscriptions, (action, subscription) => void act(action, subscription));
+  showCard();
+  showPayments(token, next.payments, false);
+  nextPayments = next.payments.next;
+  showFooter(merchant);
+  if (next.subscriptions.some(({ overdue }) => overdue?.in_progress)) void refreshSoon();
+}
+
+function showFooter(merchant: AccountMerchant): void {
+  setText('support', merchant.support_email && filled(texts.support, { email: merchant.support_email }));
+  setText('safety', filled(texts.safety, { merchant: merchant.name }));
+}
+
+function showCard(): void {
+  const { cards, allow_update_card } = account;
+  const card = cards.find(({ is_default }) => is_default);
+  const line = byId('default-card');
+  if (card) {
+    const expires = filled(texts.cardExpires, { date: expiryText(card) });
+    line.replaceChildren(brandMark(card.brand), element('span', {}, cardName(card)), element('small', {}, expires));
+  } else line.replaceChildren(texts.noCard);
+  byId('change-card').hidden = !allow_update_card;
+  byId('change-card').textContent = cards.length > 0 ? texts.changeCard : texts.addCard;
+}
+
+async function refreshSoon(): Promise<void> {
+  await pauseMs(pollMs);
+  const answer = await request<Account>(`${token}/account`);
+  if (answer.kind === 'done' && !isBusy) show(answer.body);
+  else void refreshSoon();
+}
+
+function say(kind: 'done' | 'problem', text: string): void {
+  setText('done', kind === 'done' ? text : null);
+  byId('banner').hidden = kind === 'done';
+  byId('banner-text').textContent = kind === 'problem' ? text : '';
+  const target = byId(kind === 'done' ? 'done' : 'banner');
+  target.focus();
+  target.scrollIntoView({ block: 'nearest' });
+}
+
+function problemText({ status, message, param, retryAfter }: Problem): string {
+  if (status === 429) return filled(texts.tooMany, { seconds: retryAfter ?? 30 });
+  if (param === 'card_token' || param === 'payment_method_id') return texts.cardAgain;
+  return message || texts.problem;
+}
+
+/** Each action can be repeated: the service does it once. */
+async function send(path: string, body: object): Promise<Exclude<Answer<Account>, { kind: 'lost' }>> {
+  return untilAnswered(
+    () => request<Account>(`${token}/${path}`, body, actionTimeoutMs),
+    () => say('problem', texts.lost),
+  );
+}
+
+async function act(action: SubscriptionAction, subscription: AccountSubscription): Promise<void> {
+  if (isBusy || !(await isConfirmed(action, subscription))) return;
+  isBusy = true;
+  const button = byId('subscriptions').querySelector<HTMLButtonElement>(
+    `[data-subscription="${subscription.id}"] [data-action="${action}"]`,
+  );
+  if (button) button.disabled = true;
+  if (button && action === 'pay') button.textContent = texts.paying;
+  const { overdue } = subscription;
+  const body = action === 'pay' ? { declines: overdue?.declines ?? 0 } : {};
+  const answer = await send(`subscriptions/${subscription.id}/${action}`, body);
+  isBusy = false;
+  if (answer.kind === 'refused') {
+    await load();
+    return say('problem', problemText(answer.problem));
+  }
+  show(answer.body);
+  report(action, subscription);
+}
+
+/** Says what happened, by the subscription as it is now. */
+function report(action: SubscriptionAction, before: AccountSubscription): void {
+  const { name, currency, overdue } = before;
+  const now = account.subscriptions.find(({ id }) => id === before.id);
+  const amount = money(overdue?.total ?? 0, currency);
+  if (action === 'pay') {
+    if (now?.overdue?.in_progress) return;
+    return now?.overdue ? say('problem', texts.payDeclined) : say('done', filled(texts.paid, { amount }));
+  }
+  const date = now?.ends_at ? dateText(now.ends_at) : '';
+  const said = { end_renewal: texts.endDone, keep_renewal: texts.keepDone, cancel: texts.cancelDone }[action];
+  say('done', filled(said, { name, date }));
+}
+
+function isConfirmed(action: SubscriptionAction, subscription: AccountSubscription): Promise<boolean> {
+  if (action !== 'cancel' && action !== 'end_renewal') return Promise.resolve(true);
+  const { name, current_period_end: end } = subscription;
+  const words = { name, date: end ? dateText(end) : '' };
+  const isEnd = action === 'end_renewal';
+  byId('confirm-title').textContent = filled(isEnd ? texts.endTitle : texts.cancelTitle, words);
+  byId('confirm-text').textContent = filled(isEnd ? texts.endText : texts.cancelText, words);
+  byId('confirm-yes').textContent = isEnd ? texts.endRenewal : texts.cancel;
+  const dialog = byId('confirm', HTMLDialogElement);
+  dialog.returnValue = '';
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
+  });
+}
+
+function openCardForm(isOpen: boolean): void {
+  byId('card-form').hidden = !isOpen;
+  byId('change-card').setAttribute('aria-expanded', String(isOpen));
+  picker?.unmount();
+  picker = undefined;
+  if (!isOpen) return;
+  const link = { page: 'customer', token, live: account.livemode } as const;
+  picker = createCardPicker(link, account.cards, texts);
+  byId('hint').hidden = account.livemode;
+}
+
+async function saveCard(): Promise<void> {
+  if (isBusy || !picker) return;
+  isBusy = true;
+  setSaving('save-card', texts.saving);
+  const problem = await saveChosen(picker).catch(() => texts.problem);
+  isBusy = false;
+  setSaving('save-card', undefined, texts.saveCard);
+  if (problem) say('problem', problem);
+}
+
+/** Returns the problem, if there is one that the card fields do not show. */
+async function saveChosen(from: CardPicker): Promise<string | undefined> {
+  const chosen = await from.card();
+  if (!chosen) return undefined;
+  const known = account.cards.map(({ id }) => id);
+  const answer = await send('card', chosen);
+  if (answer.kind === 'refused') {
+    await load();
+    // A token works once: if the first answer was lost, the card is there and the repeated request is refused.
+    if (account.cards.every(({ id }) => known.includes(id))) return problemText(answer.problem);
+  } else show(answer.body);
+  openCardForm(false);
+  const card = account.cards.find(({ is_default }) => is_default);
+  say('done', filled(texts.cardSaved, { card: card ? cardName(card) : '' }));
+  return undefined;
+}
+
+function setSaving(id: string, busyText: string | undefined, text = ''): void {
+  const button = byId(id, HTMLButtonElement);
+  button.disabled = busyText !== undefined;
+  button.classList.toggle('busy', busyText !== undefined);
+  byId(`${id}-text`).textContent = busyText ?? text;
+}
+
+async function showMore(): Promise<void> {
+  const answer = await request<Payments>(`${token}/payments`, { starting_after: nextPayments });
+  if (answer.kind !== 'done') return say('problem', texts.problem);
+  nextPayments = answer.body.next;
+  showPayments(token, answer.body, true);
+}
+
+async function loadCompany(): Promise<void> {
+  interface CompanyOfPage {
+    readonly merchant: AccountMerchant;
+    readonly livemode: boolean;
+  }
+  const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/company`), showAway);
+  if (answer.kind === 'refused') {
+    return enterOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown });
+  }
+  const { merchant, livemode } = answer.body;
+  const words = { merchant: merchant.name };
+  const back = { url: null, label: '' };
+  showHeader(merchant, { livemode, title: filled(texts.pageTitle, words), back });
+  byId('outcome').hidden = true;
+  byId('email-form').hidden = false;
+  byId('layout').dataset.state = 'open';
+  byId('email-text').textContent = filled(texts.emailText, words);
+  const email = createInput('email', (value) => {
+    if (value === '') return texts.emailMissing;
+    return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(value) ? undefined : texts.emailWrong;
+  });
+  byId('email-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    if (email.check()) void sendLink(email.value(), merchant.name, (text) => email.showError(text));
+    else email.control.focus();
+  });
+}
+
+async function sendLink(email: string, merchant: string, onProblem: (text: string) => void): Promise<void> {
+  isBusy = true;
+  setSaving('send', texts.sending);
+  const answer = await request<{ readonly minutes: number }>(`${token}/links`, { email });
+  isBusy = false;
+  setSaving('send', undefined, texts.sendLink);
+  if (answer.kind === 'refused') return onProblem(problemText(answer.problem));
+  if (answer.kind === 'lost') return onProblem(texts.problem);
+  byId('email-form').hidden = true;
+  const text = filled(texts.sent, { email, merchant, minutes: answer.body.minutes });
+  enterOutcome('sent', { symbol: 'tick', title: texts.sentTitle, text });
+}
+
+byId('change-card').addEventListener('click', () => openCardForm(byId('card-form').hidden === true));
+byId('close-card').addEventListener('click', () => openCardForm(false));
+byId('card-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  void saveCard();
+});
+byId('more').addEventListener('click', () => void showMore());
+byId('confirm-yes').addEventListener('click', () => byId('confirm', HTMLDialogElement).close('yes'));
+byId('confirm-no').addEventListener('click', () => byId('confirm', HTMLDialogElement).close(''));
+byId('outcome-retry').addEventListener('click', () => dispatchEvent(new Event('online')));
+addEventListener('pageshow', (event) => {
+  if (event.persisted) location.reload();
+});
+void (isOfCompany ? loadCompany() : load());

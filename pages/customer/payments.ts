@@ -1,0 +1,43 @@
+import { byId, element, filled } from '../shared/dom.ts';
+import { money } from '../shared/money.ts';
+import type { AccountPayment, Payments } from './account.ts';
+import { dateText } from './subscriptions.ts';
+import { texts } from './texts.ts';
+
+/** The payments of the customer, newest first. */
+
+export function showPayments(token: string, { items, next }: Payments, isContinued: boolean): void {
+  const list = byId('payments');
+  if (!isContinued) list.replaceChildren();
+  list.append(...items.map((payment) => rowOfPayment(token, payment)));
+  list.hidden = list.children.length === 0;
+  byId('no-payments').hidden = !list.hidden;
+  byId('more').hidden = next === null;
+}
+
+function rowOfPayment(token: string, payment: AccountPayment): HTMLElement {
+  const { order_number: number, created_at, description, status, total, currency, has_receipt } = payment;
+  const row = element(
+    'li',
+    {},
+    element(
+      'div',
+      { class: 'what' },
+      element('b', {}, description || filled(texts.order, { number })),
+      element('small', {}, `${dateText(created_at)} · ${filled(texts.order, { number })}`),
+    ),
+    element(
+      'div',
+      { class: 'sum' },
+      element('span', {}, money(total, currency)),
+      element('span', { class: `status ${status}` }, texts.orderStatus[status] ?? status),
+    ),
+  );
+  if (has_receipt) {
+    const label = filled(texts.receiptOf, { number });
+    const href = `${token}/orders/${payment.id}/receipt`;
+    const attributes = { href, target: '_blank', rel: 'noopener noreferrer', 'aria-label': label };
+    row.querySelector('.what')?.append(element('a', attributes, texts.receipt));
+  }
+  return row;
+}

@@ -1,0 +1,87 @@
+import { byId, drawing, element, filled } from '../shared/dom.ts';
+import { money } from '../shared/money.ts';
+import { periodText } from '../shared/periods.ts';
+import { cardName } from '../shared/saved-cards.ts';
+import type { AccountSubscription } from './account.ts';
+import { texts } from './texts.ts';
+
+/** The subscriptions of the customer, each with what can be done with it. */
+
+export type SubscriptionAction = 'pay' | 'end_renewal' | 'keep_renewal' | 'cancel';
+
+export type OnAction = (action: SubscriptionAction, subscription: AccountSubscription) => void;
+
+/** Billing is in UTC, so dates are too. */
+export const dateText = (moment: string): string =>
+  new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(moment));
+
+export function showSubscriptions(subscriptions: readonly AccountSubscription[], onAction: OnAction): void {
+  byId('no-subscriptions').hidden = subscriptions.length > 0;
+  byId('subscriptions').replaceChildren(...subscriptions.map((subscription) => panelOf(subscription, onAction)));
+}
+
+function panelOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
+  const { name, amount, currency, next_payment: next, ends_at, status, card } = subscription;
+  const price = filled(texts.price, { amount: money(amount, currency), period: periodText(subscription, texts) });
+  const isRunning = next !== null || ends_at !== null;
+  const lines = [
+    next && filled(texts.nextPayment, { amount: money(next.total, currency), date: dateText(next.date) }),
+    ends_at && filled(texts.endsAt, { date: dateText(ends_at) }),
+    next && filled(texts.paidWith, { card: cardName(card) }),
+  ];
+  const panel = element(
+    'li',
+    { class: 'panel', 'data-subscription': subscription.id },
+    element('div', { class: 'row' }, element('h3', {}, name), badgeOf(status, ends_at !== null)),
+    element('p', { class: isRunning ? 'price' : 'price muted' }, price),
+    ...lines.map((line) => (line ? element('p', { class: 'muted' }, line) : undefined)),
+  );
+  if (subscription.overdue) panel.append(overdueOf(subscription, onAction));
+  const actions = actionsOf(subscription, onAction);
+  if (actions.length > 0) panel.append(element('div', { class: 'actions' }, ...actions));
+  return panel;
+}
+
+function badgeOf(status: string, isEnding: boolean): HTMLElement {
+  const kind = isEnding ? 'ending' : status;
+  return element('span', { class: `status ${kind}` }, isEnding ? texts.ending : (texts.status[status] ?? status));
+}
+
+function overdueOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement {
+  const { overdue, currency } = subscription;
+  const amount = money(overdue?.total ?? 0, currency);
+  const isInProgress = overdue?.in_progress === true;
+  const text = filled(isInProgress ? texts.overdueInProgress : texts.overdue, { amount });
+  const notice = element('div', { class: 'overdue' }, drawing('sign', 'icon'), element('p', {}, text));
+  if (isInProgress) return notice;
+  const button = buttonOf('pay', filled(texts.payNow, { amount }), 'pay', subscription, onAction);
+  return element('div', { class: 'due' }, notice, button);
+}
+
+function actionsOf(subscription: AccountSubscription, onAction: OnAction): HTMLElement[] {
+  const { can_keep_renewal, can_end_renewal, can_cancel } = subscription;
+  const actions: readonly (readonly [SubscriptionAction, string, boolean])[] = [
+    ['keep_renewal', texts.keepRenewal, can_keep_renewal],
+    ['end_renewal', texts.endRenewal, can_end_renewal],
+    ['cancel', texts.cancel, can_cancel],
+  ];
+  return actions
+    .filter(([, , isAllowed]) => isAllowed)
+    .map(([action, text]) =>
+      buttonOf(action, text, action === 'cancel' ? 'quiet' : 'secondary', subscription, onAction),
+    );
+}
+
+function buttonOf(
+  action: SubscriptionAction,
+  text: string,
+  look: string,
+  subscription: AccountSubscription,
+  onAction: OnAction,
+): HTMLButtonElement {
+  const button = element('button', { type: 'button', class: look, 'data-action': action }, text);
+  // Several subscriptions have buttons with the same words.
+  button.setAttribute('aria-label', `${text}: ${subscription.name}`);
+  button.addEventListener('click', () => onAction(action, subscription));
+  return button;
+}

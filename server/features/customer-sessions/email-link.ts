@@ -1,0 +1,112 @@
+import { ApiError } from '../../errors.ts';
+import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
+import { addressBucket } from '../../http/rate-limits.ts';
+import { limits } from '../../limits.ts';
+import type { Background } from '../../platform/background.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { RateLimiter } from '../../platform/rate-limiter/rate-limiter.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { merchantOf } from '../checkout-sessions/service.ts';
+import { findCustomerByEmail } from '../customers/service.ts';
+import { writeLinkMail } from '../mails/service.ts';
+import { linkRequest } from './page-schemas.ts';
+import { customerPageLink } from './service.ts';
+
+/** The page of a company on which its customers ask for a link by email. It never says whether an address is known. */
+
+export interface EmailLinkDependencies {
+  readonly baseUrl: string;
+  readonly mailKey: ServiceKey;
+  readonly limiter: RateLimiter;
+  readonly clock: Clock;
+  readonly background: Background;
+  readonly log: Logger;
+}
+
+/** A page without a subject of its own: the address names the company. */
+export type CompanyPage = Record<string, never>;
+
+const minutes = limits.customerSessionSeconds / 60;
+
+export function companyPageRoutes(dependencies: EmailLinkDependencies): PageRoute<CompanyPage>[] {
+  return [
+    definePageRoute({
+      method: 'GET',
+      path: '/customer/:token/company',
+      category: 'read',
+      handle: async ({ context }) => ({
+        livemode: context.company.mode === 'live',
+        merchant: await merchantOf(context),
+      }),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/links',
+      category: 'write',
+      body: linkRequest,
+      handle: ({ context, body, address }) => requestLink(dependencies, context, body.email, address),
+    }),
+  ];
+}
+
+/**
+ * The same answer in the same time, whether the customer exists or not: everything that depends on it happens after
+ * the answer.
+ */
+async function requestLink(
+  dependencies: EmailLinkDependencies,
+  context: RequestContext,
+  email: string,
+  address: string,
+): Promise<{ readonly minutes: number }> {
+  const { limiter, clock, background, log } = dependencies;
+  const key = `{${context.company.id}}:customer_links:${addressBucket(address)}`;
+  const [decision] = await limiter.consume([{ key, limit: limits.linkMailsPerAddress }], clock.nowMs());
+  if (decision && !decision.allowed) {
+    throw new ApiError('too_many_requests', 'Too many links were requested from your network. Try again later.', {
+      headers: { 'Retry-After': String(decision.retryAfterSeconds) },
+    });
+  }
+  background.run(mailLink(dependencies, context, email), (error) =>
+    log.error({ err: error, company_id: context.company.id }, 'failed to create an email with a customer page link'),
+  );
+  return { minutes };
+}
+
+async function mailLink(
+  { baseUrl, mailKey, limiter, clock }: EmailLinkDependencies,
+  context: RequestContext,
+  email: string,
+): Promise<void> {
+  const { company, db, nowMs } = context;
+  const customer = await findCustomerByEmail(context, email);
+  if (!customer) return;
+  const key = `{${company.id}}:customer_links:customer ${customer.id}`;
+  const [decision] = await limiter.consume([{ key, limit: limits.linkMailsPerCustomer }], clock.nowMs());
+  if (decision && !decision.allowed) return;
+  const { name } = await merchantOf(context);
+  await db.transaction(async (transaction) => {
+    const inside = { ...context, db: transaction };
+    const { url, expiresAt } = await customerPageLink(inside, { baseUrl }, { customerId: customer.id });
+    await writeLinkMail(transaction, mailKey, company.id, nowMs, {
+      recipient: customer.email,
+      subject: `Your account at ${name}`,
+      link: { url, for: customer.id, expiresAt },
+      body: (link) =>
+        [
+          `Hello ${customer.first_name},`,
+          '',
+          `Open this link within ${minutes} minutes to see your subscriptions and payments at ${name}, or to change`,
+          'your card:',
+          '',
+          link,
+          '',
+          'Anyone who has the link can use it, so do not forward this email. If you did not ask for it, you can',
+          'ignore it.',
+          '',
+        ].join('\n'),
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import { definePageRoute, type PageRoute } from '../../http/page-routes.ts';
+import type { OfCompany } from '../../request-context.ts';
+import { cardTokenCreate } from '../payment-methods/schemas.ts';
+import { createCardToken, testedFingerprint, vaultCard } from '../payment-methods/service.ts';
+import {
+  type AccountDependencies,
+  actAndShow,
+  chooseCard,
+  payNow,
+  showAccount,
+  showPayments,
+  subscriptionActs,
+} from './page.ts';
+import { cardChoice, paymentsAfter, renewalPayment } from './page-schemas.ts';
+import type { CustomerSessionRow } from './queries.ts';
+
+/** The requests of the customer page. */
+export function customerPageRoutes(dependenciesOf: OfCompany<AccountDependencies>): PageRoute<CustomerSessionRow>[] {
+  const actions = Object.entries(subscriptionActs).map(([name, act]) =>
+    definePageRoute<CustomerSessionRow>({
+      method: 'POST',
+      path: `/customer/:token/subscriptions/:id/${name}`,
+      category: 'write',
+      handle: ({ context, subject, params }) => {
+        const dependencies = dependenciesOf(context);
+        return actAndShow(dependencies, context, subject, () =>
+          act(dependencies, context, subject.customer_id, params.id ?? ''),
+        );
+      },
+    }),
+  );
+  return [
+    ...actions,
+    definePageRoute({
+      method: 'GET',
+      path: '/customer/:token/account',
+      category: 'read',
+      handle: ({ context, subject }) => showAccount(dependenciesOf(context), context, subject),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/payments',
+      category: 'read',
+      body: paymentsAfter,
+      handle: ({ context, subject, body }) =>
+        showPayments(dependenciesOf(context), context, subject, body.starting_after),
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/card_tokens',
+      category: 'capture',
+      status: 201,
+      body: cardTokenCreate,
+      testedCard: async ({ context, body }) => ({
+        fingerprint: await testedFingerprint(context, dependenciesOf(context).cards, body.card),
+      }),
+      handle: async ({ context, body }) => {
+        const { cards } = dependenciesOf(context);
+        return createCardToken(context, cards, body, await vaultCard(context, cards, body));
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/card',
+      category: 'write',
+      body: cardChoice,
+      handle: async ({ context, subject, body }) => {
+        await chooseCard(dependenciesOf(context), context, subject, body);
+        return showAccount(dependenciesOf(context), context, subject);
+      },
+    }),
+    definePageRoute({
+      method: 'POST',
+      path: '/customer/:token/subscriptions/:id/pay',
+      category: 'write',
+      body: renewalPayment,
+      handle: ({ context, subject, params, body }) =>
+        actAndShow(dependenciesOf(context), context, subject, () =>
+          payNow(dependenciesOf(context), context, subject, params.id ?? '', body.declines),
+        ),
+    }),
+  ];
+}

@@ -1,0 +1,27 @@
+import Type, { type Static } from 'typebox';
+import { uuid } from '../../http/schemas.ts';
+import { limits } from '../../limits.ts';
+
+/** What the customer page sends. */
+
+/** One of the two. */
+export const cardChoice = Type.Object(
+  {
+    card_token: Type.Optional(Type.String({ minLength: 1, maxLength: limits.textLength })),
+    payment_method_id: Type.Optional(uuid()),
+  },
+  { additionalProperties: false },
+);
+export type CardChoice = Static<typeof cardChoice>;
+
+export const paymentsAfter = Type.Object({ starting_after: uuid() }, { additionalProperties: false });
+
+export const renewalPayment = Type.Object(
+  { declines: Type.Integer({ minimum: 0, maximum: 1_000 }) },
+  { additionalProperties: false },
+);
+
+export const linkRequest = Type.Object(
+  { email: Type.String({ format: 'email', maxLength: limits.emailLength }) },
+  { additionalProperties: false },
+);

@@ -1,0 +1,244 @@
+import { ApiError, invalidField, notFound } from '../../errors.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { type Merchant, merchantOf } from '../checkout-sessions/service.ts';
+import { customersById } from '../customers/service.ts';
+import type { Order } from '../orders/schemas.ts';
+import type { Orders } from '../orders/service.ts';
+import type { CustomerPageSettings } from '../profile/schemas.ts';
+import { profileOf } from '../profile/service.ts';
+import {
+  attachCard,
+  type CardDependencies,
+  changeCard,
+  type PaymentMethodReferences,
+  paymentMethodsOf,
+} from '../payment-methods/service.ts';
+import {
+  cancelSubscription,
+  type CustomerSubscription,
+  endRenewal,
+  getSubscription,
+  keepRenewal,
+  moveFailedTo,
+  payFailedRenewal,
+  shownToCustomer,
+} from '../subscriptions/service.ts';
+import type { CardChoice } from './page-schemas.ts';
+import type { CustomerSessionRow } from './queries.ts';
+
+/** What the customer page shows and does. Everything is limited to the customer of the session. */
+
+export interface AccountDependencies {
+  readonly orders: Orders;
+  readonly cards: CardDependencies;
+  readonly references: PaymentMethodReferences;
+  readonly receiptUrlOf: (context: RequestContext, order: Order) => Promise<string | null>;
+}
+
+const paymentsPerPage = 10;
+/** Orders that took money, so that there is a receipt for them. */
+const withReceipt: readonly Order['status'][] = ['succeeded', 'partially_refunded', 'refunded', 'refund_failed'];
+
+interface ShownPayment {
+  readonly id: string;
+  readonly order_number: string;
+  readonly created_at: string;
+  readonly description: string;
+  readonly status: Order['status'];
+  readonly total: number;
+  readonly refunded_amount: number;
+  readonly currency: string;
+  readonly has_receipt: boolean;
+}
+
+export interface ShownPayments {
+  readonly items: readonly ShownPayment[];
+  readonly next: string | null;
+}
+
+interface Account {
+  readonly livemode: boolean;
+  readonly merchant: Merchant;
+  readonly headline: string | null;
+  readonly return_url: string | null;
+  readonly allow_update_card: boolean;
+  readonly customer: { readonly email: string; readonly first_name: string; readonly last_name: string };
+  readonly subscriptions: readonly CustomerSubscription[];
+  readonly cards: readonly object[];
+  readonly payments: ShownPayments;
+}
+
+export async function showAccount(
+  dependencies: AccountDependencies,
+  context: RequestContext,
+  session: CustomerSessionRow,
+): Promise<Account> {
+  const { db, company } = context;
+  const { customer_id } = session;
+  const customer = (await customersById(context, [customer_id])).get(customer_id);
+  if (!customer || customer.deleted) throw notFound('customer');
+  const { customer_page: settings } = await profileOf(db, company);
+  const subscriptions = await shownToCustomer(context, customer_id);
+  const cards = (await paymentMethodsOf(db, company.id, [customer_id])).get(customer_id) ?? [];
+  const { email, first_name, last_name } = customer;
+  return {
+    livemode: company.mode === 'live',
+    merchant: await merchantOf(context),
+    headline: settings.headline,
+    return_url: session.return_url ?? settings.return_url,
+    allow_update_card: settings.allow_update_card,
+    customer: { email, first_name, last_name },
+    subscriptions: subscriptions.map((subscription) => allowed(subscription, settings)),
+    cards: cards.map(({ id, is_default, card: { brand, last4, exp_month, exp_year } }) => ({
+      id,
+      brand,
+      last4,
+      exp_month,
+      exp_year,
+      is_default,
+    })),
+    payments: await showPayments(dependencies, context, session, null),
+  };
+}
+
+/** What the merchant does not allow is not offered. Undoing an end stays possible. */
+function allowed(
+  subscription: CustomerSubscription,
+  { allow_cancel, allow_end_renewal }: CustomerPageSettings,
+): CustomerSubscription {
+  return {
+    ...subscription,
+    can_cancel: subscription.can_cancel && allow_cancel,
+    can_end_renewal: subscription.can_end_renewal && allow_end_renewal,
+  };
+}
+
+export async function showPayments(
+  { orders }: Pick<AccountDependencies, 'orders'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  after: string | null,
+): Promise<ShownPayments> {
+  const page = await orders.list(
+    context,
+    { customer_id },
+    {
+      limit: paymentsPerPage,
+      sort: { field: 'created_at', descending: true },
+      cursor: after === null ? null : { id: after, parameter: 'starting_after' },
+    },
+    new Set(),
+  );
+  const items = page.items.map((order) => ({
+    id: order.id,
+    order_number: order.order_number,
+    created_at: order.created_at,
+    description: order.items.map(({ name, quantity }) => (quantity > 1 ? `${quantity} × ${name}` : name)).join(', '),
+    status: order.status,
+    total: order.total,
+    refunded_amount: order.refunded_amount,
+    currency: order.currency,
+    has_receipt: withReceipt.includes(order.status),
+  }));
+  return { items, next: page.hasMore ? (items.at(-1)?.id ?? null) : null };
+}
+
+/** Null if the payment has no receipt. An order of another customer does not exist for this one. */
+export async function receiptUrl(
+  { orders, receiptUrlOf }: Pick<AccountDependencies, 'orders' | 'receiptUrlOf'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  orderId: string,
+): Promise<string | null> {
+  const order = await orders.get(context, orderId, new Set());
+  if (order.customer_id !== customer_id) throw notFound('order');
+  return withReceipt.includes(order.status) ? receiptUrlOf(context, order) : null;
+}
+
+/** Makes a card the default and moves the subscriptions to it. A payment that is due is then made with it. */
+export async function chooseCard(
+  { cards, references }: Pick<AccountDependencies, 'cards' | 'references'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  choice: CardChoice,
+): Promise<void> {
+  await ensureAllowed(context, 'allow_update_card');
+  if ((choice.card_token === undefined) === (choice.payment_method_id === undefined)) {
+    throw invalidField('card_token', 'must be sent, or payment_method_id, but not both', 'required_field');
+  }
+  const use = { set_as_default: true, update_subscriptions: true };
+  await context.db.transaction(async (transaction) => {
+    const inside = { ...context, db: transaction };
+    const { id, card } =
+      choice.card_token !== undefined
+        ? await attachCard(inside, cards, references, customer_id, { card_token: choice.card_token, ...use })
+        : await changeCard(inside, references, customer_id, choice.payment_method_id ?? '', use);
+    await moveFailedTo(inside, transaction, customer_id, { id, brand: card.brand, last4: card.last4 });
+  });
+}
+
+async function ensureAllowed({ db, company }: RequestContext, what: keyof CustomerPageSettings): Promise<void> {
+  const { customer_page: settings } = await profileOf(db, company);
+  if (settings[what]) return;
+  throw new ApiError('invalid_request', 'This shop does not allow this here. Write to the shop instead.');
+}
+
+type Act = (
+  dependencies: AccountDependencies,
+  context: RequestContext,
+  customerId: string,
+  id: string,
+) => Promise<unknown>;
+
+/** A subscription of another customer does not exist for this one. */
+async function ensureOwn(context: RequestContext, customerId: string, id: string): Promise<void> {
+  const { customer_id } = await getSubscription(context, id, new Set());
+  if (customer_id !== customerId) throw notFound('subscription');
+}
+
+const cancel: Act = async (_dependencies, context, customerId, id) => {
+  await ensureAllowed(context, 'allow_cancel');
+  await ensureOwn(context, customerId, id);
+  await cancelSubscription(context, id);
+};
+
+const endIt: Act = async (_dependencies, context, customerId, id) => {
+  await ensureAllowed(context, 'allow_end_renewal');
+  await endRenewal(context, customerId, id);
+};
+
+const keepIt: Act = (_dependencies, context, customerId, id) => keepRenewal(context, customerId, id);
+
+export const subscriptionActs = { cancel, end_renewal: endIt, keep_renewal: keepIt } as const;
+
+/** It was done before, or its outcome is not known yet: the page shows the account as it is. */
+const shownInstead = [
+  'already_canceled',
+  'invalid_state_transition',
+  'resource_in_use',
+  'gateway_error',
+  'service_unavailable',
+];
+
+/** Does it and shows the account. Repeating what was done already shows the account as well. */
+export async function actAndShow(
+  dependencies: AccountDependencies,
+  context: RequestContext,
+  session: CustomerSessionRow,
+  act: () => Promise<unknown>,
+): Promise<Account> {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof ApiError) || !shownInstead.includes(error.code)) throw error;
+  }
+  return showAccount(dependencies, context, session);
+}
+
+export const payNow = (
+  { orders }: Pick<AccountDependencies, 'orders'>,
+  context: RequestContext,
+  { customer_id }: CustomerSessionRow,
+  id: string,
+  declines: number,
+): Promise<void> => payFailedRenewal(orders, context, customer_id, id, declines);

@@ -1,0 +1,94 @@
+import { notFound } from '../../errors.ts';
+import { hashPageToken, newPageToken } from '../../http/page-token.ts';
+import { limits } from '../../limits.ts';
+import { createdAt, newId } from '../../platform/ids.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { checkReturnUrl } from '../checkout-sessions/service.ts';
+import { ensureActiveCustomer } from '../customers/service.ts';
+import {
+  type CustomerSessionRow,
+  findCustomerSession,
+  findCustomerSessionByToken,
+  insertCustomerSession,
+} from './queries.ts';
+import type { CustomerSession, CustomerSessionCreate } from './schemas.ts';
+
+/** Links to the page of one customer. A link is all that the page asks for, so it is valid for a short time. */
+
+export interface CustomerPageDependencies {
+  readonly baseUrl: string;
+}
+
+/** Real time: an advance of the sandbox clock must not end the session of a customer. */
+const realMs = ({ nowMs, company }: RequestContext): number => nowMs - company.clockOffsetMs;
+
+interface NewLink {
+  readonly customerId: string;
+  readonly returnUrl?: string | undefined;
+  readonly seconds?: number;
+}
+
+interface CustomerPageLink {
+  readonly session: CustomerSessionRow;
+  readonly url: string;
+  readonly expiresAt: Date;
+}
+
+/** Makes a link to the page of a customer, for the API and for emails. Only the hash of its token is stored. */
+export async function customerPageLink(
+  context: RequestContext,
+  { baseUrl }: CustomerPageDependencies,
+  { customerId, returnUrl, seconds = limits.customerSessionSeconds }: NewLink,
+): Promise<CustomerPageLink> {
+  const { db, company, nowMs } = context;
+  const token = newPageToken(company.id);
+  const expiresAt = new Date(realMs(context) + seconds * 1000);
+  const session: CustomerSessionRow = {
+    company_id: company.id,
+    id: newId(nowMs),
+    customer_id: customerId,
+    return_url: returnUrl ?? null,
+    expires_at: expiresAt,
+  };
+  await insertCustomerSession(db, session, hashPageToken(token));
+  return { session, url: `${baseUrl}/customer/${token}`, expiresAt };
+}
+
+function toWire({ company }: RequestContext, row: CustomerSessionRow, url: string | null): CustomerSession {
+  return {
+    id: row.id,
+    customer_id: row.customer_id,
+    url,
+    return_url: row.return_url,
+    livemode: company.mode === 'live',
+    expires_at: row.expires_at.toISOString(),
+    created_at: createdAt(row.id),
+  };
+}
+
+export async function createCustomerSession(
+  context: RequestContext,
+  dependencies: CustomerPageDependencies,
+  input: CustomerSessionCreate,
+): Promise<CustomerSession> {
+  checkReturnUrl(context, 'return_url', input.return_url);
+  const customerId = input.customer_id.toLowerCase();
+  await ensureActiveCustomer(context, customerId, 'customer_id');
+  const { session, url } = await customerPageLink(context, dependencies, {
+    customerId,
+    returnUrl: input.return_url,
+  });
+  return toWire(context, session, url);
+}
+
+export async function getCustomerSession(context: RequestContext, id: string): Promise<CustomerSession> {
+  const row = await findCustomerSession(context.db, context.company.id, id);
+  if (!row) throw notFound('customer session');
+  return toWire(context, row, null);
+}
+
+export const customerSessionByToken = (
+  context: RequestContext,
+  token: string,
+): Promise<CustomerSessionRow | undefined> =>
+  findCustomerSessionByToken(context.db, context.company.id, hashPageToken(token), new Date(realMs(context)));

@@ -1,0 +1,176 @@
+import { ApiError, notFound } from '../../errors.ts';
+import { withoutKey } from '../../http/phases.ts';
+import type { Database } from '../../platform/database.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { previousOf } from '../events/service.ts';
+import { getOrderState, type Orders } from '../orders/service.ts';
+import { changed, recordChanges } from './billing.ts';
+import { lockOne, repointSubscriptions } from './change-subscription.ts';
+import { cardFor } from './create-subscription.ts';
+import { findSubscription, findSubscriptionsOf, isUnderWay } from './queries.ts';
+import { chargedCard } from './renewal-order.ts';
+import { amountsOf, nextCharge, withNextDue } from './schedule.ts';
+import { type SubscriptionRow, toWire } from './subscription.ts';
+
+/** What customers do with their own subscriptions. A subscription of another customer does not exist for them. */
+
+export interface CustomerSubscription {
+  readonly id: string;
+  readonly name: string;
+  readonly status: SubscriptionRow['status'];
+  readonly amount: number;
+  readonly currency: string;
+  readonly interval: 'day' | 'month';
+  readonly interval_count: number;
+  readonly card: { readonly brand: string; readonly last4: string };
+  readonly current_period_end: string | null;
+  readonly next_payment: { readonly date: string; readonly total: number } | null;
+  /** The charge that was declined, if it can be paid now. */
+  readonly overdue: { readonly total: number; readonly declines: number; readonly in_progress: boolean } | null;
+  /** The paid period is the last one. */
+  readonly ends_at: string | null;
+  readonly can_end_renewal: boolean;
+  readonly can_keep_renewal: boolean;
+  readonly can_cancel: boolean;
+}
+
+const cancelable: readonly string[] = ['active', 'paused', 'past_due', 'failed'];
+const payable: readonly string[] = ['past_due', 'failed'];
+
+/** Running subscriptions first, each with what the customer can do with it. */
+export async function shownToCustomer(
+  { db, company, nowMs }: RequestContext,
+  customerId: string,
+): Promise<CustomerSubscription[]> {
+  const rows = await findSubscriptionsOf(db, company.id, [customerId]);
+  const shown = await Promise.all(rows.map(async (row) => view(row, await overdueOf(db, row, nowMs), nowMs)));
+  const isOver = ({ status }: CustomerSubscription): number => Number(!cancelable.includes(status));
+  return shown.toSorted((one, other) => isOver(one) - isOver(other));
+}
+
+function view(row: SubscriptionRow, overdue: CustomerSubscription['overdue'], nowMs: number): CustomerSubscription {
+  const next = row.status === 'active' ? nextCharge(row) : undefined;
+  const periodEnd = row.current_period_end?.toISOString() ?? null;
+  return {
+    id: row.id,
+    name: row.plan_name,
+    status: row.status,
+    amount: row.amount,
+    currency: row.currency,
+    interval: row.interval,
+    interval_count: row.interval_count,
+    card: { brand: row.card_brand, last4: row.card_last4 },
+    current_period_end: periodEnd,
+    next_payment: next ? { date: new Date(next.atMs).toISOString(), total: amountsOf(row, next.cycle).total } : null,
+    overdue,
+    ends_at: row.status === 'active' && !next ? periodEnd : null,
+    can_end_renewal: row.status === 'active' && next !== undefined && row.current_period_end !== null,
+    can_keep_renewal: isKeepable(row, nowMs),
+    can_cancel: cancelable.includes(row.status),
+  };
+}
+
+async function overdueOf(
+  db: RequestContext['db'],
+  { company_id, status, latest_order_id, next_retry_at }: SubscriptionRow,
+  nowMs: number,
+): Promise<CustomerSubscription['overdue']> {
+  if (!payable.includes(status) || !latest_order_id) return null;
+  const state = await getOrderState(db, company_id, latest_order_id);
+  if (!state) return null;
+  // A worker makes a retry that is due within moments: after a change of the card, for example.
+  const isDue = status === 'past_due' && next_retry_at !== null && next_retry_at.getTime() <= nowMs;
+  const in_progress = isDue || (await isUnderWay(db, company_id, latest_order_id));
+  return { total: state.order.total, declines: state.order.attempt_count, in_progress };
+}
+
+const isKeepable = ({ status, renewal_ended_at, current_period_end }: SubscriptionRow, nowMs: number): boolean =>
+  status === 'active' && renewal_ended_at !== null && (current_period_end?.getTime() ?? 0) > nowMs;
+
+async function lockOwn(transaction: Database, companyId: string, customerId: string, id: string) {
+  const row = await lockOne(transaction, companyId, id);
+  if (row.customer_id !== customerId) throw notFound('subscription');
+  return row;
+}
+
+function refused(message: string): ApiError {
+  return new ApiError('invalid_state_transition', message, { param: 'id', status: 400 });
+}
+
+/** Ends the renewal: the end date becomes the end of the paid period. */
+export async function endRenewal(context: RequestContext, customerId: string, id: string): Promise<void> {
+  await change(context, customerId, id, async (transaction, row) => {
+    if (row.renewal_ended_at) return undefined;
+    const periodEnd = row.current_period_end;
+    if (row.status !== 'active' || !periodEnd || !nextCharge(row)) {
+      throw refused('This subscription does not renew, so its renewal cannot be ended.');
+    }
+    // The outcome of a charge in flight decides which period is paid.
+    if (row.latest_order_id && (await isUnderWay(transaction, row.company_id, row.latest_order_id))) {
+      throw new ApiError('resource_in_use', 'A charge of this subscription is in progress. Retry shortly.');
+    }
+    return {
+      ...row,
+      end_date: periodEnd.toISOString().slice(0, 10),
+      renewal_ended_at: new Date(context.nowMs),
+      earlier_end_date: row.end_date,
+    };
+  });
+}
+
+/** Undoes it, until the paid period ends. */
+export async function keepRenewal(context: RequestContext, customerId: string, id: string): Promise<void> {
+  await change(context, customerId, id, async (_transaction, row) => {
+    if (!row.renewal_ended_at && row.status === 'active') return undefined;
+    if (!isKeepable(row, context.nowMs)) throw refused('This subscription has ended and cannot be continued.');
+    return { ...row, end_date: row.earlier_end_date, renewal_ended_at: null, earlier_end_date: null };
+  });
+}
+
+async function change(
+  { db, company, nowMs, requestId }: RequestContext,
+  customerId: string,
+  id: string,
+  move: (transaction: Database, row: SubscriptionRow) => Promise<SubscriptionRow | undefined>,
+): Promise<void> {
+  const livemode = company.mode === 'live';
+  await db.transaction(async (transaction) => {
+    const row = await lockOwn(transaction, company.id, customerId, id);
+    const moved = await move(transaction, row);
+    if (!moved) return;
+    const to = withNextDue({ ...moved, updated_at: new Date(nowMs) });
+    const previous = previousOf(toWire(row, livemode), toWire(to, livemode));
+    await recordChanges(transaction, [changed(to, ['subscription.updated'], livemode, nowMs, requestId, previous)]);
+  });
+}
+
+/** Charges a declined renewal at once, with the card that the subscription has now. */
+export async function payFailedRenewal(
+  orders: Pick<Orders, 'retry'>,
+  context: RequestContext,
+  customerId: string,
+  id: string,
+  declines: number,
+): Promise<void> {
+  const { db, company } = context;
+  const row = await findSubscription(db, company.id, id);
+  if (!row || row.customer_id !== customerId) throw notFound('subscription');
+  if (!payable.includes(row.status) || !row.latest_order_id) throw refused('This subscription has no payment due.');
+  const found = await db.transaction((transaction) =>
+    cardFor(transaction, company.id, customerId, row.payment_method_id),
+  );
+  const stored = chargedCard(found);
+  if (!stored) throw notFound('payment method', 'payment_method_id');
+  const card = { payment_method_id: found.id, card_brand: found.brand, card_last4: found.last4, stored };
+  await orders.retry(context, row.latest_order_id, withoutKey, { declines, card });
+}
+
+/** Attaching a card moves running subscriptions to it; a customer who wants to pay a failed one needs it there too. */
+export async function moveFailedTo(
+  context: RequestContext,
+  transaction: Database,
+  customerId: string,
+  to: Parameters<typeof repointSubscriptions>[3],
+): Promise<void> {
+  await repointSubscriptions(context, transaction, customerId, to, undefined, ['failed']);
+}
