@@ -26,11 +26,11 @@ export function showLost(): void {
 }
 
 export function showAway(): void {
-  showOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true });
+  showOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true, isAlone: true });
 }
 
 export function showUnknown(): void {
-  showOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown });
+  showOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
 }
 
 export function showExpired({ merchant, cancel_url }: Session): void {
@@ -53,7 +53,7 @@ export function showCompleted({ result, merchant, mode, success_url }: Session):
   showOutcome('completed', {
     symbol: 'tick',
     title: mode === 'subscription' ? texts.subscribedTitle : texts.paidTitle,
-    text: result.email ? filled(texts.paidBy, { email: result.email }) : texts.paid,
+    text: texts.paid,
     rows: [
       [texts.order, result.order_number],
       [texts.amountPaid, money(result.total, result.currency)],

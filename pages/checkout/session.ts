@@ -44,7 +44,6 @@ interface Result {
   readonly total: number;
   readonly currency: string;
   readonly card: { readonly brand: string; readonly last4: string } | null;
-  readonly email: string | null;
   readonly receipt_url: string | null;
 }
 

@@ -114,7 +114,6 @@ export const texts = {
   paidTitle: 'Payment successful',
   subscribedTitle: 'You are subscribed',
   paid: 'Thank you for your order.',
-  paidBy: 'Thank you. The receipt is for {email}.',
   order: 'Order number',
   amountPaid: 'Amount paid',
   paidWith: 'Paid with',

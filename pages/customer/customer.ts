@@ -33,12 +33,13 @@ async function load(): Promise<void> {
     symbol: 'clock',
     title: texts.unknownTitle,
     text: canAsk ? texts.expired : texts.unknown,
+    isAlone: true,
     link: canAsk ? { url: new URL(token.slice(0, companyLength), location.href).href, text: texts.newLink } : undefined,
   });
 }
 
 function showAway(): void {
-  enterOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true });
+  enterOutcome('away', { symbol: 'cloud', title: texts.awayTitle, text: texts.away, canRetry: true, isAlone: true });
 }
 
 function show(next: Account): void {
@@ -77,7 +78,7 @@ function showCard(): void {
     const expires = filled(texts.cardExpires, { date: expiryText(card) });
     line.replaceChildren(brandMark(card.brand), element('span', {}, cardName(card)), element('small', {}, expires));
   } else line.replaceChildren(texts.noCard);
-  byId('change-card').hidden = !allow_update_card;
+  byId('change-card').hidden = !allow_update_card || !byId('card-form').hidden;
   byId('change-card').textContent = cards.length > 0 ? texts.changeCard : texts.addCard;
 }
 
@@ -163,7 +164,7 @@ function isConfirmed(action: SubscriptionAction, subscription: AccountSubscripti
 
 function openCardForm(isOpen: boolean): void {
   byId('card-form').hidden = !isOpen;
-  byId('change-card').setAttribute('aria-expanded', String(isOpen));
+  byId('change-card').hidden = isOpen || !account.allow_update_card;
   picker?.unmount();
   picker = undefined;
   if (!isOpen) return;
@@ -220,7 +221,7 @@ async function loadCompany(): Promise<void> {
   }
   const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/company`), showAway);
   if (answer.kind === 'refused') {
-    return enterOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown });
+    return enterOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
   }
   const { merchant, livemode } = answer.body;
   const words = { merchant: merchant.name };
@@ -252,10 +253,10 @@ async function sendLink(email: string, merchant: string, onProblem: (text: strin
   if (answer.kind === 'lost') return onProblem(texts.problem);
   byId('email-form').hidden = true;
   const text = filled(texts.sent, { email, merchant, minutes: answer.body.minutes });
-  enterOutcome('sent', { symbol: 'tick', title: texts.sentTitle, text });
+  enterOutcome('sent', { symbol: 'tick', title: texts.sentTitle, text, isAlone: true });
 }
 
-byId('change-card').addEventListener('click', () => openCardForm(byId('card-form').hidden === true));
+byId('change-card').addEventListener('click', () => openCardForm(true));
 byId('close-card').addEventListener('click', () => openCardForm(false));
 byId('card-form').addEventListener('submit', (event) => {
   event.preventDefault();

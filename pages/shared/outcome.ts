@@ -11,10 +11,12 @@ export interface Outcome {
   readonly receiptUrl?: string | null;
   readonly note?: string | undefined;
   readonly canRetry?: true;
+  /** The page shows nothing else, so this is its title. */
+  readonly isAlone?: true;
 }
 
 export function enterOutcome(state: string, outcome: Outcome): void {
-  const { symbol, title, text, rows = [], link, receiptUrl, note, canRetry } = outcome;
+  const { symbol, title, text, rows = [], link, receiptUrl, note, canRetry, isAlone } = outcome;
   const layout = byId('layout');
   const isNew = layout.dataset.state !== state;
   layout.dataset.state = state;
@@ -22,6 +24,7 @@ export function enterOutcome(state: string, outcome: Outcome): void {
   area.hidden = false;
   byId('outcome-symbol').replaceChildren(drawing(symbol, `symbol ${symbol}`));
   byId('outcome-title').textContent = title;
+  byId('outcome-title').setAttribute('aria-level', isAlone ? '1' : '2');
   byId('outcome-text').textContent = text;
   byId('outcome-rows').hidden = rows.length === 0;
   byId('outcome-rows').replaceChildren(

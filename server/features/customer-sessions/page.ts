@@ -22,6 +22,7 @@ import {
   moveFailedTo,
   payFailedRenewal,
   shownToCustomer,
+  subscriptionReferences,
 } from '../subscriptions/service.ts';
 import type { CardChoice } from './page-schemas.ts';
 import type { CustomerSessionRow } from './queries.ts';
@@ -129,11 +130,13 @@ export async function showPayments(
     },
     new Set(),
   );
+  const subscriptions = (await subscriptionReferences.subscriptionsOf(context, [customer_id])).get(customer_id) ?? [];
+  const names = new Map(subscriptions.map(({ id, plan }) => [id, plan.name]));
   const items = page.items.map((order) => ({
     id: order.id,
     order_number: order.order_number,
     created_at: order.created_at,
-    description: order.items.map(({ name, quantity }) => (quantity > 1 ? `${quantity} × ${name}` : name)).join(', '),
+    description: names.get(order.subscription_id ?? '') ?? goodsOf(order),
     status: order.status,
     total: order.total,
     refunded_amount: order.refunded_amount,
@@ -142,6 +145,9 @@ export async function showPayments(
   }));
   return { items, next: page.hasMore ? (items.at(-1)?.id ?? null) : null };
 }
+
+const goodsOf = ({ items }: Order): string =>
+  items.map(({ name, quantity }) => (quantity > 1 ? `${quantity} × ${name}` : name)).join(', ');
 
 /** Null if the payment has no receipt. An order of another customer does not exist for this one. */
 export async function receiptUrl(

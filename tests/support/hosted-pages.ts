@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import axe, { type AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, FrameLocator, Page } from 'playwright-core';
+import { launchBrowser } from './browser.ts';
+import { startTestService, type TestService } from './service.ts';
+
+/** The pages for customers in a real browser, against the real service. */
+
+/** The service makes its links with this base; the browser reaches it at its port. */
+export interface PagesWorld {
+  readonly service: TestService;
+  readonly browser: Browser;
+  visit(url: string, look?: Look): Promise<Visited>;
+  stop(): Promise<void>;
+}
+
+export interface Look {
+  readonly isPhone?: boolean;
+  readonly isDark?: boolean;
+}
+
+export interface Visited {
+  readonly page: Page;
+  readonly fields: FrameLocator;
+  /** Errors in the console, for example of the content security policy. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+}
+
+export const allLooks: readonly Look[] = [{}, { isDark: true }, { isPhone: true }, { isPhone: true, isDark: true }];
+const furtherLooks: readonly Look[] = [{}, { isPhone: true, isDark: true }];
+
+export async function openPagesWorld(): Promise<PagesWorld> {
+  const limits = Object.fromEntries(
+    ['COUPON_VALIDATION', 'CAPTURE', 'REFUSED_CARDS'].map((name) => [`SVC_RATE_LIMIT_${name}`, 'off']),
+  );
+  const [service, browser] = await Promise.all([startTestService({ settings: limits }), launchBrowser()]);
+  const contexts: BrowserContext[] = [];
+  return {
+    service,
+    browser,
+    async visit(url, { isPhone = false, isDark = false } = {}) {
+      const context = await browser.newContext({
+        viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 860 },
+        colorScheme: isDark ? 'dark' : 'light',
+        locale: 'en-US',
+        reducedMotion: 'reduce',
+      });
+      contexts.push(context);
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      await page.goto(service.baseUrl + new URL(url, service.baseUrl).pathname);
+      return { page, fields: page.frameLocator('#card iframe'), complaints, close: () => context.close() };
+    },
+    async stop() {
+      await browser.close();
+      await service.stop();
+    },
+  };
+}
+
+export async function typeCard(fields: FrameLocator, number = '4242424242424242'): Promise<void> {
+  await fields.locator('#number').fill(number);
+  await fields.locator('#expiry').fill('1236');
+  await fields.locator('#cvc').fill('999');
+}
+
+/** What axe finds, and whether the page scrolls sideways. */
+async function problemsOf(page: Page): Promise<string[]> {
+  for (const frame of page.frames()) {
+    if (await frame.evaluate("typeof axe === 'object'")) continue;
+    await frame.evaluate(axe.source);
+  }
+  // The frame is transparent, so axe cannot know the background of its messages. The tests of the fields check them.
+  const outside = "{ exclude: [{ fromFrames: ['#card iframe', '.errors'] }] }";
+  const hasFrame = await page.locator('#card iframe').isVisible();
+  const { violations } = (await page.evaluate(`axe.run(${hasFrame ? outside : 'document'})`)) as AxeResults;
+  const overflow = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'));
+  return [
+    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+    ...(overflow > 0 ? [`scrolls sideways by ${overflow} px`] : []),
+  ];
+}
+
+/** Looks at the page on a phone and a desktop, in both themes; at a further state of it once in each. */
+export async function checkLooks(page: Page, picture: string, which = furtherLooks): Promise<void> {
+  for (const { isPhone, isDark } of process.env.SVC_PICTURES ? allLooks : which) {
+    await page.setViewportSize(isPhone ? { width: 390, height: 844 } : { width: 1280, height: 860 });
+    await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
+    const name = `${isPhone ? 'phone' : 'desktop'}, ${isDark ? 'dark' : 'light'}`;
+    assert.deepEqual(await problemsOf(page), [], name);
+    const folder = process.env.SVC_PICTURES;
+    if (folder) {
+      await page.screenshot({ path: `${folder}/${picture}-${name.replace(', ', '-')}.png`, fullPage: true });
+    }
+  }
+}
