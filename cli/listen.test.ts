@@ -202,7 +202,7 @@ describe('svc listen', () => {
     assert.ok(!listening.output().includes(other.customerId));
   });
 
-  test('signs with SVC_WEBHOOK_SECRET and shows the error response of a receiver', async () => {
+  test('signs with SVC_WEBHOOK_SECRET and shows the error response of a receiver', async (t) => {
     const { key } = await service.createMerchant();
     const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
     const { promise: refused, resolve: refuse } = Promise.withResolvers<IncomingMessage>();
@@ -211,17 +211,17 @@ describe('svc listen', () => {
       response.writeHead(400).end('I do not\nknow you.');
     });
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    // Left open by a failure, they would keep the test file running.
+    t.after(() => receiver.close().closeAllConnections());
     const { port } = receiver.address() as AddressInfo;
     const environment = { SVC_URL: service.baseUrl, SVC_KEY: key, SVC_WEBHOOK_SECRET: secret };
     const listening = startSvc(environment, 'listen', '--forward-to', `127.0.0.1:${port}`);
+    t.after(() => listening.end());
     await eventually('it begins', async () => listening.output().includes(secret));
     await service.call('POST', '/v1/customers', { key, body: someCustomer() });
     const { headers } = await refused;
     assert.match(String(headers['svc-signature']), /^t=\d+,v1=/);
     await eventually('it is shown', async () => /→ 400 in \d+ ms: I do not know you\./.test(listening.output()));
-    await listening.end();
-    receiver.closeAllConnections();
-    receiver.close();
   });
 
   test('explains mistakes', async () => {
