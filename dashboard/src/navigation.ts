@@ -32,6 +32,7 @@ const allGroups: readonly PlaceGroup[] = [
       { to: '/orders', label: places.orders, icon: 'orders', permission: 'orders:read' },
       { to: '/disputes', label: places.disputes, icon: 'flag', permission: 'orders:read', counts: 'disputes' },
       { to: '/subscriptions', label: places.subscriptions, icon: 'subscriptions', permission: 'subscriptions:read' },
+      { to: '/payment-links', label: places.paymentLinks, icon: 'link', permission: 'payment_links:read' },
       { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
       { to: '/transactions', label: places.transactions, icon: 'transactions', permission: 'transactions:read' },
       { to: '/in-doubt', label: places.inDoubt, icon: 'warning', permission: 'transactions:read' },
@@ -97,6 +98,7 @@ export const neededFor: Readonly<Record<string, string>> = {
   '/subscriptions/new': 'subscriptions:write',
   '/plans/new': 'plans:write',
   '/coupons/new': 'coupons:write',
+  '/payment-links/new': 'payment_links:write',
 };
 
 export const pageOfFound = {

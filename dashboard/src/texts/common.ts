@@ -113,6 +113,7 @@ export const shell = {
     products: 'Products',
     plans: 'Plans',
     coupons: 'Coupons',
+    paymentLinks: 'Payment links',
     developers: 'Overview',
     apiKeys: 'API keys',
     webhooks: 'Webhooks',

@@ -15,7 +15,7 @@ import { account } from '../../texts/account.ts';
 import { common } from '../../texts/common.ts';
 import type { TotpEnrolment, TotpRecovery } from '../../types.ts';
 
-const QrCode = lazy(() => import('./qr-code.tsx'));
+const QrCode = lazy(() => import('../../components/qr-code.tsx'));
 
 export function SecondFactor() {
   const { user } = useSignedIn().session;

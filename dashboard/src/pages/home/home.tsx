@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
 import { dayMs } from '../../../../server/platform/durations.ts';
 import { useNowMs } from '../../clock.ts';
+import { CardTesting } from '../../components/card-testing.tsx';
 import { CardWarnings } from '../../components/card-warnings.tsx';
 import { Chart } from '../../components/chart.tsx';
 import { SelectFilter, TextFilter } from '../../components/filters.tsx';
@@ -40,6 +41,7 @@ export function HomePage() {
       <Page title={home.title}>
         <RestoredNotice />
         <CardWarnings />
+        <CardTesting />
         <FirstSteps />
       </Page>
     );
@@ -75,6 +77,7 @@ export function HomePage() {
     >
       <RestoredNotice />
       <CardWarnings />
+      <CardTesting />
       <FirstSteps />
       <Load query={query}>{(statistics) => <Figures statistics={statistics} />}</Load>
       <LatestOrders />

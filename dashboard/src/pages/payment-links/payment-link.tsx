@@ -1,0 +1,173 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useRef, useState } from 'react';
+import { call } from '../../api.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { CopyId } from '../../components/copy.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { Facts, Load, Page, Panel } from '../../components/page.tsx';
+import QrCode from '../../components/qr-code.tsx';
+import { ResourceTable } from '../../components/table.tsx';
+import { useGet } from '../../data.ts';
+import { cycleText, money } from '../../format.ts';
+import { useCan } from '../../session.ts';
+import { common } from '../../texts/common.ts';
+import { paymentLinks } from '../../texts/payment-links.ts';
+import type { CheckoutSession, PaymentLink, Plan, Product } from '../../types.ts';
+
+export function PaymentLinkPage() {
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const query = useGet<PaymentLink>(`/v1/payment_links/${id}`);
+  return <Load query={query}>{(link) => <Details link={link} />}</Load>;
+}
+
+function Details({ link }: { link: PaymentLink }) {
+  const [asks, setAsks] = useState(false);
+  const reason = useCan('payment_links:write') ? undefined : common.notAllowed;
+  const { active } = link;
+  return (
+    <Page
+      title={link.name}
+      badge={<Badge status={active ? 'active' : 'inactive'} />}
+      back={{ to: '/payment-links', label: paymentLinks.title }}
+      actions={
+        <Button reason={reason} onClick={() => setAsks(true)}>
+          {active ? paymentLinks.deactivate : paymentLinks.activate}
+        </Button>
+      }
+    >
+      <div className="grid items-start gap-x-5 lg:grid-cols-[3fr_2fr]">
+        <div className="min-w-0">
+          <Panel title={common.details}>
+            <Facts
+              facts={[
+                [paymentLinks.link, <CopyId key="url" id={link.url} whole />],
+                [paymentLinks.sells, <Sold key="sold" link={link} />],
+                [paymentLinks.payments, paymentLinks.of(link.payments, link.max_payments)],
+                link.ends_at !== null && [paymentLinks.ends, <DateTime key="ends" at={link.ends_at} />],
+                link.success_url !== null && [paymentLinks.successUrl, link.success_url],
+                [common.id, <CopyId key="id" id={link.id} />],
+                [common.created, <DateTime key="created" at={link.created_at} />],
+              ]}
+            />
+          </Panel>
+          <Sessions link={link} />
+        </div>
+        <Qr link={link} />
+      </div>
+      {asks && (
+        <Confirm
+          title={active ? paymentLinks.deactivate : paymentLinks.activate}
+          confirm={active ? paymentLinks.deactivate : paymentLinks.activate}
+          done={active ? paymentLinks.deactivated : paymentLinks.activated}
+          send={(key) => call('PATCH', `/v1/payment_links/${link.id}`, { body: { active: !active }, key })}
+          onClose={() => setAsks(false)}
+        >
+          {active ? paymentLinks.deactivateText : link.name}
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function Sold({ link: { items, plan_id } }: { link: PaymentLink }) {
+  if (plan_id) return <SoldPlan id={plan_id} />;
+  return (
+    <ul>
+      {items.map(({ product_id, quantity }) => (
+        <SoldProduct key={product_id} id={product_id} quantity={quantity} />
+      ))}
+    </ul>
+  );
+}
+
+function SoldPlan({ id }: { id: string }) {
+  const { data: plan } = useGet<Plan>(`/v1/plans/${id}`, {}, { enabled: useCan('plans:read') });
+  if (!plan) return <CopyId id={id} />;
+  return (
+    <Link to={`/plans/${id}`} className="link">
+      {plan.name}, {money(plan.amount, plan.currency)} {cycleText(plan.billing_cycle)}
+    </Link>
+  );
+}
+
+function SoldProduct({ id, quantity }: { id: string; quantity: number }) {
+  const { data: product } = useGet<Product>(`/v1/products/${id}`, {}, { enabled: useCan('products:read') });
+  return (
+    <li>
+      {quantity} ×{' '}
+      {product ? (
+        <Link to={`/products/${id}`} className="link">
+          {product.name}, {money(product.pricing.amount, product.pricing.currency)}
+        </Link>
+      ) : (
+        <CopyId id={id} />
+      )}
+    </li>
+  );
+}
+
+function Qr({ link }: { link: PaymentLink }) {
+  const holder = useRef<HTMLDivElement>(null);
+  const download = (): void => {
+    const svg = holder.current?.querySelector('svg');
+    if (!svg) return;
+    const copy = svg.cloneNode(true) as SVGElement;
+    copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+    copy.removeAttribute('class');
+    const anchor = document.createElement('a');
+    const url = URL.createObjectURL(new Blob([copy.outerHTML], { type: 'image/svg+xml' }));
+    anchor.href = url;
+    anchor.download = 'payment-link.svg';
+    anchor.click();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <Panel title={paymentLinks.qr}>
+      <div ref={holder}>
+        <QrCode text={link.url} label={paymentLinks.qrOf(link.name)} />
+      </div>
+      <p className="my-3 text-sm text-muted">{paymentLinks.qrText}</p>
+      <Button icon="download" onClick={download}>
+        {paymentLinks.downloadQr}
+      </Button>
+    </Panel>
+  );
+}
+
+function Sessions({ link }: { link: PaymentLink }) {
+  const canRead = useCan('checkout_sessions:read');
+  if (!canRead) return null;
+  return (
+    <Panel title={paymentLinks.sessions} flush>
+      <ResourceTable<CheckoutSession>
+        path="/v1/checkout_sessions"
+        query={{ payment_link_id: link.id }}
+        filtered={false}
+        label={paymentLinks.sessions}
+        keyOf={({ id }) => id}
+        columns={[
+          { header: paymentLinks.started, cell: ({ created_at }) => <DateTime at={created_at} /> },
+          {
+            header: common.status,
+            cell: ({ status }) => <Badge status={status} label={paymentLinks.statuses[status]} />,
+          },
+          {
+            header: paymentLinks.order,
+            end: true,
+            cell: ({ order_id }) =>
+              order_id === null ? (
+                common.none
+              ) : (
+                <Link to={`/orders/${order_id}`} className="link">
+                  {paymentLinks.seeOrder}
+                </Link>
+              ),
+          },
+        ]}
+        empty={<p className="p-5 text-muted">{paymentLinks.noSessions}</p>}
+      />
+    </Panel>
+  );
+}
