@@ -23,6 +23,7 @@ const dashboardPages = [
   'transactions',
   'subscriptions',
   'coupons',
+  'payment-links',
   'disputes',
   'in-doubt',
   'developers',

@@ -18,6 +18,7 @@ import { customers } from '../../dashboard/src/texts/customers.ts';
 import { developers } from '../../dashboard/src/texts/developers.ts';
 import { home } from '../../dashboard/src/texts/home.ts';
 import { orders } from '../../dashboard/src/texts/orders.ts';
+import { paymentLinks } from '../../dashboard/src/texts/payment-links.ts';
 import { plans } from '../../dashboard/src/texts/plans.ts';
 import { products } from '../../dashboard/src/texts/products.ts';
 import { sandbox } from '../../dashboard/src/texts/sandbox.ts';
@@ -225,6 +226,14 @@ describe('a merchant', () => {
     await page.getByText(plans.added).waitFor();
     await page.getByRole('row', { name: /Oil.*\$4\.00/ }).waitFor();
     await page.getByRole('row', { name: /Gear 3/ }).waitFor();
+
+    await page.goto('/payment-links/new');
+    await field(paymentLinks.name).fill('Fair');
+    await choose(orders.product, 'Gear');
+    await button(paymentLinks.add).click();
+    await page.getByText(paymentLinks.added).waitFor();
+    await page.getByRole('img', { name: paymentLinks.qrOf('Fair') }).waitFor();
+    await inspect(page, '/payment-links/:id');
 
     await page.goto('/customers');
     await button(customers.add).first().click();
@@ -679,6 +688,7 @@ describe('every page', () => {
       '/orders',
       '/disputes',
       '/coupons/new',
+      '/payment-links/new',
       '/developers/webhooks',
       '/team',
       '/settings/branding',
@@ -693,6 +703,7 @@ describe('every page', () => {
     '/products',
     '/plans',
     '/coupons',
+    '/payment-links',
     '/transactions',
     '/in-doubt',
     '/developers',
