@@ -20,6 +20,7 @@ import { type ProcessorDependencies, processorRoutes } from './features/processo
 import { companyRoutes, type SettingsDependencies } from './features/companies/routes.ts';
 import { couponRoutes } from './features/coupons/routes.ts';
 import { customerSessionRoutes } from './features/customer-sessions/routes.ts';
+import { customerEmailRoutes } from './features/customer-emails/dashboard-routes.ts';
 import { customerRoutes } from './features/customers/routes.ts';
 import type { CustomerHistory } from './features/customers/service.ts';
 import { paymentMethodRoutes } from './features/payment-methods/routes.ts';
@@ -175,6 +176,7 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
     disputes: { vault, orders },
     keys: { control: shards.control, clock, pepper, forgetAccess },
     webhooks,
+    receipts: pages.receipts,
     control: shards.control,
   });
   const users = userDependencies(dependencies, team);
@@ -216,7 +218,8 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
   mountReference(app, { routes, events: documentedEvents, baseUrl: dependencies.baseUrl });
   await mountStaticPages(app, dependencies, links.files.origin);
   await mountNotices(app, { shards, vault, log });
-  mountMailbox(app, showsMailbox(config) ? () => latestMails(shards, mailKey, mailboxSize) : undefined);
+  const mails = (count: number): ReturnType<typeof latestMails> => latestMails(shards, mailKey, count);
+  mountMailbox(app, dependencies.baseUrl, showsMailbox(config) ? mails : undefined);
   mountCustomerPages(app, { http, shards, ...pages, receiptFont: config.SVC_RECEIPT_FONT });
   mountUserRoutes(app, userRoutes(users), {
     http,
@@ -289,13 +292,11 @@ function startObservation({ config, shards, clock, log, gauges }: AppDependencie
 
 const inUse = ({ total, idle, waiting }: ReturnType<DatabasePool['stats']>): number => total - idle + waiting;
 
-const mailboxSize = 100;
-
 /**
  * The mailbox is shown only if no mail server is set, and only on a local machine: behind a proxy that does not
  * report client addresses, every client looks local, and mails contain links that grant access to accounts.
  */
-function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
+export function showsMailbox({ SMTP_URL, SVC_BASE_URL }: Config): boolean {
   return !SMTP_URL && (!SVC_BASE_URL || isLocalName(new URL(SVC_BASE_URL).hostname));
 }
 
@@ -354,12 +355,13 @@ interface DashboardDependencies {
   readonly processors: ProcessorDependencies;
   readonly disputes: DisputeDependencies;
   readonly keys: KeyDependencies;
+  readonly receipts: ReceiptLinks;
   readonly webhooks: WebhookDependencies;
 }
 
 /** The routes that only the dashboard has, for signed-in team members. */
 export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
-  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks } = dependencies;
+  const { control, orders, team, clock, settings, processors, disputes, keys, webhooks, receipts } = dependencies;
   return [
     ...overviewRoutes(clock),
     ...eventDashboardRoutes(),
@@ -369,6 +371,7 @@ export function dashboardRoutes(dependencies: DashboardDependencies): Route[] {
     ...planDashboardRoutes(),
     ...companyRoutes(settings),
     ...profileRoutes(),
+    ...customerEmailRoutes(receipts),
     ...processorRoutes(processors),
     ...disputeRoutes(disputes),
     ...goingLiveRoutes({ control, webhooks }),

@@ -21,6 +21,7 @@ import type { HttpDependencies } from './http/mount.ts';
 import { mountPageRoutes } from './http/page-routes.ts';
 import { companyOfAddress } from './http/page-token.ts';
 import { limits } from './limits.ts';
+import { mountCustomerEmails } from './pages/customer-emails.ts';
 import { mountCustomerReceipts } from './pages/customer-receipts.ts';
 import { mountLogos } from './pages/logos.ts';
 import { mountPaymentLinks } from './pages/payment-links.ts';
@@ -32,7 +33,7 @@ import type { ServiceKeys } from './platform/service-keys.ts';
 import type { OfCompany, RequestContext } from './request-context.ts';
 import type { AppShards } from './shard.ts';
 
-/** Connects the pages that the customers of a merchant open: checkout, payment links, customer page, receipts. */
+/** Connects the pages that the customers of a merchant open: checkout, customer page, receipts, and what emails link to. */
 
 interface CustomerPages {
   readonly pageLinks: LinkDependencies;
@@ -109,6 +110,7 @@ export function mountCustomerPages(
     const { db, clock } = shards.of(company);
     return { requestId, company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
   };
+  mountCustomerEmails(app, { ...receipts, contextOf });
   mountLogos(app, { shardOf: shards.find, logoWith });
   mountReceipts(app, { ...receipts, limiter: http.limiter, fallbackFont: receiptFont, contextOf });
 }

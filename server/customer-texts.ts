@@ -1,5 +1,6 @@
 import type { BrandName } from './platform/card-brands.ts';
 import { decimalsOf, decimalText } from './platform/currencies.ts';
+import type { FailureCode } from './vault/processors/processor.ts';
 
 /**
  * Every text that the customers of a merchant read in emails and on receipts, and how amounts and dates are written in it. For
@@ -37,6 +38,28 @@ const brandTexts: Readonly<Record<BrandName, string>> = {
 export const cardText = (brand: string, lastFour: string): string =>
   `${brandTexts[brand as BrandName] ?? brandTexts.unknown} ending in ${lastFour}`;
 
+/** Why a charge was declined, and what the customer can do. Nothing here tells a thief what the bank suspects. */
+export const declineTexts: Readonly<Record<FailureCode, string>> = {
+  insufficient_funds: 'The card does not have enough funds.',
+  do_not_honor: 'Your bank declined the payment. Your bank can tell you why.',
+  card_limit_exceeded: 'The amount is above a limit of your card.',
+  processor_declined: 'The payment was declined. Please try another card.',
+  issuer_unavailable: 'Your bank could not be reached.',
+  unknown: 'The payment was declined. Please try another card.',
+  expired_card: 'Your card has expired.',
+  incorrect_cvv: 'The security code of your card is wrong.',
+  invalid_account: 'Your card is no longer valid.',
+  blocked_card: 'Your card is blocked. Please contact your bank or use another card.',
+  closed_card: 'The account of your card is closed.',
+  contact_bank: 'Your bank asks you to contact it.',
+  transaction_not_allowed: 'Your card does not allow this payment.',
+  lost_stolen_card: 'Your bank declined the payment. Please use another card.',
+  fraud_suspected: 'Your bank declined the payment. Please use another card.',
+  duplicate_transaction: 'The payment could not be completed.',
+  invalid_merchant_configuration: 'The payment could not be completed.',
+  validation_error: 'The payment could not be completed.',
+};
+
 export const receiptTexts = {
   title: 'Receipt',
   refundTitle: 'Refund receipt',
@@ -63,4 +86,78 @@ export const receiptTexts = {
   questions: (contact: string) => `Questions? Contact ${contact}.`,
   page: (page: number, count: number) => `Page ${page} of ${count}`,
   sandbox: 'Test mode: no money was moved.',
+};
+
+export const emailTexts = {
+  hello: (firstName: string) => `Hello ${firstName},`,
+  orderReceipt: {
+    subject: (merchant: string, number: string) => `Your receipt from ${merchant}, ${number}`,
+    headline: (amount: string) => `You paid ${amount}`,
+    text: 'Thank you for your order. Here is your receipt.',
+  },
+  renewalReceipt: {
+    subject: (merchant: string, number: string) => `Your receipt from ${merchant}, ${number}`,
+    headline: (amount: string) => `You paid ${amount}`,
+    text: 'Your subscription was renewed. Here is your receipt.',
+  },
+  refundReceipt: {
+    subject: (merchant: string, amount: string) => `${merchant} refunded ${amount}`,
+    headline: (amount: string) => `You were refunded ${amount}`,
+    text: (card: string) => `The refund goes to your ${card}. Your bank can take up to 10 days to show it.`,
+  },
+  paymentFailed: {
+    subject: (merchant: string) => `Your payment to ${merchant} failed`,
+    headline: (amount: string) => `We could not charge ${amount}`,
+    text: (name: string, card: string) => `The payment for ${name} with your ${card} failed.`,
+    retry: (date: string) =>
+      `We will try again on ${date}. To avoid another failed payment, update your card before then.`,
+    noRetry: 'We will not charge this card again. Please update your card to keep your subscription.',
+  },
+  finalNotice: {
+    subject: (merchant: string) => `Your subscription with ${merchant} has ended`,
+    headline: 'Your subscription has ended',
+    text: (name: string, card: string) =>
+      `We tried several times to charge your ${card} for ${name}, and every payment failed. Your subscription has ended, and your card will not be charged again.`,
+    pay: 'If you want to continue, update your card and pay the open amount.',
+  },
+  cardExpiring: {
+    subject: (merchant: string) => `Your card at ${merchant} expires next month`,
+    headline: 'Your card expires next month',
+    text: (card: string, month: string) =>
+      `Your ${card} expires in ${month}. Update it so that your subscription continues without interruption.`,
+  },
+  subscriptionCanceled: {
+    subject: (merchant: string) => `Your subscription with ${merchant} is canceled`,
+    headline: 'Your subscription is canceled',
+    text: (name: string) => `Your subscription to ${name} is canceled. Your card will not be charged for it again.`,
+  },
+  upcomingRenewal: {
+    subject: (merchant: string, date: string) => `Your subscription with ${merchant} renews on ${date}`,
+    headline: (date: string) => `Your subscription renews on ${date}`,
+    text: (name: string, amount: string, card: string) => `We will charge ${amount} for ${name} to your ${card}.`,
+  },
+  viewReceipt: 'View receipt (PDF)',
+  updateCard: 'Update card',
+  manage: 'Manage subscription',
+  reason: 'Reason',
+  card: 'Card',
+  amount: 'Amount',
+  nextAttempt: 'Next attempt',
+  questions: (contact: string) => `Questions? Reply to this email or contact ${contact}.`,
+  unsubscribe: 'Stop optional emails',
+  sandbox: 'This is a test email from a sandbox. No money was moved.',
+};
+
+export const monthText = (year: number, month: number): string =>
+  new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(
+    Date.UTC(year, month - 1),
+  );
+
+export const unsubscribeTexts = {
+  title: 'Optional emails',
+  ask: (merchant: string) =>
+    `Do you want to stop optional emails from ${merchant}, such as reminders? You will still get receipts and notices about failed payments.`,
+  confirm: 'Stop optional emails',
+  done: (merchant: string) => `You will get no more optional emails from ${merchant}.`,
+  invalid: 'This link is invalid or has expired.',
 };

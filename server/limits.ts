@@ -107,6 +107,8 @@ export const limits = {
   receiptLinkHours: 24,
   receiptLinkInEmailDays: 90,
   unsubscribeLinkDays: 365,
+  /** A link to the page of a customer in an email, for example about a failed payment. */
+  customerPageLinkInEmailDays: 7,
   /** Receipts that one company can have rendered, so that opened links cannot use up the processor. */
   receiptRenders: { count: 120, windowSeconds: 60 },
   /** Per company: receipts and notices to customers. Invitations have their own limit. */

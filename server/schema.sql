@@ -383,6 +383,23 @@ CREATE TABLE draining_shards (
   CONSTRAINT draining_shards_pkey PRIMARY KEY (shard)
 );
 
+CREATE TABLE email_cursors (
+  company_id uuid NOT NULL,
+  after_id uuid NOT NULL,
+  after_at timestamp with time zone NOT NULL DEFAULT now(),
+  cards_checked_on date,
+  CONSTRAINT email_cursors_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT email_cursors_pkey PRIMARY KEY (company_id)
+);
+
+CREATE TABLE email_opt_outs (
+  company_id uuid NOT NULL,
+  customer_id uuid NOT NULL,
+  opted_out_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT email_opt_outs_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id) ON DELETE CASCADE,
+  CONSTRAINT email_opt_outs_pkey PRIMARY KEY (company_id, customer_id)
+);
+
 CREATE TABLE events (
   company_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -481,15 +498,23 @@ CREATE TABLE mails (
   sealed_body bytea,
   link_for uuid,
   link_expires_at timestamp with time zone,
+  kind text,
+  occasion text,
+  customer_id uuid,
+  object_id uuid,
   CONSTRAINT mails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  CONSTRAINT mails_customer_whole CHECK ((num_nulls(kind, occasion, customer_id, object_id) = ANY (ARRAY[0, 4]))),
   CONSTRAINT mails_link_unsent CHECK (((sent_at IS NULL) OR (sealed_body IS NULL))),
   CONSTRAINT mails_link_whole CHECK ((num_nulls(sealed_body, link_for, link_expires_at) = ANY (ARRAY[0, 3]))),
   CONSTRAINT mails_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX mails_due ON public.mails USING btree (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX mails_due_to_team ON public.mails USING btree (next_attempt_at) WHERE ((next_attempt_at IS NOT NULL) AND (kind IS NULL));
 CREATE INDEX mails_inserted_at ON public.mails USING btree (inserted_at);
 CREATE INDEX mails_link_expiry ON public.mails USING btree (link_expires_at) WHERE (link_expires_at IS NOT NULL);
 CREATE INDEX mails_link_for ON public.mails USING btree (link_for) WHERE (link_for IS NOT NULL);
+CREATE UNIQUE INDEX mails_occasion ON public.mails USING btree (company_id, occasion) WHERE (occasion IS NOT NULL);
+CREATE INDEX mails_to_customers ON public.mails USING btree (company_id, id) WHERE (kind IS NOT NULL);
 
 CREATE TABLE memberships (
   user_id uuid NOT NULL,

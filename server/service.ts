@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import { buildApp, fileStore, usualReferences } from './app.ts';
+import { buildApp, fileStore, showsMailbox, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
 import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
+import type { EmailDependencies } from './features/customer-emails/mail.ts';
+import { customerPageLink } from './features/customer-sessions/service.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
 import { batchConnections } from './features/orders/service.ts';
 import { maintainRequestPartitions } from './features/requests/jobs.ts';
@@ -21,6 +23,7 @@ import {
 } from './http/operations.ts';
 import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
+import { limits } from './limits.ts';
 import type { DemoCheckout } from './pages/card-fields.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';
 import { openPayments } from './payments.ts';
@@ -31,6 +34,7 @@ import { controlPlaneOn, type DatabasePool } from './platform/database.ts';
 import { byKeySettings, queueSettings } from './platform/database-settings.ts';
 import { openDatabaseClock } from './platform/database-clock.ts';
 import { explainDatabase } from './platform/database-error.ts';
+import { daySeconds } from './platform/durations.ts';
 import { createDiskStore } from './platform/files/disk-store.ts';
 import type { ObjectStore } from './platform/files/s3-store.ts';
 import type { Logger } from './platform/log.ts';
@@ -303,6 +307,7 @@ async function startWorkerRole(parts: Parts): Promise<void> {
     vault: parts.vault,
     mailer,
     mailKey: keys.mails,
+    emails: mailer || showsMailbox(config) ? emailsOf(parts) : undefined,
     outbound: parts.outbound,
     webhookSecretKey: parts.webhookSecretKey,
     log: parts.log,
@@ -372,6 +377,17 @@ async function prepareData(parts: Parts): Promise<Demo | undefined> {
   parts.cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
   return demo;
 }
+
+const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({
+  baseUrl,
+  clock,
+  linkKey: keys['customer-links'],
+  mailKey: keys.mails,
+  customerPageLink: async (context, customerId) => {
+    const seconds = limits.customerPageLinkInEmailDays * daySeconds;
+    return (await customerPageLink(context, { baseUrl }, { customerId, seconds })).url;
+  },
+});
 
 /** Loaded only if mails are sent. */
 async function openMailer(url: string, from: string): Promise<Mailer> {

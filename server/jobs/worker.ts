@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { removeOldTokens, removeUnreferencedCards } from '../features/payment-methods/jobs.ts';
+import { makeCustomerEmails, makeReminders } from '../features/customer-emails/jobs.ts';
+import type { EmailDependencies } from '../features/customer-emails/mail.ts';
 import { removeExpiredLinks, forgetOldMails, sendDueMails } from '../features/mails/jobs.ts';
 import { continuePayments, expireSessions, forgetOldSessions } from '../features/checkout-sessions/jobs.ts';
 import { forgetCustomerSessions } from '../features/customer-sessions/jobs.ts';
@@ -49,6 +51,8 @@ export interface WorkerDependencies {
   readonly mailer: Mailer | undefined;
   /** Decrypts the links in mails. */
   readonly mailKey: ServiceKey;
+  /** Undefined if emails to customers could be neither sent nor shown. */
+  readonly emails: EmailDependencies | undefined;
   readonly outbound: Outbound;
   readonly webhookSecretKey: ServiceKey;
   readonly log: Logger;
@@ -68,6 +72,7 @@ interface Job<Dependencies> {
 
 const batch = 500;
 const noticeBatch = 100;
+const mailBatch = 20;
 const checkoutBatch = 20;
 const countFailure = counter('svc_job_failures_total');
 
@@ -119,7 +124,23 @@ const shardJobs: readonly Job<OnShard>[] = [
   {
     name: 'due mails',
     everyMs: 2_000,
-    run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, 20),
+    run: ({ db, mailer, mailKey, log }) => sendDueMails(db, mailer, mailKey, log, mailBatch),
+  },
+  {
+    name: 'due emails to customers',
+    everyMs: 2_000,
+    run: async ({ db, mailer, mailKey, log }) =>
+      (await sendDueMails(db, mailer, mailKey, log, mailBatch, true)) === mailBatch ? batch : 0,
+  },
+  {
+    name: 'emails to customers',
+    everyMs: 2_000,
+    run: async ({ emails, ...shard }) => (emails && (await makeCustomerEmails(shard, emails)) ? batch : 0),
+  },
+  {
+    name: 'reminders to customers',
+    everyMs: 60_000,
+    run: async ({ emails, ...shard }) => (emails ? makeReminders(shard, emails) : 0),
   },
   { name: 'expired links in mails', everyMs: 60_000, run: ({ db }) => removeExpiredLinks(db) },
   {

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Marked, Token, Tokens } from 'marked';
 import { ApiError } from '../errors.ts';
 import { programFolder } from '../platform/program-folder.ts';
-import { escaped } from './html.ts';
+import { escaped } from '../platform/html.ts';
 
 /**
  * The guides: `/docs` shows docs/README.md, `/docs/cards` docs/cards.md. The index is also the side navigation. The

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { builtFile, notBuilt } from './built.ts';
-import { escaped } from './html.ts';
+import { escaped } from '../platform/html.ts';
 import { type Documented, openApiDocument } from '../http/openapi/document.ts';
 import { latestVersion, supportedVersions } from '../http/versions/versions.ts';
 

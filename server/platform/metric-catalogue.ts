@@ -186,6 +186,23 @@ export const catalogue = {
     labels: { result: ['sent', 'failed', 'given_up'] },
     roles: ['worker'],
   },
+  svc_customer_emails_total: {
+    kind: 'counter',
+    help: 'Emails to customers that were written, by their kind.',
+    labels: {
+      kind: [
+        'order_receipt',
+        'refund_receipt',
+        'renewal_receipt',
+        'payment_failed',
+        'final_notice',
+        'card_expiring',
+        'subscription_canceled',
+        'upcoming_renewal',
+      ],
+    },
+    roles: ['worker'],
+  },
   svc_mails_due: {
     kind: 'gauge',
     help: 'Emails that are due to be sent. Counted up to 10,000. Only with SMTP_URL.',

@@ -92,6 +92,7 @@ export interface TestService {
   readonly keys: KeyStore;
   readonly pepper: ServiceKey;
   readonly mailKey: ServiceKey;
+  readonly linkKey: ServiceKey;
   /** A secret key of the service's sandbox company, used if a call names no other. */
   readonly key: string;
   readonly company: Company;
@@ -303,6 +304,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     webhookSecretKey,
     keys,
     pepper,
+    linkKey: serviceKeys['customer-links'],
     mailKey: serviceKeys.mails,
     key: merchant.key,
     company: merchant.sandbox,

@@ -57,6 +57,8 @@ const shardTables = new Set([
   'coupons',
   'customers',
   'disputes',
+  'email_cursors',
+  'email_opt_outs',
   'events',
   'idempotency_keys',
   'mails',

@@ -2,9 +2,9 @@ import { limits } from '../../limits.ts';
 import type { Queryable } from '../../platform/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { counter } from '../../platform/metrics.ts';
-import type { Mailer } from '../../platform/mail/mailer.ts';
-import { claimDueMails, deleteOldMails, dropExpiredLinks, markFailed, markSent } from './queries.ts';
-import { bodyOf } from './service.ts';
+import { type Mailer, RefusedRecipientError } from '../../platform/mail/mailer.ts';
+import { claimDueMails, deleteOldMails, dropExpiredLinks, type MailRow, markFailed, markSent } from './queries.ts';
+import { contentOf } from './service.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 
 export async function removeExpiredLinks(db: Queryable): Promise<number> {
@@ -16,31 +16,54 @@ const count = counter('svc_mails_total');
 /** The delays between attempts. After the last attempt the mail is not sent any more, but stays visible. */
 const retryDelaysSeconds = [1, 5, 30, 120, 480, 1_440].map((minutes) => minutes * 60);
 
-/** Sends one batch of due mails. Without a mailer, mails are only stored and shown. */
+/** Connections to the mail server at once. */
+const atOnce = 5;
+
+/**
+ * Sends one batch of due mails, to customers or to teams: each has its own turn, so that receipts delay no invitation. Without a
+ * mailer, mails are only stored and shown.
+ */
 export async function sendDueMails(
   db: Queryable,
   mailer: Mailer | undefined,
   key: ServiceKey,
   log: Logger,
   batch: number,
+  toCustomers = false,
 ): Promise<number> {
   if (!mailer) return 0;
-  const due = await claimDueMails(db, batch, retryDelaysSeconds);
-  for (const mail of due) {
-    const { id, recipient, subject, attempts } = mail;
-    try {
-      await mailer.send({ id, recipient, subject, body: bodyOf(key, mail) });
-      await markSent(db, mail);
-      count({ result: 'sent' });
-    } catch (error) {
-      log.warn({ err: error, mail_id: id }, 'failed to send an email; it will be retried');
-      const message = error instanceof Error ? error.message : String(error);
-      const isLast = attempts >= retryDelaysSeconds.length;
-      count({ result: isLast ? 'given_up' : 'failed' });
-      await markFailed(db, mail, message, isLast);
-    }
-  }
+  const due = await claimDueMails(db, batch, retryDelaysSeconds, toCustomers);
+  const queue = due.values();
+  const sendNext = async (): Promise<void> => {
+    for (const mail of queue) await sendOne(db, mailer, key, log, mail);
+  };
+  await Promise.all(Array.from({ length: atOnce }, sendNext));
   return due.length;
+}
+
+async function sendOne(
+  db: Queryable,
+  mailer: Mailer,
+  key: ServiceKey,
+  log: Logger,
+  mail: MailRow & { readonly attempts: number },
+): Promise<void> {
+  const { id, recipient, subject, attempts } = mail;
+  try {
+    await mailer.send({ id, recipient, subject, ...contentOf(key, mail) });
+    await markSent(db, mail);
+    count({ result: 'sent' });
+  } catch (error) {
+    // The server will never accept this address, so a retry would only hurt the reputation of the sender.
+    const isLast = error instanceof RefusedRecipientError || attempts >= retryDelaysSeconds.length;
+    log.warn(
+      { err: error, mail_id: id },
+      `failed to send an email; ${isLast ? 'it is given up' : 'it will be retried'}`,
+    );
+    const message = error instanceof Error ? error.message : String(error);
+    count({ result: isLast ? 'given_up' : 'failed' });
+    await markFailed(db, mail, message, isLast);
+  }
 }
 
 export function forgetOldMails(db: Queryable, batch: number): Promise<number> {

@@ -1,4 +1,8 @@
+import { fetchPage, type ListSource, type Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
 import type { Queryable } from '../../platform/database.ts';
+import { type Sql, sql } from '../../platform/sql.ts';
+import type { MailState } from './schemas.ts';
 import { isSettled } from '../../shards/queries.ts';
 
 export interface MailKey {
@@ -19,9 +23,11 @@ export interface MailText {
  */
 export interface MailRow extends MailText, MailKey {
   readonly sealed_body: Buffer | null;
+  /** Null for an email to the team. */
+  readonly kind: string | null;
 }
 
-const columns = 'company_id, id, recipient, subject, body, sealed_body';
+const columns = 'company_id, id, recipient, subject, body, sealed_body, kind';
 
 export async function insertMails(db: Queryable, companyId: string, mails: readonly MailText[]): Promise<void> {
   await db.query(
@@ -34,7 +40,7 @@ export async function insertMails(db: Queryable, companyId: string, mails: reado
 
 export async function insertLinkMail(
   db: Queryable,
-  mail: MailRow & { readonly link_for: string; readonly link_expires_at: Date },
+  mail: Omit<MailRow, 'kind'> & { readonly link_for: string; readonly link_expires_at: Date },
 ): Promise<void> {
   await db.query(
     `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at)
@@ -50,6 +56,92 @@ export async function insertLinkMail(
       mail.link_expires_at,
     ],
   );
+}
+
+export interface CustomerMailRow extends MailRow {
+  readonly kind: string;
+  readonly occasion: string;
+  readonly customer_id: string;
+  readonly object_id: string;
+}
+
+/** Returns false if there is an email for this occasion already. The links in it are valid longer than it is retried. */
+export async function insertCustomerMail(db: Queryable, mail: CustomerMailRow, linkDays: number): Promise<boolean> {
+  const rows = await db.query(
+    `INSERT INTO mails (company_id, id, recipient, subject, body, sealed_body, link_for, link_expires_at,
+       kind, occasion, customer_id, object_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $2, now() + $11 * interval '1 day', $7, $8, $9, $10)
+     ON CONFLICT (company_id, occasion) WHERE occasion IS NOT NULL DO NOTHING RETURNING 1`,
+    [
+      mail.company_id,
+      mail.id,
+      mail.recipient,
+      mail.subject,
+      mail.body,
+      mail.sealed_body,
+      mail.kind,
+      mail.occasion,
+      mail.customer_id,
+      mail.object_id,
+      linkDays,
+    ],
+  );
+  return rows.length > 0;
+}
+
+export async function findOccasions(db: Queryable, companyId: string, occasions: readonly string[]): Promise<string[]> {
+  const rows = await db.query<{ occasion: string }>(
+    'SELECT occasion FROM mails WHERE company_id = $1 AND occasion = ANY($2::text[])',
+    [companyId, occasions],
+  );
+  return rows.map(({ occasion }) => occasion);
+}
+
+export async function countCustomerMailsOfDay(db: Queryable, companyId: string): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM mails
+     WHERE company_id = $1 AND kind IS NOT NULL AND inserted_at > now() - interval '1 day'`,
+    [companyId],
+  );
+  return row?.count ?? 0;
+}
+
+export interface ListedMail {
+  readonly id: string;
+  readonly kind: string;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly customer_id: string;
+  readonly object_id: string;
+  readonly attempts: number;
+  readonly next_attempt_at: Date | null;
+  readonly sent_at: Date | null;
+  readonly last_error: string | null;
+}
+
+const listed: ListSource = {
+  table: 'mails',
+  objectType: 'email',
+  columns: 'id, kind, recipient, subject, customer_id, object_id, attempts, next_attempt_at, sent_at, last_error',
+  sorts: {},
+};
+
+const inState: Readonly<Record<MailState, Sql>> = {
+  sent: sql`sent_at IS NOT NULL`,
+  waiting: sql`sent_at IS NULL AND next_attempt_at IS NOT NULL`,
+  failed: sql`sent_at IS NULL AND next_attempt_at IS NULL`,
+};
+
+export async function listCustomerMails(
+  db: Queryable,
+  companyId: string,
+  filters: { readonly customer_id?: string; readonly state?: MailState },
+  page: PageRequest,
+): Promise<Page<ListedMail>> {
+  const where: Sql[] = [sql`kind IS NOT NULL`];
+  if (filters.customer_id) where.push(sql`customer_id = ${filters.customer_id}::uuid`);
+  if (filters.state) where.push(inState[filters.state]);
+  return fetchPage(db, companyId, listed, page, where);
 }
 
 const noLink = 'sealed_body = NULL, link_for = NULL, link_expires_at = NULL';
@@ -70,7 +162,8 @@ export async function dropExpiredLinks(db: Queryable): Promise<number> {
 
 export async function countMailsOfDay(db: Queryable, companyId: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM mails WHERE company_id = $1 AND inserted_at > now() - interval '1 day'`,
+    `SELECT count(*)::integer AS count FROM mails
+     WHERE company_id = $1 AND kind IS NULL AND inserted_at > now() - interval '1 day'`,
     [companyId],
   );
   return row?.count ?? 0;
@@ -81,12 +174,13 @@ export async function claimDueMails(
   db: Queryable,
   batch: number,
   delaysSeconds: readonly number[],
+  toCustomers: boolean,
 ): Promise<(MailRow & { readonly attempts: number })[]> {
   return db.query(
     `UPDATE mails SET attempts = attempts + 1,
        next_attempt_at = now() + ($2::integer[])[least(attempts + 1, array_length($2::integer[], 1))] * interval '1 s'
      WHERE (company_id, id) IN (SELECT company_id, id FROM mails WHERE next_attempt_at <= now() AND ${isSettled('company_id')}
-       AND (link_expires_at IS NULL OR link_expires_at > now())
+       AND (link_expires_at IS NULL OR link_expires_at > now()) AND kind IS ${toCustomers ? 'NOT ' : ''}NULL
        ORDER BY next_attempt_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      RETURNING ${columns}, attempts`,
     [batch, delaysSeconds],

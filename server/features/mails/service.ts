@@ -2,16 +2,25 @@ import type { Queryable } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { Shards } from '../../shards/shards.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
+import type { MailContent } from '../../platform/mail/mailer.ts';
 import {
+  countCustomerMailsOfDay,
   countDueMails,
   countMailsOfDay,
   dropLinksFor,
   findLatestMails,
+  findOccasions,
+  insertCustomerMail,
   insertLinkMail,
   insertMails,
+  type ListedMail,
+  listCustomerMails,
   type MailKey,
   type MailRow,
 } from './queries.ts';
+import type { MailState } from './schemas.ts';
 
 export interface NewMail {
   readonly recipient: string;
@@ -74,13 +83,79 @@ export async function writeLinkMail(
   });
 }
 
-/** Returns the full text of the mail, with the link. */
-export function bodyOf(key: ServiceKey, mail: MailRow): string {
-  return mail.sealed_body ? key.open(mail.sealed_body, aboutMail(mail)).toString() : mail.body;
+/** Returns the full content of the mail, with its links. A mail that was sent has lost them. */
+export function contentOf(key: ServiceKey, mail: MailRow): MailContent {
+  if (!mail.sealed_body) return { text: mail.body };
+  const opened = key.open(mail.sealed_body, aboutMail(mail)).toString();
+  return mail.kind === null ? { text: opened } : (JSON.parse(opened) as MailContent);
 }
+
+export interface NewCustomerMail {
+  readonly recipient: string;
+  readonly subject: string;
+  readonly kind: string;
+  readonly occasion: string;
+  readonly customerId: string;
+  readonly objectId: string;
+  readonly content: MailContent;
+}
+
+const linkDays = 7;
+
+/**
+ * Stores an email to a customer, once for each occasion; a worker sends it. Its content is sealed until then, because links in
+ * it open receipts and the page of the customer. Returns false if the occasion has an email already.
+ */
+export async function writeCustomerMail(
+  db: Queryable,
+  key: ServiceKey,
+  companyId: string,
+  nowMs: number,
+  { recipient, subject, kind, occasion, customerId, objectId, content }: NewCustomerMail,
+): Promise<boolean> {
+  const mail = { company_id: companyId, id: newId(nowMs) };
+  const row = {
+    ...mail,
+    recipient,
+    subject,
+    body: content.text.replaceAll(/https?:\/\/\S+/g, removedLink),
+    sealed_body: key.seal(Buffer.from(JSON.stringify(content)), aboutMail(mail)),
+    kind,
+    occasion,
+    customer_id: customerId,
+    object_id: objectId,
+  };
+  return insertCustomerMail(db, row, linkDays);
+}
+
+/** Of these occasions, those that have an email. */
+export async function writtenOccasions(
+  db: Queryable,
+  companyId: string,
+  occasions: readonly string[],
+): Promise<ReadonlySet<string>> {
+  return new Set(await findOccasions(db, companyId, occasions));
+}
+
+export async function customerMailsToday(db: Queryable, companyId: string): Promise<number> {
+  return countCustomerMailsOfDay(db, companyId);
+}
+
+export async function customerMails(
+  db: Queryable,
+  companyId: string,
+  filters: Parameters<typeof listCustomerMails>[2],
+  page: PageRequest,
+): Promise<Page<ListedMail>> {
+  return listCustomerMails(db, companyId, filters, page);
+}
+
+export const stateOf = ({ sent_at, next_attempt_at }: Pick<ListedMail, 'sent_at' | 'next_attempt_at'>): MailState =>
+  sent_at ? 'sent' : next_attempt_at ? 'waiting' : 'failed';
 
 export interface KeptMail extends NewMail {
   readonly id: string;
+  readonly html: string | undefined;
   readonly inserted_at: Date;
 }
 
@@ -89,7 +164,8 @@ export async function latestMails({ all }: Pick<Shards, 'all'>, key: ServiceKey,
   const mails = found.toSorted((one, other) => other.inserted_at.getTime() - one.inserted_at.getTime());
   return mails.slice(0, count).map((mail) => {
     const { id, recipient, subject, inserted_at } = mail;
-    return { id, recipient, subject, body: bodyOf(key, mail), inserted_at };
+    const { text, html } = contentOf(key, mail);
+    return { id, recipient, subject, body: text, html, inserted_at };
   });
 }
 

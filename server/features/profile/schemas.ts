@@ -29,7 +29,7 @@ const postalAddress = Type.Object(each(partNames, () => nullable(Type.String()))
 export type PostalAddress = Static<typeof postalAddress>;
 
 /** The emails to customers, in the order of the dashboard. Essential ones cannot be unsubscribed from. */
-const emailKinds = [
+export const emailKinds = [
   'order_receipt',
   'refund_receipt',
   'renewal_receipt',

@@ -273,7 +273,8 @@ describe('mails', () => {
     const server = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS'],
-      onRcptTo: (_address, _session, done) => done(refuse ? new Error('try later') : null),
+      onRcptTo: (_address, _session, done) =>
+        done(refuse ? Object.assign(new Error('try later'), { responseCode: 450 }) : null),
       onData(stream, _session, done) {
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));

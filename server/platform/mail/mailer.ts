@@ -6,10 +6,23 @@ export interface Mailer {
   close(): Promise<void>;
 }
 
-interface OutgoingMail {
+export interface MailContent {
+  readonly text: string;
+  /** With it, the mail has both: mail programs show the HTML if they can. */
+  readonly html?: string;
+  /** The name of the sender; the address is always that of the service. */
+  readonly fromName?: string;
+  readonly replyTo?: string;
+  /** Mail programs show a button for it. A POST to it must be enough (RFC 8058). */
+  readonly unsubscribeUrl?: string;
+}
+
+interface OutgoingMail extends MailContent {
   /** The same mail sent twice has the same id, so that a mail program can recognise the duplicate. */
   readonly id: string;
   readonly recipient: string;
   readonly subject: string;
-  readonly body: string;
 }
+
+/** The mail server will never accept this recipient. */
+export class RefusedRecipientError extends Error {}

@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Mailer } from './mailer.ts';
+import { type Mailer, RefusedRecipientError } from './mailer.ts';
 
 const timeoutMs = 20_000;
 
@@ -9,19 +9,27 @@ export function smtpMailer(url: string, from: string): Mailer {
     { url, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs },
     { from },
   );
+  const address = /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
   const domain =
-    from
+    address
       .split('@')
       .at(-1)
       ?.replaceAll(/[^\w.-]/g, '') || 'localhost';
   return {
-    async send({ id, recipient, subject, body }) {
-      await transport.sendMail({
-        to: { name: '', address: recipient },
-        subject,
-        text: body,
-        messageId: `<${id}@${domain}>`,
-      });
+    async send({ id, recipient, subject, text, html, fromName, replyTo, unsubscribeUrl }) {
+      await transport
+        .sendMail({
+          ...(fromName !== undefined && { from: { name: oneLine(fromName), address } }),
+          ...(replyTo !== undefined && { replyTo: { name: '', address: replyTo } }),
+          to: { name: '', address: recipient },
+          subject: oneLine(subject),
+          text,
+          ...(html !== undefined && { html }),
+          messageId: `<${id}@${domain}>`,
+          // Programs that answer for their owners stay silent.
+          headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribeUrl && unsubscribing(unsubscribeUrl)) },
+        })
+        .catch(asRefusal);
     },
     async check() {
       await transport.verify();
@@ -30,4 +38,19 @@ export function smtpMailer(url: string, from: string): Mailer {
       transport.close();
     },
   };
+}
+
+/** A line break in a header would begin another header. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+
+const unsubscribing = (url: string): Record<string, string> => ({
+  'List-Unsubscribe': `<${url}>`,
+  'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+});
+
+/** A code from 500 for the recipient is final. For the login or the connection it is a fault of the settings. */
+function asRefusal(error: unknown): never {
+  const { code, responseCode = 0, message = '' } = error as { code?: string; responseCode?: number; message?: string };
+  if (code === 'EENVELOPE' && responseCode >= 500) throw new RefusedRecipientError(message, { cause: error });
+  throw error;
 }

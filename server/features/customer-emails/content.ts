@@ -1,0 +1,199 @@
+import {
+  amountText,
+  cardText,
+  dateText,
+  declineTexts,
+  emailTexts,
+  monthText,
+  receiptTexts,
+} from '../../customer-texts.ts';
+import type { FailureCode } from '../../vault/processors/processor.ts';
+import type { Order } from '../orders/schemas.ts';
+
+/** What each email says, independent of how it is laid out. Pure functions without I/O. */
+
+export interface EmailContent {
+  readonly subject: string;
+  readonly headline: string;
+  readonly paragraphs: readonly string[];
+  /** Items and sums, the amount at the end of the line. */
+  readonly lines: readonly { readonly text: string; readonly amount: string; readonly isStrong?: boolean }[];
+  readonly facts: readonly (readonly [label: string, value: string])[];
+  readonly button: { readonly text: string; readonly url: string } | null;
+}
+
+interface Receipt {
+  readonly number: string;
+  readonly url: string;
+}
+
+interface Card {
+  readonly card_brand: string;
+  readonly card_last_four: string;
+}
+
+interface Paid {
+  readonly name: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly card: Card;
+}
+
+/** What has happened, for which there is one kind of email. */
+export type Occasion =
+  | { readonly kind: 'order_receipt' | 'renewal_receipt'; readonly order: Order; readonly receipt: Receipt }
+  | {
+      readonly kind: 'refund_receipt';
+      readonly order: Order;
+      readonly refund: { readonly amount: number; readonly created_at: string };
+      readonly receipt: Receipt;
+    }
+  | (Paid & {
+      readonly kind: 'payment_failed';
+      readonly failureCode: FailureCode | null;
+      readonly nextAttemptAt: string | null;
+    })
+  | { readonly kind: 'final_notice'; readonly name: string; readonly card: Card }
+  | { readonly kind: 'card_expiring'; readonly card: Card; readonly year: number; readonly month: number }
+  | { readonly kind: 'subscription_canceled'; readonly name: string }
+  | (Paid & { readonly kind: 'upcoming_renewal'; readonly at: string });
+
+export type EmailKind = Occasion['kind'];
+
+/** Emails that a customer can stop. The others are about their money, and the law may require them. */
+export const optionalKinds: ReadonlySet<EmailKind> = new Set(['card_expiring', 'upcoming_renewal']);
+
+/** Emails that link to the page of the customer. */
+export const pageKinds: ReadonlySet<EmailKind> = new Set([
+  'payment_failed',
+  'final_notice',
+  'card_expiring',
+  'upcoming_renewal',
+]);
+
+const textOf = ({ card_brand, card_last_four }: Card): string => cardText(card_brand, card_last_four);
+
+interface Surroundings {
+  readonly merchant: string;
+  /** Undefined if the email does not link to the page of the customer. */
+  readonly customerPageUrl: string | undefined;
+}
+
+export function contentOf(occasion: Occasion, { merchant, customerPageUrl }: Surroundings): EmailContent {
+  const button = (text: string): EmailContent['button'] => (customerPageUrl ? { text, url: customerPageUrl } : null);
+  const plain = { lines: [], facts: [], button: null } as const;
+  switch (occasion.kind) {
+    case 'order_receipt':
+    case 'renewal_receipt': {
+      const { order, receipt, kind } = occasion;
+      const texts = kind === 'order_receipt' ? emailTexts.orderReceipt : emailTexts.renewalReceipt;
+      return {
+        subject: texts.subject(merchant, receipt.number),
+        headline: texts.headline(amountText(order.total, order.currency)),
+        paragraphs: [texts.text],
+        lines: [...itemLines(order), ...sumLines(order)],
+        facts: receiptFacts(order, receipt, order.created_at),
+        button: { text: emailTexts.viewReceipt, url: receipt.url },
+      };
+    }
+    case 'refund_receipt': {
+      const { order, refund, receipt } = occasion;
+      const amount = amountText(refund.amount, order.currency);
+      return {
+        subject: emailTexts.refundReceipt.subject(merchant, amount),
+        headline: emailTexts.refundReceipt.headline(amount),
+        paragraphs: [emailTexts.refundReceipt.text(textOf(order.payment_method))],
+        lines: [
+          { text: receiptTexts.originalTotal, amount: amountText(order.total, order.currency) },
+          { text: receiptTexts.refundAmount, amount, isStrong: true },
+        ],
+        facts: receiptFacts(order, receipt, refund.created_at),
+        button: { text: emailTexts.viewReceipt, url: receipt.url },
+      };
+    }
+    case 'payment_failed': {
+      const { name, amount, currency, card, failureCode, nextAttemptAt } = occasion;
+      const { paymentFailed } = emailTexts;
+      return {
+        ...plain,
+        subject: paymentFailed.subject(merchant),
+        headline: paymentFailed.headline(amountText(amount, currency)),
+        paragraphs: [
+          paymentFailed.text(name, textOf(card)),
+          nextAttemptAt ? paymentFailed.retry(dateText(nextAttemptAt)) : paymentFailed.noRetry,
+        ],
+        facts: [
+          [emailTexts.reason, declineTexts[failureCode ?? 'unknown']],
+          [emailTexts.amount, amountText(amount, currency)],
+          ...(nextAttemptAt ? [[emailTexts.nextAttempt, dateText(nextAttemptAt)] as const] : []),
+        ],
+        button: button(emailTexts.updateCard),
+      };
+    }
+    case 'final_notice': {
+      const { finalNotice } = emailTexts;
+      return {
+        ...plain,
+        subject: finalNotice.subject(merchant),
+        headline: finalNotice.headline,
+        paragraphs: [
+          finalNotice.text(occasion.name, textOf(occasion.card)),
+          ...(customerPageUrl ? [finalNotice.pay] : []),
+        ],
+        button: button(emailTexts.updateCard),
+      };
+    }
+    case 'card_expiring': {
+      const { card, year, month } = occasion;
+      return {
+        ...plain,
+        subject: emailTexts.cardExpiring.subject(merchant),
+        headline: emailTexts.cardExpiring.headline,
+        paragraphs: [emailTexts.cardExpiring.text(textOf(card), monthText(year, month))],
+        button: button(emailTexts.updateCard),
+      };
+    }
+    case 'subscription_canceled':
+      return {
+        ...plain,
+        subject: emailTexts.subscriptionCanceled.subject(merchant),
+        headline: emailTexts.subscriptionCanceled.headline,
+        paragraphs: [emailTexts.subscriptionCanceled.text(occasion.name)],
+      };
+    case 'upcoming_renewal': {
+      const { name, amount, currency, card, at } = occasion;
+      const { upcomingRenewal } = emailTexts;
+      return {
+        ...plain,
+        subject: upcomingRenewal.subject(merchant, dateText(at)),
+        headline: upcomingRenewal.headline(dateText(at)),
+        paragraphs: [upcomingRenewal.text(name, amountText(amount, currency), textOf(card))],
+        button: button(emailTexts.manage),
+      };
+    }
+  }
+}
+
+function itemLines({ items, currency }: Order): EmailContent['lines'] {
+  return items.map(({ name, quantity, total }) => ({
+    text: quantity === 1 ? name : `${quantity} × ${name}`,
+    amount: total === null ? '' : amountText(total, currency),
+  }));
+}
+
+function sumLines({ subtotal, discount_amount, total, coupon, currency }: Order): EmailContent['lines'] {
+  const sums = [{ text: receiptTexts.total, amount: amountText(total, currency), isStrong: true }];
+  if (discount_amount === 0) return sums;
+  return [
+    { text: receiptTexts.subtotal, amount: amountText(subtotal, currency) },
+    { text: receiptTexts.discount(coupon?.code ?? null), amount: `−${amountText(discount_amount, currency)}` },
+    ...sums,
+  ];
+}
+
+const receiptFacts = (order: Order, { number }: Receipt, at: string): EmailContent['facts'] => [
+  [receiptTexts.number, number],
+  [receiptTexts.date, dateText(at)],
+  [receiptTexts.order, order.order_number],
+  [emailTexts.card, textOf(order.payment_method)],
+];

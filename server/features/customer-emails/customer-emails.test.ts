@@ -1,0 +1,489 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { SMTPServer } from 'smtp-server';
+import { cards, created, dayMs, everyDays, moveTo, openScene, type Scene } from '../../../tests/support/billing.ts';
+import { type Person, signUp } from '../../../tests/support/dashboard.ts';
+import {
+  assertRefused,
+  checkAllOpen,
+  contextOf,
+  openShop,
+  refund,
+  type Shop,
+  succeeded,
+} from '../../../tests/support/orders.ts';
+import { type Reply, startTestService, type TestService } from '../../../tests/support/service.ts';
+import { createLog } from '../../platform/log.ts';
+import type { Mailer, MailContent } from '../../platform/mail/mailer.ts';
+import { smtpMailer } from '../../platform/mail/smtp.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { customerPageLink } from '../customer-sessions/service.ts';
+import { sendDueMails } from '../mails/jobs.ts';
+import { contentOf, mailsToday } from '../mails/service.ts';
+import { changeProfile } from '../profile/service.ts';
+import { makeCustomerEmails, makeReminders } from './jobs.ts';
+
+interface Row extends Record<string, unknown> {
+  company_id: string;
+  id: string;
+  kind: string;
+  occasion: string;
+  recipient: string;
+  subject: string;
+  body: string;
+  sealed_body: Buffer | null;
+  sent_at: Date | null;
+  last_error: string | null;
+  next_attempt_at: Date | null;
+  attempts: number;
+}
+
+const log = createLog('silent', { write: () => undefined });
+let service: TestService;
+let shop: Shop;
+before(async () => {
+  service = await startTestService();
+  shop = await openShop(service);
+  await changeProfile(contextOf(service), { emails: { enabled: true } });
+  await made();
+});
+after(() => service.stop());
+
+/** A worker that was just started: it remembers nothing. */
+const worker = () => ({ name: service.company.shard, db: { ...service.db }, clock: service.clock, log });
+const links = () => ({
+  baseUrl: 'https://pay.example.com',
+  linkKey: service.linkKey,
+  mailKey: service.mailKey,
+  clock: service.clock,
+  customerPageLink: async (context: RequestContext, customerId: string): Promise<string> =>
+    (await customerPageLink(context, { baseUrl: 'https://pay.example.com' }, { customerId })).url,
+});
+const made = (): Promise<boolean> => makeCustomerEmails(worker(), links());
+
+const mailsOf = (companyId = service.company.id): Promise<Row[]> =>
+  service.db.query<Row>('SELECT * FROM mails WHERE company_id = $1 AND kind IS NOT NULL ORDER BY id', [companyId]);
+const opened = (row: Row): MailContent => contentOf(service.mailKey, row);
+
+async function mailAbout(occasion: string, companyId?: string): Promise<Row> {
+  const row = (await mailsOf(companyId)).find((one) => one.occasion === occasion);
+  assert.ok(row, `there is no email for: ${occasion}`);
+  return row;
+}
+
+describe('the receipt of an order', () => {
+  it('is written once, also when several workers read the same event, and again later', async () => {
+    const { id } = await succeeded(service, shop);
+    await Promise.all([made(), made(), made()]);
+    await made();
+    const mails = (await mailsOf()).filter(({ occasion }) => occasion === `receipt ${id}`);
+    assert.equal(mails.length, 1);
+    assert.equal(mails[0]?.kind, 'order_receipt');
+    assert.match(mails[0]?.subject ?? '', /^Your receipt from .*, R-\d{6}$/);
+    const { text, html = '' } = opened(mails[0] as Row);
+    for (const part of ['$49.00', 'Visa ending in 4242', 'https://pay.example.com/receipts/']) {
+      assert.ok(text.includes(part) && html.includes(part), part);
+    }
+  });
+
+  it('keeps no link that opens anything in the database', async () => {
+    const { id } = await succeeded(service, shop);
+    await made();
+    const row = await mailAbout(`receipt ${id}`);
+    assert.doesNotMatch(row.body, /https?:/);
+    assert.match(row.body, /View receipt \(PDF\): \[link removed\]/);
+    assert.ok(row.sealed_body);
+  });
+
+  it('is not written for events from before emails were turned on, nor while they are off', async () => {
+    const other = await service.createMerchant();
+    const theirs = await openShop(service, undefined, { key: other.key });
+    await succeeded(service, theirs, { key: other.key });
+    await made();
+    assert.deepEqual(await mailsOf(other.sandbox.id), []);
+    const context = contextOf(service, other.sandbox);
+    await changeProfile(context, { emails: { enabled: true } });
+    await made();
+    assert.deepEqual(await mailsOf(other.sandbox.id), []);
+    await succeeded(service, theirs, { key: other.key });
+    await made();
+    assert.equal((await mailsOf(other.sandbox.id)).length, 1);
+    await changeProfile(context, { emails: { order_receipt: false } });
+    await succeeded(service, theirs, { key: other.key });
+    await made();
+    assert.equal((await mailsOf(other.sandbox.id)).length, 1);
+  });
+
+  it('does not count against the limit of invitations', async () => {
+    assert.ok((await mailsOf()).length > 0);
+    assert.equal(await mailsToday(service.db, service.company.id), 0);
+  });
+
+  it('is found although its event was committed after later ones', async () => {
+    const { id } = await succeeded(service, shop);
+    const first = worker();
+    await service.db.query(
+      `UPDATE events SET type = 'order.hidden' WHERE object_id = $1 AND type = 'order.succeeded'`,
+      [id],
+    );
+    const { id: later } = await succeeded(service, shop);
+    await makeCustomerEmails(first, links());
+    await mailAbout(`receipt ${later}`);
+    await service.db.query(`UPDATE events SET type = 'order.succeeded' WHERE type = 'order.hidden'`);
+    await makeCustomerEmails(first, links());
+    await mailAbout(`receipt ${id}`);
+  });
+});
+
+describe('a refund', () => {
+  it('has an email of its own for each', async () => {
+    const { id } = await succeeded(service, shop);
+    for (const amount of [1000, 500]) {
+      await refund(service, id, amount);
+      await checkAllOpen(service);
+    }
+    await made();
+    const mails = (await mailsOf()).filter((row) => row.object_id === id && row.kind === 'refund_receipt');
+    assert.deepEqual(mails.map(({ subject }) => /\$[\d.]+/.exec(subject)?.[0]).toSorted(), ['$10.00', '$5.00']);
+  });
+});
+
+describe('a subscription', () => {
+  async function sending(number?: string, emails: object = {}): Promise<Scene> {
+    const scene = await openScene(service, { billing_cycle: everyDays(20) }, number);
+    await changeProfile(contextOf(service, scene.company), { emails: { enabled: true, ...emails } });
+    await made();
+    return scene;
+  }
+  const kindsOf = async ({ company }: Scene): Promise<string[]> =>
+    (await mailsOf(company.id)).map(({ kind }) => kind).toSorted();
+  const inDays = (days: number): string => new Date(Date.now() + days * dayMs + 60_000).toISOString();
+  const remind = async (): Promise<void> => void (await makeReminders(worker(), links()));
+
+  it('has a receipt for the first charge and one for each renewal', async () => {
+    const scene = await sending();
+    await created(service, scene);
+    await moveTo(service, scene.key, inDays(20));
+    await made();
+    assert.deepEqual(await kindsOf(scene), ['order_receipt', 'renewal_receipt']);
+  });
+
+  it('whose renewal is declined asks for another card at each attempt, and ends with one notice', async () => {
+    const scene = await sending(cards.declinesAfterFirst);
+    const { id } = await created(service, scene);
+    await moveTo(service, scene.key, inDays(20));
+    await made();
+    const [failed] = (await mailsOf(scene.company.id)).filter(({ kind }) => kind === 'payment_failed');
+    assert.ok(failed);
+    const { text } = opened(failed);
+    assert.match(text, /Reason: The card does not have enough funds\.|Reason: /);
+    assert.match(text, /Amount: \$19\.00/);
+    assert.match(text, /Next attempt: \w+ \d+, \d{4}/);
+    const [, link = ''] = /Update card: https:\/\/pay\.example\.com(\S+)/.exec(text) ?? [];
+    const page = await fetch(`${service.baseUrl}${link}/account`);
+    assert.equal(page.status, 200, 'the link opens the page of the customer');
+    await moveTo(service, scene.key, inDays(30));
+    await made();
+    const kinds = await kindsOf(scene);
+    assert.equal(kinds.filter((kind) => kind === 'final_notice').length, 1);
+    await mailAbout(`ended ${id} 2`, scene.company.id);
+    await made();
+    assert.deepEqual(await kindsOf(scene), kinds);
+  });
+
+  it('that is canceled is confirmed', async () => {
+    const scene = await sending();
+    const { id } = await created(service, scene);
+    await service.call('DELETE', `/v1/subscriptions/${id}`, { key: scene.key });
+    await made();
+    assert.deepEqual(await kindsOf(scene), ['order_receipt', 'subscription_canceled']);
+  });
+
+  it('is announced before it renews, if the merchant asks for it, once', async () => {
+    const scene = await sending(undefined, { upcoming_renewal: true, upcoming_renewal_days: 3, order_receipt: false });
+    await created(service, scene);
+    await remind();
+    assert.deepEqual(await kindsOf(scene), []);
+    await moveTo(service, scene.key, inDays(18));
+    await remind();
+    await remind();
+    assert.deepEqual(await kindsOf(scene), ['upcoming_renewal']);
+    const [row] = await mailsOf(scene.company.id);
+    const { text, unsubscribeUrl = '' } = opened(row as Row);
+    assert.match(text, /We will charge \$19\.00/);
+    assert.match(unsubscribeUrl, /^https:\/\/pay\.example\.com\/unsubscribe\//);
+  });
+
+  it('reminds of a card that expires next month, unless the customer has stopped optional emails', async () => {
+    const expiring = async (): Promise<Scene> => {
+      const scene = await sending(undefined, { order_receipt: false });
+      await created(service, scene);
+      // The fifth of a month, and a card that expires in the next.
+      const at = new Date();
+      const fifth = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 5));
+      const expires = new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 2));
+      await service.db.query('UPDATE payment_methods SET exp_year = $2, exp_month = $3 WHERE company_id = $1', [
+        scene.company.id,
+        expires.getUTCFullYear(),
+        expires.getUTCMonth() + 1,
+      ]);
+      await service.db.query('UPDATE companies SET clock_offset_ms = $2 WHERE id = $1', [
+        scene.company.id,
+        fifth.getTime() - Date.now(),
+      ]);
+      return scene;
+    };
+    const [one, other] = [await expiring(), await expiring()];
+    await service.db.query('INSERT INTO email_opt_outs (company_id, customer_id) VALUES ($1, $2)', [
+      other.company.id,
+      other.customer_id,
+    ]);
+    await remind();
+    await remind();
+    assert.deepEqual(await kindsOf(one), ['card_expiring']);
+    assert.deepEqual(await kindsOf(other), []);
+  });
+});
+
+interface Received {
+  readonly to: string;
+  readonly text: string;
+}
+
+/** A mail server that keeps what it gets. */
+async function withServer(
+  use: (mailer: Mailer, received: Received[]) => Promise<void>,
+  refusal?: { message: string; responseCode: number },
+): Promise<void> {
+  const received: Received[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onRcptTo: (_address, _session, done) =>
+      done(refusal ? Object.assign(new Error(refusal.message), { responseCode: refusal.responseCode }) : null),
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const [to] = session.envelope.rcptTo;
+        received.push({ to: to?.address ?? '', text: Buffer.concat(chunks).toString() });
+        done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.server.address() as { port: number };
+  const mailer = smtpMailer(`smtp://127.0.0.1:${port}`, 'Payments <svc@example.com>');
+  try {
+    await use(mailer, received);
+  } finally {
+    await mailer.close();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+/** No email that exists is due any more. */
+const quiet = async (): Promise<void> => {
+  await service.db.query('UPDATE mails SET next_attempt_at = NULL');
+};
+const send = (mailer: Mailer): Promise<number> => sendDueMails(service.db, mailer, service.mailKey, log, 50, true);
+
+describe('sending', () => {
+  it('uses the name and the reply address of the merchant, and both HTML and text', async () => {
+    await quiet();
+    await changeProfile(contextOf(service), {
+      display_name: 'Ada "&" Söhne',
+      support_email: 'help@shop.example',
+      emails: { reply_to: 'billing@shop.example' },
+    });
+    const { id } = await succeeded(service, shop);
+    await made();
+    await withServer(async (mailer, received) => {
+      assert.equal(await sendDueMails(service.db, mailer, service.mailKey, log, 50), 0, 'mails to teams only');
+      assert.equal(await send(mailer), 1);
+      const { text } = received[0] as Received;
+      assert.match(text, /^From: .*<svc@example\.com>$/m);
+      assert.match(text, /^From: =\?UTF-8\?|^From: "?Ada/m);
+      assert.match(text, /^Reply-To: billing@shop\.example$/m);
+      assert.match(text, /^Content-Type: multipart\/alternative/m);
+      assert.match(text, /^Auto-Submitted: auto-generated$/m);
+      assert.doesNotMatch(text, /^List-Unsubscribe/m, 'a receipt cannot be unsubscribed from');
+      assert.ok(text.indexOf('text/plain') < text.indexOf('text/html'));
+    });
+    const row = await mailAbout(`receipt ${id}`);
+    assert.ok(row.sent_at && !row.sealed_body);
+    assert.doesNotMatch(row.body, /https?:/);
+  });
+
+  it('happens once although the worker dies after it has taken the email', async () => {
+    await quiet();
+    const { id } = await succeeded(service, shop);
+    await made();
+    await withServer(async (mailer, received) => {
+      const dying: Mailer = { ...mailer, send: () => new Promise<never>(() => undefined) };
+      void send(dying);
+      const isTaken = async (): Promise<boolean> => (await mailAbout(`receipt ${id}`)).attempts === 1;
+      while (!(await isTaken())) await new Promise((resolve) => setTimeout(resolve, 5));
+      assert.equal(await send(mailer), 0, 'another worker leaves it alone for a while');
+      await service.db.query('UPDATE mails SET next_attempt_at = now() WHERE occasion = $1', [`receipt ${id}`]);
+      assert.equal(await send(mailer), 1);
+      assert.equal(await send(mailer), 0);
+      assert.equal(received.length, 1);
+      await made();
+      assert.equal(await send(mailer), 0);
+    });
+  });
+
+  it('gives up at once when the server refuses the address, and the dashboard shows what it said', async () => {
+    const owner = await signUp(service);
+    await owner.in('PATCH', '/dashboard/profile', { emails: { enabled: true } });
+    await made();
+    await quiet();
+    const id = await paidBy(owner);
+    await made();
+    await withServer(async (mailer) => assert.equal(await send(mailer), 1), {
+      message: 'No such mailbox',
+      responseCode: 550,
+    });
+    const { body } = await owner.in('GET', '/dashboard/customer_emails?state=failed');
+    assert.equal(body.data.length, 1);
+    const [mail] = body.data;
+    assert.deepEqual([mail.kind, mail.state, mail.object_id, mail.attempts], ['order_receipt', 'failed', id, 1]);
+    assert.match(mail.error, /550.*No such mailbox|No such mailbox/);
+    assert.deepEqual((await owner.in('GET', '/dashboard/customer_emails?state=sent')).body.data, []);
+    const other = await signUp(service);
+    assert.deepEqual((await other.in('GET', '/dashboard/customer_emails')).body.data, []);
+  });
+
+  it('lets no text of a merchant or customer begin a header', async () => {
+    await withServer(async (mailer, received) => {
+      await mailer.send({
+        id: 'x',
+        recipient: 'ada@example.com',
+        subject: 'Receipt\r\nBcc: eve@example.com\r\n\r\n<script>',
+        text: 'text',
+        html: '<p>text</p>',
+        fromName: 'Ada\r\nBcc: eve@example.com',
+        replyTo: 'ada@example.com',
+        unsubscribeUrl: 'https://pay.example.com/unsubscribe/x',
+      });
+      const [head = ''] = (received[0] as Received).text.split('\r\n\r\n');
+      assert.doesNotMatch(head, /^Bcc:/im);
+      assert.match(head, /^List-Unsubscribe: <https:\/\/pay\.example\.com\/unsubscribe\/x>$/m);
+      assert.match(head, /^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/m);
+    });
+  });
+});
+
+/** Creates a paid order in the sandbox of a person, by the dashboard. */
+async function paidBy(person: Person): Promise<string> {
+  const { body: customer } = await person.in('POST', '/v1/customers', {
+    email: 'cleo@example.com',
+    first_name: 'Cleo <b>',
+    last_name: 'Patra',
+    phone: '+15551230000',
+  });
+  const product = await person.in(
+    'POST',
+    '/v1/products',
+    {
+      name: 'Needle',
+      description: 'Tall.',
+      pricing: { amount: 700, currency: 'usd' },
+      requires_shipping: false,
+      sku: 'needle',
+    },
+    { idempotencyKey: 'product' },
+  );
+  const card = { number: '4242424242424242', exp_month: '12', exp_year: '2031', cvc: '999' };
+  await person.in('POST', '/capture', { customer_id: customer.id, card });
+  const order = await person.in(
+    'POST',
+    '/v1/orders',
+    { customer_id: customer.id, items: [{ product_id: product.body.id, quantity: 1 }] },
+    { idempotencyKey: 'order' },
+  );
+  assert.equal(order.body.status, 'succeeded', order.text);
+  return order.body.id;
+}
+
+describe('the link to stop optional emails', () => {
+  const unsubscribeUrl = async (): Promise<string> => {
+    const { id } = await succeeded(service, shop);
+    await made();
+    const [, path = ''] =
+      /https:\/\/pay\.example\.com(\/unsubscribe\/\S+)/.exec(opened(await mailAbout(`receipt ${id}`)).text) ?? [];
+    return service.baseUrl + path;
+  };
+  const optedOut = async (): Promise<number> =>
+    (await service.db.query('SELECT 1 FROM email_opt_outs WHERE customer_id = $1', [shop.customerId])).length;
+
+  it('asks first, and stops them with the button or with the POST of a mail program', async () => {
+    const url = await unsubscribeUrl();
+    const asked = await fetch(url);
+    assert.equal(asked.status, 200);
+    assert.match(await asked.text(), /<form method="post">/);
+    assert.match(asked.headers.get('content-security-policy') ?? '', /^default-src 'none'/);
+    assert.equal(await optedOut(), 0, 'programs that check links must not unsubscribe');
+    const clicked = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    });
+    assert.equal(clicked.status, 200);
+    assert.equal(await optedOut(), 1);
+    assert.equal((await fetch(url, { method: 'POST' })).status, 200, 'again');
+  });
+
+  it('does nothing for another customer, or with another signature', async () => {
+    const url = new URL(await unsubscribeUrl());
+    const other = await openShop(service);
+    const forged = new URL(url);
+    forged.pathname = forged.pathname.replace(shop.customerId, other.customerId);
+    for (const link of [forged, `${url.origin}${url.pathname}?expires=9999999999&signature=x`]) {
+      assert.equal((await fetch(link, { method: 'POST' })).status, 400);
+    }
+    const rows = await service.db.query('SELECT 1 FROM email_opt_outs WHERE customer_id = $1', [other.customerId]);
+    assert.equal(rows.length, 0);
+  });
+});
+
+describe('the preview', () => {
+  it('shows every email with a real order, in a frame that runs nothing, and gives no receipt a number', async () => {
+    const owner = await signUp(service);
+    await owner.in('PATCH', '/dashboard/profile', { display_name: '<img src=x onerror=alert(1)>' });
+    const id = await paidBy(owner);
+    const preview = (kind: string): Promise<Reply> =>
+      owner.in('GET', `/dashboard/customer_emails/preview/${id}?kind=${kind}`);
+    const kinds = ['order_receipt', 'refund_receipt', 'renewal_receipt', 'payment_failed', 'final_notice'];
+    for (const kind of [...kinds, 'card_expiring', 'subscription_canceled', 'upcoming_renewal']) {
+      const { status, body } = await preview(kind);
+      assert.equal(status, 200, kind);
+      const shown = await fetch(service.baseUrl + body.url);
+      const html = await shown.text();
+      assert.equal(shown.status, 200);
+      assert.match(shown.headers.get('content-security-policy') ?? '', /default-src 'none'.*sandbox$/);
+      assert.match(html, /Hello Cleo &lt;b&gt;,/);
+      assert.doesNotMatch(html, /<img src=x|<b>,|<script/);
+    }
+    assert.equal((await service.db.query('SELECT 1 FROM receipts WHERE order_id = $1', [id])).length, 0);
+    const { url } = (await preview('order_receipt')).body;
+    assert.equal((await fetch(service.baseUrl + url.replace('order_receipt', 'final_notice'))).status, 400);
+    const other = await signUp(service);
+    assertRefused(await other.in('GET', `/dashboard/customer_emails/preview/${id}`), 404, 'resource_not_found');
+  });
+});
+
+describe('the mailbox', () => {
+  it('shows an email with its HTML in a sandboxed frame', async () => {
+    const { id } = await succeeded(service, shop);
+    await made();
+    const row = await mailAbout(`receipt ${id}`);
+    const page = await (await fetch(`${service.baseUrl}/mailbox`)).text();
+    assert.match(page, new RegExp(`<iframe src="/mailbox/${row.id}" sandbox`));
+    const shown = await fetch(`${service.baseUrl}/mailbox/${row.id}`);
+    assert.match(shown.headers.get('content-security-policy') ?? '', /sandbox$/);
+    assert.match(await shown.text(), /You paid \$49\.00/);
+    assert.equal((await fetch(`${service.baseUrl}/mailbox/${shop.customerId}`)).status, 404);
+  });
+});

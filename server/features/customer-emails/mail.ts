@@ -1,0 +1,95 @@
+import { limits } from '../../limits.ts';
+import type { Database } from '../../platform/database.ts';
+import { dayMs, minuteMs } from '../../platform/durations.ts';
+import { counter } from '../../platform/metrics.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { customersById } from '../customers/service.ts';
+import { customerMailsToday, writeCustomerMail, writtenOccasions } from '../mails/service.ts';
+import type { Profile } from '../profile/schemas.ts';
+import { linkedReceipt } from '../receipts/service.ts';
+import { getSubscription } from '../subscriptions/service.ts';
+import { type Occasion, optionalKinds, pageKinds } from './content.ts';
+import type { Draft } from './occasions.ts';
+import { hasOptedOut } from './queries.ts';
+import { type CustomerPageLink, type EmailLinks, writeEmail } from './write-email.ts';
+
+export interface EmailDependencies extends EmailLinks {
+  readonly mailKey: ServiceKey;
+  readonly customerPageLink: CustomerPageLink;
+}
+
+export interface Maker {
+  readonly context: RequestContext;
+  readonly dependencies: EmailDependencies;
+  readonly profile: Profile;
+}
+
+const count = counter('svc_customer_emails_total');
+
+/** Writes one email, unless the merchant or the customer does not want it, or the occasion has one. */
+export async function mail(maker: Maker, draft: Draft, ready?: Occasion): Promise<void> {
+  const { context, profile, dependencies } = maker;
+  const { db, company, nowMs } = context;
+  const { kind, occasion, customerId, objectId } = draft;
+  if (!profile.emails[kind] || (await writtenOccasions(db, company.id, [occasion])).has(occasion)) return;
+  const customer = (await customersById(context, [customerId])).get(customerId);
+  if (!customer || customer.deleted) return;
+  if (optionalKinds.has(kind) && (await hasOptedOut(db, company.id, customerId))) return;
+  if ((await mailsTodayOf(maker)) >= limits.customerEmailsPerDay) {
+    throw new Error(`the company has reached the limit of ${limits.customerEmailsPerDay} emails to customers a day`);
+  }
+  const happened = ready ?? (await occasionOf(maker, draft));
+  if (!happened) return;
+  const pageUrl = pageKinds.has(kind) ? await dependencies.customerPageLink(context, customerId) : undefined;
+  const { subject, ...content } = writeEmail(dependencies, company, profile, customer, happened, pageUrl);
+  const mailToWrite = { recipient: customer.email, subject, kind, occasion, customerId, objectId, content };
+  const isNew = await writeCustomerMail(db, dependencies.mailKey, company.id, nowMs, mailToWrite);
+  if (isNew) count({ kind });
+}
+
+/** Counting a day of emails takes long, so it is done once a minute; the bound may be exceeded by the emails of a minute. */
+const counted = new WeakMap<Database, Map<string, { mails: number; untilMs: number }>>();
+
+async function mailsTodayOf({ context: { db, company }, dependencies: { clock } }: Maker): Promise<number> {
+  const counts = counted.get(db) ?? new Map<string, { mails: number; untilMs: number }>();
+  counted.set(db, counts);
+  const known = counts.get(company.id);
+  if (known && known.untilMs > clock.nowMs()) return known.mails;
+  const mails = await customerMailsToday(db, company.id);
+  counts.set(company.id, { mails, untilMs: clock.nowMs() + minuteMs });
+  return mails;
+}
+
+/** Reads what the email needs. Undefined if it would no longer be true. */
+async function occasionOf(
+  { context, dependencies }: Maker,
+  { kind, about }: Pick<Draft, 'kind' | 'about'>,
+): Promise<Occasion | undefined> {
+  if ('order' in about) {
+    const { order, refundId } = about;
+    const expiresAtMs = dependencies.clock.nowMs() + limits.receiptLinkInEmailDays * dayMs;
+    const receipt = await linkedReceipt(context, dependencies, order.id, refundId, expiresAtMs);
+    const refund = order.transactions.find(({ id }) => id === refundId);
+    if (refund) return { kind: 'refund_receipt', order, refund, receipt };
+    return { kind: kind === 'renewal_receipt' ? kind : 'order_receipt', order, receipt };
+  }
+  if ('declined' in about) {
+    const { declined: order } = about;
+    const subscription = await getSubscription(context, order.subscription_id ?? '', new Set());
+    // It was paid meanwhile, or has ended, of which another email tells.
+    if (subscription.status !== 'past_due') return undefined;
+    return {
+      kind: 'payment_failed',
+      name: subscription.plan.name,
+      amount: order.total,
+      currency: order.currency,
+      card: order.payment_method,
+      failureCode: order.failure_code,
+      nextAttemptAt: subscription.next_retry_at,
+    };
+  }
+  const { plan, payment_method: card } = about.subscription;
+  if (kind === 'final_notice') return { kind, name: plan.name, card };
+  return { kind: 'subscription_canceled', name: plan.name };
+}

@@ -1,0 +1,95 @@
+import { notFound } from '../../errors.ts';
+import type { Page } from '../../http/lists.ts';
+import type { PageRequest } from '../../http/route.ts';
+import { minuteMs } from '../../platform/durations.ts';
+import { createdAt } from '../../platform/ids.ts';
+import type { Queryable } from '../../platform/database.ts';
+import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
+import type { RequestContext } from '../../request-context.ts';
+import { customersById } from '../customers/service.ts';
+import type { MailState } from '../mails/schemas.ts';
+import { customerMails, stateOf } from '../mails/service.ts';
+import { ordersById } from '../orders/service.ts';
+import { profileOf } from '../profile/service.ts';
+import type { EmailKind } from './content.ts';
+import { previewOf } from './preview.ts';
+import { insertOptOut } from './queries.ts';
+import type { CustomerEmail, EmailPreview } from './schemas.ts';
+import { type EmailLinks, writeEmail, type WrittenEmail } from './write-email.ts';
+
+export { type EmailLinks, isUnsubscribeLink } from './write-email.ts';
+
+export async function stopOptionalEmails(db: Queryable, companyId: string, customerId: string): Promise<void> {
+  await insertOptOut(db, companyId, customerId);
+}
+
+export interface EmailFilters {
+  readonly customer_id?: string;
+  readonly state?: MailState;
+}
+
+export async function getCustomerEmails(
+  { db, company }: RequestContext,
+  filters: EmailFilters,
+  page: PageRequest,
+): Promise<Page<CustomerEmail>> {
+  const found = await customerMails(db, company.id, filters, page);
+  return {
+    ...found,
+    items: found.items.map((mail) => ({
+      id: mail.id,
+      kind: mail.kind as EmailKind,
+      state: stateOf(mail),
+      recipient: mail.recipient,
+      subject: mail.subject,
+      customer_id: mail.customer_id,
+      object_id: mail.object_id,
+      attempts: mail.attempts,
+      error: mail.last_error,
+      sent_at: mail.sent_at?.toISOString() ?? null,
+      created_at: createdAt(mail.id),
+    })),
+  };
+}
+
+const previewMinutes = 10;
+const previewPath = (companyId: string, kind: string, orderId: string): string =>
+  `/email-previews/${companyId}/${kind}/${orderId}`;
+
+/** The email that a kind would be for this order. Nothing is stored or sent, and no receipt gets a number. */
+export async function writePreview(
+  context: RequestContext,
+  links: EmailLinks,
+  kind: EmailKind,
+  orderId: string,
+): Promise<WrittenEmail> {
+  const order = (await ordersById(context, [orderId])).get(orderId.toLowerCase());
+  if (!order) throw notFound('order', 'order_id');
+  const customer = (await customersById(context, [order.customer_id])).get(order.customer_id);
+  if (!customer) throw notFound('customer');
+  const profile = await profileOf(context.db, context.company);
+  const occasion = previewOf(kind, order, context.nowMs);
+  return writeEmail(links, context.company, profile, customer, occasion, links.baseUrl);
+}
+
+/** Describes a preview. The dashboard shows its HTML in a frame, from a link that is valid for some minutes. */
+export async function getPreview(
+  context: RequestContext,
+  links: EmailLinks,
+  kind: EmailKind,
+  orderId: string,
+): Promise<EmailPreview> {
+  const { subject, text, fromName = '', replyTo } = await writePreview(context, links, kind, orderId);
+  const path = previewPath(context.company.id, kind, orderId.toLowerCase());
+  const expiresAtMs = links.clock.nowMs() + previewMinutes * minuteMs;
+  const url = signLink(links.linkKey, 'email-preview', path, expiresAtMs);
+  return { subject, text, url, from_name: fromName, reply_to: replyTo ?? null };
+}
+
+export const isPreviewLink = (
+  { linkKey, clock }: EmailLinks,
+  companyId: string,
+  kind: string,
+  orderId: string,
+  query: LinkQuery,
+): boolean => isValidLink(linkKey, 'email-preview', previewPath(companyId, kind, orderId), query, clock.nowMs());

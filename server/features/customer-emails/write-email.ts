@@ -1,0 +1,76 @@
+import type { Company } from '../../company.ts';
+import { limits } from '../../limits.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { dayMs } from '../../platform/durations.ts';
+import type { MailContent } from '../../platform/mail/mailer.ts';
+import type { ServiceKey } from '../../platform/service-keys.ts';
+import { isValidLink, type LinkQuery, signLink } from '../../platform/signed-links.ts';
+import type { RequestContext } from '../../request-context.ts';
+import type { Customer } from '../customers/schemas.ts';
+import type { Profile } from '../profile/schemas.ts';
+import { defaultColor } from '../profile/service.ts';
+import { contentOf, type Occasion, optionalKinds } from './content.ts';
+import { htmlOf, textOf } from './layout.ts';
+
+/** Creates a link to the page of a customer. */
+export type CustomerPageLink = (context: RequestContext, customerId: string) => Promise<string>;
+
+export interface EmailLinks {
+  readonly baseUrl: string;
+  readonly linkKey: ServiceKey;
+  /** Links expire by real time, whatever the company's sandbox clock shows. */
+  readonly clock: Clock;
+}
+
+export interface WrittenEmail extends MailContent {
+  readonly subject: string;
+  readonly html: string;
+}
+
+/** Writes the email about an occasion in the brand of the merchant. */
+export function writeEmail(
+  links: EmailLinks,
+  company: Pick<Company, 'id' | 'mode'>,
+  profile: Profile,
+  customer: Pick<Customer, 'id' | 'first_name'>,
+  occasion: Occasion,
+  customerPageUrl: string | undefined,
+): WrittenEmail {
+  const content = contentOf(occasion, { merchant: profile.display_name, customerPageUrl });
+  const unsubscribeUrl = unsubscribeLink(links, company.id, customer.id);
+  const { address, support_email, website, emails } = profile;
+  const brand = {
+    name: profile.display_name,
+    logoUrl: profile.logo_url && links.baseUrl + profile.logo_url,
+    color: profile.color ?? defaultColor,
+    textColor: profile.text_color,
+    address: Object.values(address ?? {}).filter((part) => part !== null),
+    contact: support_email ?? website,
+    isSandbox: company.mode === 'sandbox',
+    firstName: customer.first_name,
+    unsubscribeUrl,
+  };
+  const replyTo = emails.reply_to ?? support_email;
+  return {
+    subject: content.subject,
+    text: textOf(content, brand),
+    html: htmlOf(content, brand),
+    fromName: emails.from_name ?? profile.display_name,
+    ...(replyTo !== null && { replyTo }),
+    ...(optionalKinds.has(occasion.kind) && { unsubscribeUrl }),
+  };
+}
+
+const unsubscribePath = (companyId: string, customerId: string): string => `/unsubscribe/${companyId}/${customerId}`;
+
+function unsubscribeLink({ baseUrl, linkKey, clock }: EmailLinks, companyId: string, customerId: string): string {
+  const expiresAtMs = clock.nowMs() + limits.unsubscribeLinkDays * dayMs;
+  return baseUrl + signLink(linkKey, 'unsubscribe', unsubscribePath(companyId, customerId), expiresAtMs);
+}
+
+export const isUnsubscribeLink = (
+  { linkKey, clock }: EmailLinks,
+  companyId: string,
+  customerId: string,
+  query: LinkQuery,
+): boolean => isValidLink(linkKey, 'unsubscribe', unsubscribePath(companyId, customerId), query, clock.nowMs());

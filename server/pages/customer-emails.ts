@@ -1,0 +1,106 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { unsubscribeTexts } from '../customer-texts.ts';
+import { ApiError } from '../errors.ts';
+import type { EmailKind } from '../features/customer-emails/content.ts';
+import {
+  type EmailLinks,
+  isPreviewLink,
+  isUnsubscribeLink,
+  stopOptionalEmails,
+  writePreview,
+} from '../features/customer-emails/service.ts';
+import { profileOf } from '../features/profile/service.ts';
+import { escaped } from '../platform/html.ts';
+import { isUuid } from '../platform/ids.ts';
+import type { LinkQuery } from '../platform/signed-links.ts';
+import type { RequestContext } from '../request-context.ts';
+
+interface EmailPageDependencies extends EmailLinks {
+  /** Undefined if there is no such company. */
+  readonly contextOf: (companyId: string, requestId: string) => Promise<RequestContext | undefined>;
+}
+
+const style = `
+  :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }
+  body { max-width: 32rem; margin: 15vh auto; padding: 0 1.25rem; }
+  button { font: inherit; padding: .6rem 1.2rem; border-radius: 8px; border: 0; background: #1f2937; color: #fff; cursor: pointer; }
+  @media (prefers-color-scheme: dark) { button { background: #f9fafb; color: #111827; } }
+  button:focus-visible { outline: 3px solid #2563eb; outline-offset: 2px; }`;
+
+function sendHtml(reply: FastifyReply, policy: string, page: string): FastifyReply {
+  return reply
+    .header('Content-Type', 'text/html; charset=utf-8')
+    .header('Content-Security-Policy', policy)
+    .header('Referrer-Policy', 'no-referrer')
+    .header('X-Robots-Tag', 'noindex')
+    .header('Cache-Control', 'no-store')
+    .send(page);
+}
+
+/** Shows an email as it is, without scripts, forms and links that lead anywhere. */
+export const emailPolicy = (baseUrl: string, ancestors: string): string =>
+  `default-src 'none'; style-src 'unsafe-inline'; img-src 'self' ${new URL(baseUrl).origin}; base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}; sandbox`;
+
+/** The pages that links in emails lead to, and the preview of an email for the dashboard. */
+export function mountCustomerEmails(app: FastifyInstance, dependencies: EmailPageDependencies): void {
+  mountPreview(app, dependencies);
+  // A parser for forms, which no other route of the service takes.
+  void app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: 1024 }, (_request, _body, done) => done(null));
+    mountUnsubscribe(scope, dependencies);
+  });
+}
+
+type PreviewPath = { Params: { company: string; kind: string; order: string }; Querystring: LinkQuery };
+
+function mountPreview(app: FastifyInstance, dependencies: EmailPageDependencies): void {
+  app.get<PreviewPath>('/email-previews/:company/:kind/:order', async (request, reply) => {
+    const { company, kind, order } = request.params;
+    const isSigned = isUuid(company) && isPreviewLink(dependencies, company, kind, order, request.query);
+    const context = isSigned ? await dependencies.contextOf(company, request.id) : undefined;
+    if (!context) throw new ApiError('invalid_request', 'This preview has expired. Open it again in the dashboard.');
+    const { html } = await writePreview(context, dependencies, kind as EmailKind, order);
+    return sendHtml(reply, emailPolicy(dependencies.baseUrl, "'self'"), html);
+  });
+}
+
+type UnsubscribePath = { Params: { company: string; customer: string }; Querystring: LinkQuery };
+
+/**
+ * Opening the link only asks, because programs that check mails open every link. The button sends the same POST as a mail program
+ * that knows RFC 8058.
+ */
+function mountUnsubscribe(app: FastifyInstance, dependencies: EmailPageDependencies): void {
+  const path = '/unsubscribe/:company/:customer';
+  const policy =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  const page = (reply: FastifyReply, content: string): FastifyReply =>
+    sendHtml(
+      reply,
+      policy,
+      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(unsubscribeTexts.title)}</title><style>${style}</style><main><h1>${escaped(unsubscribeTexts.title)}</h1>${content}</main></html>`,
+    );
+  const paragraph = (text: string): string => `<p>${escaped(text)}</p>`;
+  const contextOf = async (request: FastifyRequest<UnsubscribePath>): Promise<RequestContext | undefined> => {
+    const { company, customer } = request.params;
+    if (!isUuid(company) || !isUuid(customer)) return undefined;
+    if (!isUnsubscribeLink(dependencies, company, customer, request.query)) return undefined;
+    return dependencies.contextOf(company, request.id);
+  };
+  app.get<UnsubscribePath>(path, async (request, reply) => {
+    const context = await contextOf(request);
+    if (!context) return page(reply.code(400), paragraph(unsubscribeTexts.invalid));
+    const { display_name } = await profileOf(context.db, context.company);
+    const form = `<form method="post"><button>${escaped(unsubscribeTexts.confirm)}</button></form>`;
+    return page(reply, paragraph(unsubscribeTexts.ask(display_name)) + form);
+  });
+  app.post<UnsubscribePath>(path, async (request, reply) => {
+    const context = await contextOf(request);
+    if (!context) return page(reply.code(400), paragraph(unsubscribeTexts.invalid));
+    await stopOptionalEmails(context.db, context.company.id, request.params.customer);
+    const { display_name } = await profileOf(context.db, context.company);
+    return page(reply, paragraph(unsubscribeTexts.done(display_name)));
+  });
+}
