@@ -72,6 +72,26 @@ export const checks: readonly Check[] = [
           AND NOT EXISTS (SELECT 1 FROM voids v WHERE v.company_id = m.company_id AND v.reference = m.reference)`,
   },
   {
+    name: 'checkout_without_payment',
+    means: 'completed checkout session whose order is not paid',
+    sql: `SELECT s.company_id, s.id FROM checkout_sessions s
+          LEFT JOIN orders o ON o.company_id = s.company_id AND o.id = s.order_id
+          WHERE s.status = 'completed' AND coalesce(o.status, 'pending') IN ('pending', 'failed')`,
+  },
+  {
+    name: 'long_checkout',
+    means: 'payment of a checkout session whose outcome has been unknown for more than a day',
+    sql: `SELECT company_id, session_id AS id FROM checkout_payments
+          WHERE state = 'open' AND started_at < now() - interval '1 day'`,
+  },
+  {
+    name: 'payment_link_count_differs',
+    means: 'payment link whose number of payments differs from its paid sessions',
+    sql: `SELECT l.company_id, l.id FROM payment_links l WHERE l.payments <> (SELECT count(*) FROM checkout_sessions s
+            JOIN checkout_payments p ON p.company_id = s.company_id AND p.session_id = s.id AND p.state <> 'ended'
+            WHERE s.company_id = l.company_id AND s.payment_link_id = l.id)`,
+  },
+  {
     name: 'cycle_charged_twice',
     means: 'subscription with two orders for one cycle',
     sql: `SELECT company_id, subscription_id AS id FROM orders WHERE subscription_cycle IS NOT NULL

@@ -36,6 +36,9 @@ before(async () => {
   const later = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10);
   const customer_id = await someSubscriber(service);
   await subscribe(service, { customer_id, plan_id: plan.id, start_date: later, coupon_code: 'TEA' });
+  for (const type of ['checkout_session.completed', 'checkout_session.expired']) {
+    await service.call('POST', '/v1/sandbox/events/trigger', { body: { type } });
+  }
   await checkAllOpen(service);
   await advance(service, { by: { months: 1, days: 2 } });
   await checkAllOpen(service);
@@ -99,6 +102,17 @@ const corruptions: Readonly<Record<string, readonly string[]>> = {
   missing_operation: [
     `INSERT INTO missing_operations (company_id, reference, kind, processor_transaction_id, executed_at)
      SELECT id, gen_random_uuid(), 'charge', 'acq_1', now() FROM companies LIMIT 1`,
+  ],
+  checkout_without_payment: [`UPDATE checkout_sessions SET order_id = gen_random_uuid() WHERE status = 'completed'`],
+  long_checkout: [
+    `INSERT INTO checkout_payments (company_id, session_id, number, state, input, total, started_at, check_at)
+     SELECT company_id, id, 1, 'open', '{}', 0, now() - interval '2 days', now() FROM checkout_sessions
+     WHERE status <> 'completed' LIMIT 1`,
+  ],
+  payment_link_count_differs: [
+    `INSERT INTO payment_links (company_id, id, token_hash, sealed_token, name, mode, items, allow_coupons, collect, metadata,
+       payments, updated_at)
+     SELECT id, gen_random_uuid(), '\\x00', '\\x00', 'Tea', 'payment', '[]', false, '{}', '{}', 1, now() FROM companies LIMIT 1`,
   ],
   cycle_charged_twice: [
     `DROP INDEX orders_cycle`,

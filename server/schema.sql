@@ -136,6 +136,7 @@ CREATE TABLE checkout_sessions (
 );
 CREATE INDEX checkout_sessions_customer ON public.checkout_sessions USING btree (company_id, customer_id, id) WHERE (customer_id IS NOT NULL);
 CREATE INDEX checkout_sessions_due ON public.checkout_sessions USING btree (expires_at) WHERE (status = 'open'::text);
+CREATE INDEX checkout_sessions_due_of_company ON public.checkout_sessions USING btree (company_id, expires_at) WHERE (status = 'open'::text);
 CREATE INDEX checkout_sessions_link ON public.checkout_sessions USING btree (company_id, payment_link_id, id) WHERE (payment_link_id IS NOT NULL);
 CREATE INDEX checkout_sessions_old ON public.checkout_sessions USING btree (expires_at) WHERE (status = 'expired'::text);
 CREATE INDEX checkout_sessions_status ON public.checkout_sessions USING btree (company_id, status, id);

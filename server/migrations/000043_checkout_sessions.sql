@@ -38,4 +38,5 @@ CREATE INDEX checkout_sessions_customer ON checkout_sessions (company_id, custom
 CREATE INDEX checkout_sessions_link ON checkout_sessions (company_id, payment_link_id, id) WHERE payment_link_id IS NOT NULL;
 CREATE INDEX checkout_sessions_status ON checkout_sessions (company_id, status, id);
 CREATE INDEX checkout_sessions_due ON checkout_sessions (expires_at) WHERE status = 'open';
+CREATE INDEX checkout_sessions_due_of_company ON checkout_sessions (company_id, expires_at) WHERE status = 'open';
 CREATE INDEX checkout_sessions_old ON checkout_sessions (expires_at) WHERE status = 'expired';

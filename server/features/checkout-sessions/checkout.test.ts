@@ -241,16 +241,20 @@ describe('a checkout session that is over', () => {
   it('expires by the clock of the company, or at once', async () => {
     const session = await createSession({ expires_in: 300 });
     const other = await createSession();
+    const third = await createSession();
     const expired = await service.call('POST', `/v1/checkout_sessions/${other.id}/expire`);
     assert.deepEqual([expired.status, expired.body.status], [200, 'expired']);
     const twice = await service.call('POST', `/v1/checkout_sessions/${other.id}/expire`);
     assert.deepEqual([twice.status, twice.body.error.code], [422, 'invalid_state_transition']);
-    await advance(service, { by: { minutes: 6 } });
+    const { body: advanced } = await advance(service, { by: { minutes: 6 } });
+    const happened = advanced.happened.find(({ object_id }: { object_id: string }) => object_id === session.id);
+    assert.deepEqual([happened?.type, happened?.at], ['checkout_session.expired', session.expires_at]);
     const { body: page } = await onPage(tokenOf(session), 'session');
     assert.equal(page.status, 'expired');
     assert.equal((await onPage(tokenOf(session), 'pay', { attempt: 0, total: 1 })).body.status, 'expired');
+    await service.db.query(`UPDATE checkout_sessions SET expires_at = now() WHERE id = $1`, [third.id]);
     await expireSessions({ name: service.company.shard, db: service.db }, 100);
-    assert.deepEqual(await eventsOf(session.id), ['checkout_session.expired']);
+    for (const { id } of [session, third]) assert.deepEqual(await eventsOf(id), ['checkout_session.expired']);
     const { body } = await service.call('GET', '/v1/checkout_sessions?status=expired');
     assert.ok(body.data.some(({ id }: { id: string }) => id === session.id));
   });

@@ -195,6 +195,20 @@ export async function findDueSessions(
   );
 }
 
+export async function findDueSessionsOf(
+  db: Queryable,
+  companyId: string,
+  until: Date,
+  count: number,
+): Promise<{ readonly id: string; readonly expires_at: Date }[]> {
+  return db.query(
+    `SELECT id, expires_at FROM checkout_sessions s
+     WHERE company_id = $1 AND status = 'open' AND expires_at <= $2 AND NOT ${isPaying('s')}
+     ORDER BY expires_at LIMIT $3`,
+    [companyId, until, count],
+  );
+}
+
 /** Sessions that ended without a payment. */
 export async function deleteOldSessions(db: Queryable, count: number, keptDays: number): Promise<number> {
   const rows = await db.query(

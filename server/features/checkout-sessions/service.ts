@@ -4,6 +4,7 @@ import { hashPageToken, newPageToken } from '../../http/page-token.ts';
 import type { PageRequest } from '../../http/route.ts';
 import { limits } from '../../limits.ts';
 import type { Company } from '../../company.ts';
+import type { Database } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { ServiceKey } from '../../platform/service-keys.ts';
 import type { RequestContext } from '../../request-context.ts';
@@ -13,6 +14,7 @@ import { findCardTesting } from './card-testing-queries.ts';
 import { checkReturnUrl, offerOf } from './offer.ts';
 import {
   expireSession,
+  findDueSessionsOf,
   findSession,
   findSessionByToken,
   insertSession,
@@ -157,6 +159,21 @@ export async function expireDue(
     await emitEvents(transaction, [newEvent(company.id, now.getTime(), 'checkout_session.expired', session, 1, null)]);
   });
 }
+
+/** While the clock of a company is advanced: each session expires at its own time. */
+export async function expireSessionsOf(
+  db: Database,
+  company: Pick<Company, 'id' | 'mode'>,
+  until: Date,
+): Promise<void> {
+  for (;;) {
+    const due = await findDueSessionsOf(db, company.id, until, expiredAtOnce);
+    for (const { id, expires_at } of due) await expireDue({ db }, company, id, expires_at);
+    if (due.length < expiredAtOnce) return;
+  }
+}
+
+const expiredAtOnce = 100;
 
 /** Pages ask for proofs as long as the limit of declined payments is exceeded. */
 const attackMs = limits.declinedPaymentsOfCompany.windowSeconds * 1000;

@@ -6,6 +6,7 @@ import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { DatabasePool } from '../../platform/database.ts';
 import { dayMs, hourMs, minuteMs } from '../../platform/durations.ts';
+import { expireSessionsOf } from '../checkout-sessions/service.ts';
 import { companyClock } from '../companies/service.ts';
 import type { Orders } from '../orders/service.ts';
 import { monthsLater, type Subscriptions } from '../subscriptions/service.ts';
@@ -199,8 +200,8 @@ async function setClock({ db, clock }: Parts, companyId: string, toMs: number): 
 }
 
 const timeOf = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
-const earliest = ({ subscription, chargeback, dispute, delivery }: NextDue): number =>
-  Math.min(timeOf(subscription), timeOf(chargeback), timeOf(dispute), timeOf(delivery));
+const earliest = ({ subscription, chargeback, dispute, checkout, delivery }: NextDue): number =>
+  Math.min(...[subscription, chargeback, dispute, checkout, delivery].map(timeOf));
 
 /** Runs everything that is due until then, in order of time. */
 async function passTime(parts: Parts, companyId: string, fromMs: number, targetMs: number): Promise<void> {
@@ -234,7 +235,7 @@ async function awaitCharges({ db, clock }: Parts, companyId: string, fromMs: num
 }
 
 async function bill(
-  { orders, subscriptions }: Parts,
+  { db, orders, subscriptions }: Parts,
   companyId: string,
   fromMs: number,
   untilMs: number,
@@ -246,6 +247,7 @@ async function bill(
   }
   await orders.raiseChargebacksOf(companyId, fromMs, untilMs);
   await orders.loseDisputesOf(companyId, fromMs, untilMs);
+  await expireSessionsOf(db, { id: companyId, mode: 'sandbox' }, new Date(untilMs));
 }
 
 async function awaitDeliveries(

@@ -8,6 +8,8 @@ export interface NextDue {
   readonly chargeback: Date | null;
   /** The deadline of a dispute that has not been answered. */
   readonly dispute: Date | null;
+  /** When the next checkout session expires. */
+  readonly checkout: Date | null;
   readonly delivery: Date | null;
   readonly has_receivers: boolean;
 }
@@ -21,12 +23,24 @@ export async function findNextDue(
     `SELECT (SELECT min(due_at) FROM subscriptions WHERE company_id = $1 AND due_at IS NOT NULL) AS subscription,
        (SELECT min(due_at) FROM scheduled_chargebacks WHERE company_id = $1) AS chargeback,
        (SELECT min(evidence_due_at) FROM disputes WHERE company_id = $1 AND state = 'needs_response') AS dispute,
+       (SELECT min(expires_at) FROM checkout_sessions s WHERE company_id = $1 AND status = 'open' AND NOT EXISTS (
+          SELECT 1 FROM checkout_payments p
+          WHERE p.company_id = s.company_id AND p.session_id = s.id AND p.state = 'open')) AS checkout,
        (SELECT min(next_attempt_at) FROM webhook_deliveries
         WHERE company_id = $1 AND status = 'pending' AND endpoint_id <> ALL($2::uuid[])) AS delivery,
        EXISTS (SELECT 1 FROM webhook_endpoints WHERE company_id = $1 AND status = 'enabled') AS has_receivers`,
     [companyId, endpointsNotWaitedFor],
   );
-  return row ?? { subscription: null, chargeback: null, dispute: null, delivery: null, has_receivers: false };
+  return (
+    row ?? {
+      subscription: null,
+      chargeback: null,
+      dispute: null,
+      checkout: null,
+      delivery: null,
+      has_receivers: false,
+    }
+  );
 }
 
 /** Waits for transactions that have locked a due subscription. Rows are locked in the same order as elsewhere. */
