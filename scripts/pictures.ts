@@ -11,18 +11,6 @@ import { launchBrowser } from '../tests/support/browser.ts';
 const folder = fileURLToPath(new URL('../docs/pictures/', import.meta.url));
 const marginPx = 24;
 const publishableKey = 'svc_test_pk_pictures';
-const token = {
-  id: 'cct_5rQ8mZ2xVb7LkP0t',
-  card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2031 },
-  expires_at: '2030-01-01T00:15:00Z',
-};
-const paymentMethod = {
-  id: '0199f3c2-6d1e-7a40-9c55-2f0b7c1d9e11',
-  type: 'card',
-  card: token.card,
-  is_default: true,
-};
-
 interface Picture {
   readonly name: string;
   readonly widthPx: number;
@@ -98,27 +86,8 @@ async function takePicture(context: BrowserContext, serviceUrl: string, picture:
   await page.close();
 }
 
-async function takeDemoPictures(context: BrowserContext, serviceUrl: string): Promise<void> {
-  const page = await context.newPage();
-  await page.setViewportSize({ width: 1040, height: 640 });
-  await page.route('**/v1/card_tokens', (route) => route.fulfill({ status: 201, json: token }));
-  await page.goto(`${serviceUrl}/demo/checkout`);
-  await fillIn(page.frameLocator('iframe'));
-  await page.waitForTimeout(250);
-  await page.screenshot({ path: join(folder, 'demo-checkout.png'), fullPage: true });
-  await page.click('#save');
-  await page.locator('#saved').waitFor();
-  await page.screenshot({ path: join(folder, 'demo-checkout-saved.png'), fullPage: true });
-  await page.close();
-}
-
 const app = Fastify();
-await mountCardFields(app, {
-  demo: {
-    publishableKey,
-    capture: async () => ({ customer: '0199f3c2-6c02-7f7e-8a10-7d1c54a8b310', payment_method: paymentMethod }),
-  },
-});
+await mountCardFields(app);
 for (const picture of pictures) {
   app.get(`/shop/${picture.name}`, (_request, reply) => reply.type('text/html').send(shopPage(picture)));
 }
@@ -128,7 +97,6 @@ try {
   await mkdir(folder, { recursive: true });
   const context = await browser.newContext({ deviceScaleFactor: 2, colorScheme: 'light' });
   for (const picture of pictures) await takePicture(context, serviceUrl, picture);
-  await takeDemoPictures(context, serviceUrl);
 } finally {
   await browser.close();
   await app.close();

@@ -67,7 +67,7 @@ import {
 } from './features/users/service.ts';
 import type { WebhookDependencies } from './features/webhooks/service.ts';
 import { webhookRoutes } from './features/webhooks/routes.ts';
-import { type CardFieldsOptions, mountCardFields } from './pages/card-fields.ts';
+import { mountCardFields } from './pages/card-fields.ts';
 import { mountFiles } from './pages/files.ts';
 import { mountHostedPages } from './pages/hosted-pages.ts';
 import { mountDashboard } from './pages/dashboard.ts';
@@ -125,8 +125,6 @@ export interface AppDependencies {
   readonly readiness: readonly ReadinessCheck[];
   readonly components: Components;
   readonly gauges: GaugeSources;
-  /** Set once the demo company exists, which is after the service listens. */
-  readonly cardFields: CardFieldsOptions;
 }
 
 /** The checks between features before a customer, product or card is deleted. */
@@ -236,12 +234,12 @@ export async function buildApp(dependencies: AppDependencies): Promise<FastifyIn
 /** The pages that are the same for everyone. */
 async function mountStaticPages(
   app: FastifyInstance,
-  { config, baseUrl, clock, cardFields }: AppDependencies,
+  { config, baseUrl, clock }: AppDependencies,
   imageOrigin: string,
 ): Promise<void> {
   mountGuides(app);
   mountSecurityTxt(app, config.SVC_SECURITY_CONTACT, baseUrl, clock);
-  await mountCardFields(app, cardFields);
+  await mountCardFields(app);
   mountHostedPages(app, { imageOrigin });
 }
 

@@ -1,16 +1,14 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { usualReferences } from './app.ts';
-import { ApiError } from './errors.ts';
 import { createApiKey, openApiKeyDirectory, reserveApiKey } from './features/api-keys/service.ts';
 import { createCompanies, allCompanies } from './features/companies/service.ts';
-import { createCustomer, findCustomerByEmail } from './features/customers/service.ts';
-import { attachCard, type CardDependencies } from './features/payment-methods/service.ts';
+import { createCoupon } from './features/coupons/service.ts';
+import { createLink, getLinks } from './features/payment-links/service.ts';
 import type { PlanCreate } from './features/plans/schemas.ts';
 import { createPlan } from './features/plans/service.ts';
-import { createProduct } from './features/products/service.ts';
+import { activeBySku, createProduct } from './features/products/service.ts';
+import { changeProfile } from './features/profile/service.ts';
 import { ensureOwner, hasAccount } from './features/users/service.ts';
-import type { DemoCheckout } from './pages/card-fields.ts';
 import type { Clock } from './platform/clock.ts';
 import { shardForNew } from './shards/placement.ts';
 import { insertShards } from './shards/queries.ts';
@@ -24,6 +22,8 @@ export interface Demo {
   readonly base_url: string;
   readonly capture_url: string;
   readonly dashboard_url: string;
+  /** A payment link of the sandbox: each visit opens a checkout session. */
+  readonly checkout_url: string;
   readonly email: string;
   readonly password: string;
   readonly secret_key: string;
@@ -41,6 +41,11 @@ export interface DemoDependencies {
 }
 
 const demoName = 'Tea House';
+
+const demoColor = '#1f6b4f';
+
+/** A code for the demo checkout. */
+const demoCoupon = { kind: 'promo', name: 'TEA10', percentage: 10, duration: 'once' } as const;
 
 const demoProducts = [
   { name: 'Tea pot', description: 'Holds six cups.', sku: 'tea-pot', amount: 4900, requires_shipping: true },
@@ -88,35 +93,47 @@ export async function ensureDemo(dependencies: DemoDependencies): Promise<Demo> 
   const kept = known && (await stillValid(dependencies, known)) ? known : await makeDemo(dependencies);
   await ensureLogin(dependencies, kept);
   const { baseUrl } = dependencies;
-  const demo = { ...kept, base_url: baseUrl, capture_url: `${baseUrl}/capture`, dashboard_url: `${baseUrl}/` };
+  const demo = {
+    ...kept,
+    base_url: baseUrl,
+    capture_url: `${baseUrl}/capture`,
+    dashboard_url: `${baseUrl}/`,
+    checkout_url: await ensureCheckout(dependencies),
+  };
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return demo;
 }
 
-const shopper = { email: 'shopper@example.com', first_name: 'Sam', last_name: 'Shopper', phone: '+15550100' };
+/** How the link is found again at the next start. */
+const demoLink = { demo: 'checkout' };
 
-/** The server side of the demo checkout page: attaches the card to a customer of the demo company. */
-export async function demoCheckout(
-  { shards, clock, keys }: DemoDependencies,
-  cards: CardDependencies,
-  demo: Demo,
-): Promise<DemoCheckout> {
-  const directory = await openApiKeyDirectory(shards, keys['api-keys'], clock);
-  return {
-    publishableKey: demo.publishable_key,
-    async capture(token) {
-      const access = await directory.find(demo.secret_key, '127.0.0.1');
-      if (typeof access === 'string') throw new ApiError(access, 'The demo key is no longer valid.');
-      const { company } = access;
-      const { db } = shards.of(company);
-      const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
-      const customer = (await findCustomerByEmail(context, shopper.email)) ?? (await createCustomer(context, shopper));
-      const input = { card_token: token, set_as_default: true };
-      const method = await attachCard(context, cards, usualReferences, customer.id, input);
-      return { customer: customer.id, payment_method: method };
-    },
-  };
+/** The payment link of the demo company; empty if the user has archived its products. */
+async function ensureCheckout(dependencies: DemoDependencies): Promise<string> {
+  const { shards, clock, keys, baseUrl } = dependencies;
+  const { sandbox: company } = await demoCompanies(dependencies);
+  const { db } = shards.of(company);
+  const context = { requestId: newRequestId(), company, nowMs: clock.nowMs() + company.clockOffsetMs, db };
+  const links = { baseUrl, linkKey: keys['page-links'] };
+  const page = { limit: 100, sort: { field: 'created_at', descending: false }, cursor: null };
+  const known = (await getLinks(context, links, { active: true }, page)).items;
+  const found = known.find(({ metadata }) => metadata.demo === demoLink.demo);
+  if (found) return found.url;
+  const products = await activeBySku(context, ['tea-pot', 'tea-cup']);
+  const [pot, cup] = [products.get('tea-pot'), products.get('tea-cup')];
+  if (!pot || !cup) return '';
+  const { url } = await createLink(context, links, {
+    name: 'Demo checkout',
+    mode: 'payment',
+    items: [
+      { product_id: pot, quantity: 1 },
+      { product_id: cup, quantity: 2, quantity_min: 1, quantity_max: 10 },
+    ],
+    allow_coupons: true,
+    collect: ['shipping'],
+    metadata: demoLink,
+  });
+  return url;
 }
 
 async function readDemo(file: string): Promise<Demo | undefined> {
@@ -150,6 +167,7 @@ async function makeDemo(dependencies: DemoDependencies): Promise<Demo> {
     base_url: baseUrl,
     capture_url: `${baseUrl}/capture`,
     dashboard_url: `${baseUrl}/`,
+    checkout_url: '',
     ...login,
     secret_key: await key(sandbox, 'secret'),
     publishable_key: await key(sandbox, 'publishable'),
@@ -188,8 +206,10 @@ async function demoCompanies({ shards, clock }: DemoDependencies): Promise<Recor
   const { name, db } = await shardForNew(shards);
   const made = await db.transaction(async (transaction) => {
     const pair = await createCompanies({ name, db: transaction }, clock.nowMs(), demoName);
+    const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: clock.nowMs(), db: transaction };
+    await changeProfile(context, { color: demoColor });
+    await createCoupon(context, demoCoupon);
     for (const { amount, ...product } of demoProducts) {
-      const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: clock.nowMs(), db: transaction };
       const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });
       for (const { plan } of demoPlans.filter(({ sku }) => sku === product.sku)) {
         await createPlan(context, { ...plan, currency: 'usd', products: [{ product_id: id }] });

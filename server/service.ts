@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { buildApp, fileStore, showsMailbox, usualReferences } from './app.ts';
 import { baseUrlOf, type Config } from './config.ts';
-import { type Demo, demoCheckout, ensureDemo } from './demo.ts';
+import { type Demo, ensureDemo } from './demo.ts';
 import type { EmailDependencies } from './features/customer-emails/mail.ts';
 import { customerPageLink } from './features/customer-sessions/service.ts';
 import { maintainPartitions } from './features/events/jobs.ts';
@@ -24,7 +24,6 @@ import {
 import { type GaugeSources, readGauges, shardsToShow } from './gauges.ts';
 import { startWorker } from './jobs/worker.ts';
 import { limits } from './limits.ts';
-import type { DemoCheckout } from './pages/card-fields.ts';
 import { type Connections, openConnections } from './features/processors/connections.ts';
 import { openPayments } from './payments.ts';
 import { createBackground } from './platform/background.ts';
@@ -148,8 +147,6 @@ interface Parts extends Surroundings {
   readonly gauges: GaugeSources;
   /** Undefined if files are stored in the data folder. */
   readonly objectStore: ObjectStore | undefined;
-  /** Set after the API has started. */
-  readonly cardFields: { demo?: DemoCheckout };
 }
 
 async function openParts(surroundings: Surroundings): Promise<Parts> {
@@ -213,7 +210,6 @@ async function openParts(surroundings: Surroundings): Promise<Parts> {
         backupPath: config.SVC_BACKUP_PATH,
       },
     },
-    cardFields: {},
   };
 }
 
@@ -338,7 +334,6 @@ async function startApiRole(parts: Parts): Promise<void> {
     readiness: parts.readiness(),
     components: resources.components,
     gauges: parts.gauges,
-    cardFields: parts.cardFields,
   });
   resources.serves(() => closeWithin(app, config.SVC_SHUTDOWN_SECONDS * 1000 * finishingShare));
   await listenOrExplain(app, config.HOST, parts.port, 'PORT');
@@ -365,17 +360,12 @@ async function prepareShard(db: DatabasePool, nowMs: number): Promise<void> {
 
 /** Prepares the first shard and, if enabled, the demo company. The other shards are prepared when they are opened. */
 async function prepareData(parts: Parts): Promise<Demo | undefined> {
-  const { config, shards, clock, keys, baseUrl, vault } = parts;
+  const { config, shards, clock, keys, baseUrl } = parts;
   await prepareShard(parts.first.db, clock.nowMs());
   if (!config.SVC_DEMO && config.DATABASE_URL) return undefined;
   // The demo company may be on the shard that is away.
   if (shards.away.size > 0) return undefined;
-  const demoDependencies = { shards, clock, keys, dataDir: config.dataDir, baseUrl };
-  const demo = await ensureDemo(demoDependencies);
-  const { verifierOf } = parts.connections;
-  const cards = { vault, clock, tokenHashKey: keys['card-tokens'], verifierOf };
-  parts.cardFields.demo = await demoCheckout(demoDependencies, cards, demo);
-  return demo;
+  return ensureDemo({ shards, clock, keys, dataDir: config.dataDir, baseUrl });
 }
 
 const emailsOf = ({ baseUrl, keys, clock }: Parts): EmailDependencies => ({

@@ -28,7 +28,7 @@ export function welcome(config: Config, { baseUrl, listensOn, demo }: Service, s
   if (demo) lines.push(`  Dashboard       ${baseUrl}/   (${demo.email}, password ${demo.password})`);
   else lines.push(`  Dashboard       ${baseUrl}/`);
   lines.push(`  Guides          ${baseUrl}/docs`, `  API reference   ${baseUrl}/docs/api`);
-  if (demo) lines.push(`  Demo checkout   ${baseUrl}/demo/checkout`);
+  if (demo?.checkout_url) lines.push(`  Demo checkout   ${demo.checkout_url}`);
   if (demo) {
     lines.push(
       `  Secret key      ${demo.secret_key}`,

@@ -133,6 +133,7 @@ interface Demo {
   base_url: string;
   capture_url: string;
   dashboard_url: string;
+  checkout_url: string;
   email: string;
   password: string;
   secret_key: string;
@@ -213,12 +214,17 @@ test('a first start shows the address, the keys and where the reference is', asy
     `${service.baseUrl}/v1`,
     `${service.baseUrl}/docs`,
     `${service.baseUrl}/docs/api`,
+    demo.checkout_url,
     demo.secret_key,
     demo.publishable_key,
   ]) {
     assert.ok(stdout.includes(text), `${text} is not in:\n${stdout}`);
   }
   assert.equal((await fetch(`${service.baseUrl}/docs`)).status, 200);
+  const visit = await fetch(demo.checkout_url);
+  assert.equal(visit.status, 200);
+  const session = (await (await fetch(`${visit.url}/session`)).json()) as { status: string; total: number };
+  assert.deepEqual([session.status, session.total], ['open', 7300]);
 });
 
 test('only a terminal gets that text; anything else gets lines of JSON without passwords and keys', async () => {
@@ -252,6 +258,7 @@ test('demo.json has what a program needs to begin, and nothing else', async () =
   assert.deepEqual(Object.keys(demo).toSorted(), [
     'base_url',
     'capture_url',
+    'checkout_url',
     'dashboard_url',
     'email',
     'live_publishable_key',

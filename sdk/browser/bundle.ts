@@ -19,7 +19,6 @@ export const sources = {
     'src/card-form.ts',
     'src/card-fields.ts',
   ],
-  demoCheckout: ['demo/checkout.ts'],
 } as const;
 
 export function readSource(name: Source): string {

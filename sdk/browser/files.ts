@@ -7,9 +7,6 @@ const make = {
   'card-fields.js': () => classicScript(sources.cardFields),
   'card-fields.css': () => readSource('src/card-fields.css'),
   'card-fields.html': () => readSource('src/card-fields.html').replace('{{brands}}', readSource('src/brands.svg')),
-  'checkout.js': () => classicScript(sources.demoCheckout),
-  'checkout.css': () => readSource('demo/checkout.css'),
-  'checkout.html': () => readSource('demo/checkout.html'),
 } as const;
 
 type BrowserFile = keyof typeof make;

@@ -7,11 +7,8 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import Fastify, { type FastifyInstance } from 'fastify';
 import type { Frame, Page } from 'playwright-core';
-import { ApiError, errorBody } from '../../server/errors.ts';
-import { type CardFieldsOptions, mountCardFields } from '../../server/pages/card-fields.ts';
-import { answerTokens, card, openCheckout, until, violations } from '../support/card-fields.ts';
+import { answerTokens, card, openCheckout, until } from '../support/card-fields.ts';
 
 /** The card fields as a page embeds them: what is served, what the page can do and cannot reach, the npm package. */
 
@@ -20,17 +17,6 @@ after(stop);
 
 const run = promisify(execFile);
 const sdkFolder = fileURLToPath(new URL('../../sdk/browser/', import.meta.url));
-
-/** The pages on a server that has nothing else. */
-async function pagesOnly(options: CardFieldsOptions = {}): Promise<FastifyInstance> {
-  const app = Fastify();
-  app.setErrorHandler<Error>((error, request, reply) => {
-    const known = error instanceof ApiError ? error : new ApiError('internal_error', error.message);
-    return reply.code(known.status).send(errorBody(known, request.id));
-  });
-  await mountCardFields(app, options);
-  return app;
-}
 
 describe('what is served', () => {
   test('the scripts are small and kept by caches for minutes only', async () => {
@@ -70,85 +56,13 @@ describe('what is served', () => {
     assert.doesNotMatch(first.html, / style=| on\w+=|<script(?![^>]*src=)/);
   });
 
-  async function pageOf(path: string, baseUrl = service.baseUrl) {
-    const response = await fetch(baseUrl + path);
+  async function pageOf(path: string) {
+    const response = await fetch(service.baseUrl + path);
     const html = await response.text();
     const header = response.headers.get('content-security-policy') ?? '';
     const policy = Object.fromEntries(header.split('; ').map((part) => part.split(/ (.*)/s).slice(0, 2)));
     return { headers: response.headers, html, policy, nonce: /nonce="([^"]+)"/.exec(html)?.[1] ?? '' };
   }
-
-  test('without a demo company there is no checkout page', async () => {
-    for (const [method, path] of [
-      ['GET', '/demo/checkout'],
-      ['POST', '/demo/checkout/cards'],
-    ] as const) {
-      const response = await fetch(service.baseUrl + path, { method, headers: { origin: service.baseUrl } });
-      assert.equal(response.status, 404);
-    }
-  });
-
-  test('the checkout page saves a card for itself and for no other page', async () => {
-    const saved: string[] = [];
-    const app = await pagesOnly({
-      demo: {
-        publishableKey: service.publishableKey,
-        async capture(token) {
-          saved.push(token);
-          return { customer: 'a customer', payment_method: { id: 'a method', card: { last4: '9017' } } };
-        },
-      },
-    });
-    const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
-    const post = (headers: Record<string, string>, body: object = { card_token: 'cct_one' }): Promise<Response> =>
-      fetch(`${baseUrl}/demo/checkout/cards`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body),
-      });
-    try {
-      for (const headers of [{}, { origin: 'null' }, { origin: shop.origin }]) {
-        assert.equal((await post(headers)).status, 400);
-      }
-      for (const body of [{}, { card_token: 1 }, []]) assert.equal((await post({ origin: baseUrl }, body)).status, 400);
-      assert.deepEqual(saved, []);
-      assert.equal((await post({ origin: baseUrl })).status, 201);
-      assert.deepEqual(saved, ['cct_one']);
-
-      const { policy, nonce } = await pageOf('/demo/checkout', baseUrl);
-      assert.equal(policy['default-src'], "'none'");
-      assert.equal(policy['script-src'], `'nonce-${nonce}'`);
-      assert.equal(policy['frame-src'], "'self'");
-      assert.equal(policy['frame-ancestors'], "'none'");
-
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(message.text()));
-      await page.route('**/v1/card_tokens', (route) => route.fulfill({ status: 201, json: demoToken }));
-      await page.goto(`${baseUrl}/demo/checkout`);
-      const fields = page.frameLocator('iframe');
-      await fields.locator('#number').pressSequentially(card.number);
-      await fields.locator('#expiry').pressSequentially(card.expiry);
-      await fields.locator('#cvc').pressSequentially(card.cvc);
-      assert.deepEqual(await violations(page), []);
-      await page.keyboard.press('Enter');
-      await page.locator('#saved').waitFor();
-      assert.match((await page.locator('#saved').innerText()).replaceAll('\n', ' '), /Visa •••• 9017 .*a customer/);
-      assert.match((await page.locator('#saved-method').textContent()) ?? '', /a method/);
-      assert.deepEqual(await violations(page), []);
-      assert.deepEqual(saved, ['cct_one', 'cct_demo']);
-      assert.deepEqual(complaints, []);
-      await page.close();
-    } finally {
-      await app.close();
-    }
-  });
-
-  const demoToken = {
-    id: 'cct_demo',
-    card: { brand: 'visa', last4: '9017', exp_month: 11, exp_year: 2030 },
-    expires_at: '2030-01-01T00:00:00Z',
-  };
 });
 
 describe('the page of the merchant', () => {
@@ -319,6 +233,19 @@ describe('a hostile page', () => {
 
   const started = (frame: Frame): Promise<boolean> => frame.locator('#form').isVisible();
   const settle = (page: Page): Promise<void> => page.waitForTimeout(100);
+
+  test('sessions and links of the service work on its own pages only', async () => {
+    for (const credential of [{ page: 'checkout', token: 'x', live: false }, { session: 'x' }]) {
+      const page = await context.newPage();
+      await page.goto(`${shop.origin}/?bare&key=${service.publishableKey}`);
+      await page.evaluate(`Svc(${JSON.stringify(credential)}).cardFields().mount('#card')`);
+      await page.locator('iframe').waitFor();
+      await page.waitForLoadState('networkidle');
+      await settle(page);
+      assert.equal(await started(fieldsFrame(page)), false);
+      await page.close();
+    }
+  });
 
   test('the fields take orders from the page around them only, and only if it has the named origin', async () => {
     const page = await context.newPage();

@@ -241,7 +241,6 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     vault,
     connections,
     webhooks: { outbound, isAllowed, clock, secretKey: webhookSecretKey },
-    cardFields: {},
     readiness: [
       clockCheck(clocks),
       ...anyShard(

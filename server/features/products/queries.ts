@@ -131,6 +131,19 @@ const source: ListSource = {
   },
 };
 
+/** The IDs of active products by their SKU. */
+export async function findActiveBySku(
+  db: Queryable,
+  companyId: string,
+  skus: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await db.query<{ id: string; sku: string }>(
+    'SELECT id, sku FROM products WHERE company_id = $1 AND sku = ANY($2::text[]) AND active AND deleted_at IS NULL',
+    [companyId, skus],
+  );
+  return new Map(rows.map(({ id, sku }) => [sku, id]));
+}
+
 export interface ProductFilters extends QueryValues<typeof createdAtFilters> {
   readonly active?: boolean;
 }

@@ -6,6 +6,7 @@ import { type Database, type Queryable, violatedConstraint } from '../../platfor
 import { createdAt, newId } from '../../platform/ids.ts';
 import { type ImageLinks, imagesOf } from './image-links.ts';
 import {
+  findActiveBySku,
   findProduct,
   hardDeleteProduct,
   insertProduct,
@@ -109,6 +110,10 @@ export async function getProduct(
   const [product] = await withImages(context, links, [toWire(row)], expand.has('images'));
   return product ?? toWire(row);
 }
+
+/** The IDs of active products by their SKU. */
+export const activeBySku = ({ db, company }: RequestContext, skus: readonly string[]): Promise<Map<string, string>> =>
+  findActiveBySku(db, company.id, skus);
 
 export async function getProducts(
   context: RequestContext,
