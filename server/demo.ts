@@ -207,7 +207,7 @@ async function demoCompanies({ shards, clock }: DemoDependencies): Promise<Recor
   const made = await db.transaction(async (transaction) => {
     const pair = await createCompanies({ name, db: transaction }, clock.nowMs(), demoName);
     const context = { requestId: newRequestId(), company: pair.sandbox, nowMs: clock.nowMs(), db: transaction };
-    await changeProfile(context, { color: demoColor });
+    await changeProfile(context, { display_name: demoName, color: demoColor });
     await createCoupon(context, demoCoupon);
     for (const { amount, ...product } of demoProducts) {
       const { id } = await createProduct(context, { ...product, pricing: { amount, currency: 'usd' } });

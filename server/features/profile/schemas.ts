@@ -73,6 +73,9 @@ export const profile = Type.Object({
   tax_id: nullable(Type.String()),
   emails: emailSettings,
   customer_page: customerPageSettings,
+  customer_page_url: Type.String({
+    description: 'Where customers ask for a link to their page. Relative to the base URL.',
+  }),
   updated_at: nullable(timestamp()),
 });
 export type Profile = Static<typeof profile>;

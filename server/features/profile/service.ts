@@ -1,5 +1,6 @@
 import type { Company } from '../../company.ts';
 import { ApiError, invalidField } from '../../errors.ts';
+import { companyAddress } from '../../http/page-token.ts';
 import type { UploadedFile } from '../../http/route.ts';
 import { isLocalName } from '../../http/session-cookie.ts';
 import type { Queryable } from '../../platform/database.ts';
@@ -68,6 +69,7 @@ function toProfile(row: ProfileRow | undefined, { id, name, mode }: ProfileOwner
     tax_id: row?.tax_id ?? null,
     emails: { ...emailDefaults(mode), ...row?.emails },
     customer_page: { ...customerPageDefaults, ...row?.customer_page },
+    customer_page_url: `/customer/${companyAddress(id)}`,
     updated_at: row?.updated_at.toISOString() ?? null,
   };
 }

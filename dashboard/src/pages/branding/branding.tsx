@@ -1,4 +1,5 @@
 import { call } from '../../api.ts';
+import { CopyButton } from '../../components/copy.tsx';
 import { CheckField, FieldRow, NumberField, TextField } from '../../components/fields.tsx';
 import { Form, useForm } from '../../components/form.tsx';
 import { Load, Page, Panel } from '../../components/page.tsx';
@@ -94,7 +95,7 @@ function Emails({ profile: { emails } }: { readonly profile: Profile }) {
   );
 }
 
-function CustomerPage({ profile: { customer_page } }: { readonly profile: Profile }) {
+function CustomerPage({ profile: { customer_page, customer_page_url } }: { readonly profile: Profile }) {
   const form = useForm({
     initial: {
       ...customer_page,
@@ -111,7 +112,15 @@ function CustomerPage({ profile: { customer_page } }: { readonly profile: Profil
   return (
     <Panel title={branding.customerPage}>
       <Form form={form} submit={common.save}>
-        <p className="text-muted">{branding.customerPageText}</p>
+        <p className="text-muted">
+          {branding.customerPageText}{' '}
+          <a href={customer_page_url} target="_blank" rel="noreferrer">
+            {branding.customerPageLink}
+          </a>
+        </p>
+        <div>
+          <CopyButton text={location.origin + customer_page_url} label={branding.customerPageCopy} />
+        </div>
         <FieldRow>
           <CheckField form={form} name="allow_update_card" label={branding.allowUpdateCard} />
           <CheckField form={form} name="allow_end_renewal" label={branding.allowEndRenewal} />
