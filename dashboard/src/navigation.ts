@@ -36,6 +36,7 @@ const allGroups: readonly PlaceGroup[] = [
       { to: '/customers', label: places.customers, icon: 'customers', permission: 'customers:read' },
       { to: '/transactions', label: places.transactions, icon: 'transactions', permission: 'transactions:read' },
       { to: '/in-doubt', label: places.inDoubt, icon: 'warning', permission: 'transactions:read' },
+      { to: '/emails', label: places.emails, icon: 'mail', permission: 'customers:read' },
     ],
   },
   {

@@ -54,6 +54,7 @@ const companyPages: readonly PageEntry[] = [
   ['/roles', () => import('./pages/team/roles.tsx'), 'RolesPage'],
   ['/audit-log', () => import('./pages/team/audit-log.tsx'), 'AuditLogPage'],
   ['/settings', () => import('./pages/settings/settings.tsx'), 'SettingsPage'],
+  ['/emails', () => import('./pages/branding/emails.tsx'), 'EmailsPage'],
   ['/settings/branding', () => import('./pages/branding/branding.tsx'), 'BrandingPage'],
   ['/settings/processors', () => import('./pages/settings/processors.tsx'), 'ProcessorsPage'],
   ['/settings/going-live', () => import('./pages/settings/going-live.tsx'), 'GoingLivePage'],

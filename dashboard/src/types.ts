@@ -11,6 +11,7 @@ export type { PageBody as List } from '../../sdk/node/src/paging.ts';
 export type { ShownApiKey as ApiKey } from '../../server/features/api-keys/schemas.ts';
 export type { AuditEntry } from '../../server/features/audit/schemas.ts';
 export type { CompanySettings } from '../../server/features/companies/schemas.ts';
+export type { CustomerEmail, EmailPreview } from '../../server/features/customer-emails/schemas.ts';
 export type { Dispute, DisputeDetail } from '../../server/features/disputes/schemas.ts';
 export type { Connection, ConnectionList as Connections } from '../../server/features/processors/schemas.ts';
 export type { CopyResult, GoingLive } from '../../server/features/going-live/schemas.ts';

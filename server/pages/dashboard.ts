@@ -26,6 +26,7 @@ const dashboardPages = [
   'payment-links',
   'disputes',
   'in-doubt',
+  'emails',
   'developers',
   'team',
   'roles',

@@ -711,6 +711,7 @@ describe('every page', () => {
     '/developers/requests',
     '/roles',
     '/audit-log',
+    '/emails',
     '/settings/processors',
     '/settings/going-live',
     '/sandbox/test-cards',

@@ -110,6 +110,7 @@ export const shell = {
     transactions: 'Transactions',
     disputes: 'Disputes',
     inDoubt: 'In-doubt payments',
+    emails: 'Emails',
     products: 'Products',
     plans: 'Plans',
     coupons: 'Coupons',

@@ -77,7 +77,7 @@ function headOf({ logoUrl, name, textColor }: Brand): string {
   const text = `<span style="${font}; font-size: 18px; line-height: 24px; font-weight: bold; color: ${textColor};">${escaped(name)}</span>`;
   if (!logoUrl) return text;
   // A white ground, so that a dark logo is visible on every color.
-  return `<img src="${escaped(logoUrl)}" alt="${escaped(name)}" height="40" style="display: inline-block; height: 40px; max-width: 200px; padding: 4px; border: 0; border-radius: 4px; background-color: #ffffff; vertical-align: middle;"> &nbsp;${text}`;
+  return `<img src="${escaped(logoUrl)}" alt="" height="40" style="display: inline-block; height: 40px; max-width: 200px; padding: 4px; border: 0; border-radius: 4px; background-color: #ffffff; vertical-align: middle;"> &nbsp;${text}`;
 }
 
 function linesOf({ lines }: EmailContent): string {

@@ -11,10 +11,12 @@ import { common } from '../../texts/common.ts';
 import { settings } from '../../texts/settings.ts';
 import type { Profile } from '../../types.ts';
 import { BrandForm } from './brand-form.tsx';
+import { Preview } from './email-preview.tsx';
 
 export function BrandingPage() {
   const query = useGet<Profile>('/dashboard/profile');
   const canWrite = useCan('company:write');
+  const canReadOrders = useCan('orders:read');
   return (
     <Load query={query}>
       {(profile) => (
@@ -27,6 +29,7 @@ export function BrandingPage() {
               <CustomerPage profile={profile} />
             </div>
           </fieldset>
+          {canReadOrders && <Preview />}
         </Page>
       )}
     </Load>

@@ -5,16 +5,25 @@ import { Button } from '../../components/button.tsx';
 import { Amount, Confirm, ConfirmForm } from '../../components/confirm.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { MoneyField } from '../../components/fields.tsx';
-import { Form, useForm } from '../../components/form.tsx';
+import { Form, useAction, useForm } from '../../components/form.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { money } from '../../format.ts';
 import { useCan, useSignedIn } from '../../session.ts';
 import { amounts } from '../../texts/amounts.ts';
 import { common } from '../../texts/common.ts';
+import { emails } from '../../texts/emails.ts';
 import { orders } from '../../texts/orders.ts';
-import type { Company, Dispute, Order } from '../../types.ts';
+import type { Company, Dispute, Order, Receipt } from '../../types.ts';
 
 const refundable: readonly Order['status'][] = ['succeeded', 'partially_refunded'];
+const paid: readonly Order['status'][] = [
+  ...refundable,
+  'refunded',
+  'refund_failed',
+  'chargeback',
+  'chargeback_accepted',
+  'chargeback_dismissed',
+];
 const retryable: readonly Order['status'][] = ['failed', 'refund_failed'];
 
 interface Move {
@@ -40,6 +49,11 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
   const [move, setMove] = useState<Move>();
   const left = order.total - order.refunded_amount;
   const refund = useRefund(order, left);
+  const receipt = useAction<string, Receipt>({
+    send: (id) => call('GET', `/v1/orders/${id}/receipt`),
+    onDone: ({ url }) => window.open(url, '_blank', 'noopener'),
+    tells: true,
+  });
   const resolve = `/dashboard/orders/${order.id}/chargeback/resolve`;
   const moves: Move[] = [
     ...(retryable.includes(order.status)
@@ -110,6 +124,11 @@ export function OrderActions({ order, disputes }: { order: Order; disputes: read
       {refundable.includes(order.status) && left > 0 && (
         <Button kind="primary" reason={reason} onClick={refund.start}>
           {orders.refund}
+        </Button>
+      )}
+      {paid.includes(order.status) && order.total > 0 && (
+        <Button icon="download" busy={receipt.busy} onClick={() => void receipt.run(order.id)}>
+          {emails.receipt}
         </Button>
       )}
       {moves.map((entry) => (

@@ -1,0 +1,77 @@
+import { Badge } from '../../components/badge.tsx';
+import { LinkButton } from '../../components/button.tsx';
+import { DateTime } from '../../components/date-time.tsx';
+import { SelectFilter } from '../../components/filters.tsx';
+import { Empty, Page } from '../../components/page.tsx';
+import { OnPhone, ResourceTable } from '../../components/table.tsx';
+import { lookEveryMs, useFilters } from '../../data.ts';
+import { branding } from '../../texts/branding.ts';
+import { emails } from '../../texts/emails.ts';
+import type { CustomerEmail } from '../../types.ts';
+
+const tones = { sent: 'good', waiting: 'info', failed: 'bad' } as const;
+const isAboutOrder = ({ kind }: CustomerEmail): boolean => kind.endsWith('_receipt') || kind === 'payment_failed';
+
+/** The emails to customers, and what the mail server said about those that it refused. */
+export function EmailsPage() {
+  const [{ state }] = useFilters();
+  return (
+    <Page
+      title={emails.title}
+      lead={emails.lead}
+      actions={<LinkButton to="/settings/branding">{emails.settings}</LinkButton>}
+    >
+      <ResourceTable<CustomerEmail>
+        path="/dashboard/customer_emails"
+        query={{ state }}
+        filtered={state !== undefined}
+        label={emails.title}
+        keyOf={({ id }) => id}
+        link={(mail) => `/${isAboutOrder(mail) ? 'orders' : 'subscriptions'}/${mail.object_id}`}
+        everyMs={lookEveryMs}
+        filters={
+          <SelectFilter
+            name="state"
+            label={emails.state}
+            choices={[
+              { value: '', label: emails.all },
+              ...Object.entries(emails.states).map(([value, label]) => ({ value, label })),
+            ]}
+          />
+        }
+        columns={[
+          {
+            header: emails.kind,
+            cell: ({ kind, recipient }) => (
+              <>
+                {branding.kinds[kind]}
+                <OnPhone>{recipient}</OnPhone>
+              </>
+            ),
+          },
+          {
+            header: emails.state,
+            cell: ({ state: now, error, attempts }) => (
+              <>
+                <Badge status={now} label={emails.states[now]} tone={tones[now]} />
+                {error && (
+                  <span className="mt-1 block max-w-sm text-sm wrap-anywhere text-muted">
+                    {emails.attempts(attempts)}: {error}
+                  </span>
+                )}
+              </>
+            ),
+          },
+          { header: emails.recipient, cell: ({ recipient }) => recipient, wide: true },
+          { header: emails.subject, cell: ({ subject }) => subject, wide: true },
+          { header: emails.states.sent, cell: ({ sent_at }) => <DateTime at={sent_at} />, end: true, wide: true },
+        ]}
+        empty={
+          <Empty title={emails.empty} actions={<LinkButton to="/settings/branding">{emails.settings}</LinkButton>}>
+            {emails.emptyText}
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

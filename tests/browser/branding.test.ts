@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { branding } from '../../dashboard/src/texts/branding.ts';
+import { common } from '../../dashboard/src/texts/common.ts';
+import { emails } from '../../dashboard/src/texts/emails.ts';
+import { makeCustomerEmails } from '../../server/features/customer-emails/jobs.ts';
+import { customerPageLink } from '../../server/features/customer-sessions/service.ts';
+import { createLog } from '../../server/platform/log.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { signUp } from '../support/dashboard.ts';
+import { inspect } from '../support/inspect.ts';
+import { openShop, succeeded } from '../support/orders.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+let browser: Browser;
+let page: Page;
+let orderId: string;
+
+before(async () => {
+  service = await startTestService();
+  browser = await launchBrowser();
+  const owner = await signUp(service, 'branding@example.com');
+  const sandbox = owner.companies.find(({ mode }) => mode === 'sandbox');
+  assert.ok(sandbox);
+  const company = { ...service.company, id: sandbox.id };
+  const key = await service.createKey(company);
+  await owner.in('PATCH', '/dashboard/profile', { emails: { enabled: true } });
+  const shard = {
+    name: company.shard,
+    db: service.db,
+    clock: service.clock,
+    log: createLog('silent', { write: () => undefined }),
+  };
+  const links = {
+    baseUrl: service.baseUrl,
+    linkKey: service.linkKey,
+    mailKey: service.mailKey,
+    clock: service.clock,
+    customerPageLink: async (context: Parameters<typeof customerPageLink>[0], customerId: string) =>
+      (await customerPageLink(context, { baseUrl: service.baseUrl }, { customerId })).url,
+  };
+  await makeCustomerEmails(shard, links);
+  const shop = await openShop(service, undefined, { key });
+  orderId = (await succeeded(service, shop, { key })).id;
+  await makeCustomerEmails(shard, links);
+  page = await browser.newPage({ baseURL: service.baseUrl, viewport: { width: 1280, height: 900 } });
+  await page.request.post('/dashboard/session', {
+    data: { email: owner.email, password: owner.password },
+    headers: { origin: service.baseUrl },
+  });
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+describe('branding in the dashboard', () => {
+  it('is previewed while it is typed, saved, and shown in the preview of a real email', async () => {
+    await page.goto('/settings/branding');
+    await page.getByLabel(branding.displayName).fill('Ada’s Tea');
+    await page.locator('input[name="color"]').fill('#ffd400');
+    const head = page.getByText('Ada’s Tea', { exact: true }).first();
+    assert.equal(
+      await head.locator('..').getAttribute('style'),
+      'background-color: rgb(255, 212, 0); color: rgb(0, 0, 0);',
+    );
+    await page.getByRole('button', { name: common.save }).first().click();
+    await page.getByText(common.saved).first().waitFor();
+    const png = await sharp({ create: { width: 300, height: 80, channels: 3, background: '#c04020' } })
+      .png()
+      .toBuffer();
+    await page.locator('input[type="file"]').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: png });
+    await page.getByRole('button', { name: branding.replaceLogo }).waitFor();
+    await page.reload();
+    const frame = page.frameLocator(`iframe[title="${emails.frame}"]`);
+    await frame.getByText('You paid $49.00').waitFor();
+    assert.match((await frame.locator('img').getAttribute('src')) ?? '', /\/logos\/.*\.png$/);
+    await page.getByLabel(emails.kind, { exact: true }).selectOption('payment_failed');
+    await frame.getByText('We could not charge $49.00').waitFor();
+    await inspect(page, '/settings/branding');
+  });
+
+  it('lists the emails to customers with their state', async () => {
+    await page.goto('/emails');
+    await page.getByText(branding.kinds.order_receipt).first().waitFor();
+    await page.getByRole('cell', { name: emails.states.waiting }).waitFor();
+    await inspect(page, '/emails');
+  });
+
+  it('opens the receipt of an order', async () => {
+    await page.goto(`/orders/${orderId}`);
+    const asked = page.waitForResponse((response) => response.url().endsWith(`/v1/orders/${orderId}/receipt`));
+    await page.getByRole('button', { name: emails.receipt }).click();
+    assert.match((await (await asked).json()).number, /^R-\d{6}$/);
+  });
+});
