@@ -2,10 +2,19 @@ import { type CardPicker, createCardPicker } from '../shared/card-picker.ts';
 import { byId, filled, setText } from '../shared/dom.ts';
 import { firstInvalid } from '../shared/inputs.ts';
 import { money } from '../shared/money.ts';
-import { type Answer, type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
+import { type Problem, pauseMs, request, untilAnswered } from '../shared/requests.ts';
 import { announce, type Cart, createCart, showCoupon } from './cart.ts';
 import { type Contact, createContact } from './contact.ts';
-import { hideOutcome, showAway, showCompleted, showExpired, showLost, showProcessing, showUnknown } from './outcome.ts';
+import {
+  hideOutcome,
+  showAway,
+  showCompleted,
+  showExpired,
+  showLost,
+  showProcessing,
+  showUnavailable,
+  showUnknown,
+} from './outcome.ts';
 import { payLabel, termsOf } from './plan-texts.ts';
 import { createProver, type Prover } from './prover.ts';
 import type { Payment, Session } from './session.ts';
@@ -34,12 +43,18 @@ let isPaying = false;
 /** Why the form is shown again. */
 let banner: { readonly title: string; readonly text: string } | undefined;
 
-const readSession = (): Promise<Answer<Session>> => request<Session>(`${sessionUrl}/session`);
+/** Returns nothing if there is no such session any more; the page then says so. */
+async function readSession(onLost: () => void): Promise<Session | undefined> {
+  const answer = await untilAnswered(() => request<Session>(`${sessionUrl}/session`), onLost, true);
+  if (answer.kind === 'done') return answer.body;
+  if (answer.problem.status === 404) showUnknown();
+  else showUnavailable(answer.problem.message);
+  return undefined;
+}
 
 async function load(): Promise<void> {
-  const answer = await untilAnswered(readSession, showAway);
-  if (answer.kind === 'refused') return showUnknown();
-  show(answer.body);
+  const found = await readSession(showAway);
+  if (found) show(found);
 }
 
 function show(next: Session, isAnswerToPayment = false): void {
@@ -57,9 +72,8 @@ function show(next: Session, isAnswerToPayment = false): void {
 
 async function poll(): Promise<void> {
   await pauseMs(pollMs);
-  const answer = await untilAnswered(readSession, () => showLost());
-  if (answer.kind === 'refused') return showUnknown();
-  show(answer.body);
+  const found = await readSession(showLost);
+  if (found) show(found);
 }
 
 function showForm(): void {
@@ -156,9 +170,9 @@ async function pay({ cart, contact, card, prover }: Form): Promise<void> {
 async function onRefused(problem: Problem): Promise<void> {
   const { status, param, message, retryAfter } = problem;
   // Another tab may have paid meanwhile, or the session may have ended.
-  const answer = await untilAnswered(readSession, () => showLost());
-  if (answer.kind === 'refused') return showUnknown();
-  session = answer.body;
+  const found = await readSession(showLost);
+  if (!found) return;
+  session = found;
   if (session.status !== 'open') return show(session);
   hideOutcome();
   form?.prover.prepare(session.proof);

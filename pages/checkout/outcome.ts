@@ -33,6 +33,11 @@ export function showUnknown(): void {
   showOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
 }
 
+/** Something in the session is no longer sold, for example. */
+export function showUnavailable(text: string): void {
+  showOutcome('unknown', { symbol: 'clock', title: texts.unavailableTitle, text, isAlone: true });
+}
+
 export function showExpired({ merchant, cancel_url }: Session): void {
   const values = { merchant: merchant.name };
   showOutcome('expired', {

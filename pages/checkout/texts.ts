@@ -109,6 +109,7 @@ export const texts = {
   expired: 'Nothing was charged. Go back to {merchant} to start again.',
   unknownTitle: 'This link is not valid',
   unknown: 'Check that you copied the whole link, or ask the seller for a new one.',
+  unavailableTitle: 'This checkout cannot be paid',
   support: 'Questions? Write to {email}.',
 
   paidTitle: 'Payment successful',

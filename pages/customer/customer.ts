@@ -26,7 +26,7 @@ let isBusy = false;
 let nextPayments: string | null = null;
 
 async function load(): Promise<void> {
-  const answer = await untilAnswered(() => request<Account>(`${token}/account`), showAway);
+  const answer = await untilAnswered(() => request<Account>(`${token}/account`), showAway, true);
   if (answer.kind === 'done') return show(answer.body);
   const canAsk = token.length > companyLength;
   enterOutcome('unknown', {
@@ -98,10 +98,12 @@ function say(kind: 'done' | 'problem', text: string): void {
   target.scrollIntoView({ block: 'nearest' });
 }
 
-function problemText({ status, message, param, retryAfter }: Problem): string {
+/** Some messages of the service are for the merchant; the customer gets those that are for customers. */
+function problemText({ status, code, message, param, retryAfter }: Problem): string {
   if (status === 429) return filled(texts.tooMany, { seconds: retryAfter ?? 30 });
-  if (param === 'card_token' || param === 'payment_method_id') return texts.cardAgain;
-  return message || texts.problem;
+  if (param === 'payment_method_id') return texts.noCardToCharge;
+  if (param === 'card_token') return texts.cardAgain;
+  return code === 'invalid_request' || code === 'validation_error' ? message : texts.problem;
 }
 
 /** Each action can be repeated: the service does it once. */
@@ -219,7 +221,7 @@ async function loadCompany(): Promise<void> {
     readonly merchant: AccountMerchant;
     readonly livemode: boolean;
   }
-  const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/company`), showAway);
+  const answer = await untilAnswered(() => request<CompanyOfPage>(`${token}/company`), showAway, true);
   if (answer.kind === 'refused') {
     return enterOutcome('unknown', { symbol: 'clock', title: texts.unknownTitle, text: texts.unknown, isAlone: true });
   }

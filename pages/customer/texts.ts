@@ -36,6 +36,7 @@ export const texts = {
   paying: 'Paying…',
   paid: 'Payment of {amount} received. Thank you.',
   payDeclined: 'The payment was declined again. Use another card, or ask your bank.',
+  noCardToCharge: 'There is no card to charge. Change the card first.',
   endRenewal: 'End renewal',
   keepRenewal: 'Keep subscription',
   cancel: 'Cancel now',

@@ -63,16 +63,22 @@ export function pauseMs(durationMs: number): Promise<void> {
 const firstPauseMs = 1_000;
 const longestPauseMs = 15_000;
 
-/** Repeats a request until the service answers. Only for requests that may be repeated. */
+/**
+ * Repeats a request until the service answers. Only for requests that may be repeated. "Too many requests" is no answer to a
+ * question, nor to a request whose first answer was lost.
+ */
 export async function untilAnswered<Body>(
   ask: () => Promise<Answer<Body>>,
   onLost: (repeats: number) => void,
+  isQuestion = false,
 ): Promise<Exclude<Answer<Body>, { kind: 'lost' }>> {
   for (let repeats = 0; ; repeats += 1) {
     const answer = await ask();
-    if (answer.kind !== 'lost') return answer;
+    const mustWait = answer.kind === 'refused' && answer.problem.status === 429 && (isQuestion || repeats > 0);
+    if (answer.kind === 'done' || (answer.kind === 'refused' && !mustWait)) return answer;
     onLost(repeats);
     const ownPauseMs = Math.min(firstPauseMs * 2 ** repeats, longestPauseMs);
-    await pauseMs(Math.max(ownPauseMs, (answer.retryAfter ?? 0) * 1000));
+    const { retryAfter } = answer.kind === 'lost' ? answer : answer.problem;
+    await pauseMs(Math.max(ownPauseMs, (retryAfter ?? 0) * 1000));
   }
 }

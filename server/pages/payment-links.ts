@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LinkRow } from '../features/payment-links/queries.ts';
 import { visitLink } from '../features/payment-links/service.ts';
 import type { LinkDependencies } from '../features/checkout-sessions/service.ts';
@@ -7,6 +7,9 @@ import { takeFromAddress } from '../http/limiting.ts';
 import { openPage, type PageDependencies } from '../http/page-routes.ts';
 import { checkRoom, enter } from '../http/work.ts';
 
+/** The checkout page of a session that does not exist. */
+const closedPath = '/checkout/closed';
+
 /** A visit of a payment link opens a checkout session and leads to its page. */
 export function mountPaymentLinks(
   app: FastifyInstance,
@@ -14,13 +17,24 @@ export function mountPaymentLinks(
   links: LinkDependencies,
 ): void {
   const { http } = dependencies;
+
+  async function pathOf(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    const { context, subject } = await openPage({ category: 'write' }, request, reply, dependencies);
+    const url = await visitLink(context, links, subject);
+    if (!url) throw new ApiError('resource_not_found', 'This payment link is no longer active.');
+    return new URL(url).pathname;
+  }
+
   app.get('/pay/:token', { config: { rateLimit: 'own' } }, async (request, reply) => {
     await takeFromAddress(request, reply, http);
     checkRoom(http.admission, request);
     await enter(http.admission, request);
-    const { context, subject } = await openPage({ category: 'write' }, request, reply, dependencies);
-    const url = await visitLink(context, links, subject);
-    if (!url) throw new ApiError('resource_not_found', 'This payment link is no longer active.');
-    return reply.header('Referrer-Policy', 'no-referrer').redirect(new URL(url).pathname, 303);
+    const path = await pathOf(request, reply).catch((error: unknown) => {
+      // People get the page, which says that the link does not work; programs get the error.
+      const isPerson = request.headers.accept?.includes('text/html');
+      if (isPerson && error instanceof ApiError && error.code === 'resource_not_found') return closedPath;
+      throw error;
+    });
+    return reply.header('Referrer-Policy', 'no-referrer').redirect(path, 303);
   });
 }

@@ -189,6 +189,22 @@ describe('the checkout page', () => {
     });
   });
 
+  test('waits when it asked too often, instead of giving up', async () => {
+    const session = await sell();
+    await during('/checkout/unknown', async ({ page }) => {
+      let asked = 0;
+      await page.route('**/session', async (route) => {
+        asked += 1;
+        if (asked > 1) return route.continue();
+        const error = { code: 'rate_limit_exceeded', message: 'Too many requests.' };
+        return route.fulfill({ status: 429, headers: { 'retry-after': '1' }, json: { error } });
+      });
+      await page.goto(service.baseUrl + new URL(session.url).pathname);
+      await page.getByRole('button', { name: 'Pay $73.00' }).waitFor();
+      assert.equal(asked, 2);
+    });
+  });
+
   test('makes one order when the answer is lost, and says what it does', async () => {
     const session = await sell();
     await during(session.url, async ({ page, fields }) => {
@@ -341,6 +357,15 @@ describe('the checkout page', () => {
     await during('/checkout/unknown', async ({ page }) => {
       await page.getByRole('heading', { name: 'This link is not valid' }).waitFor();
       await checkLooks(page, 'checkout-unknown');
+      await page.goto(`${service.baseUrl}/pay/${'x'.repeat(44)}`);
+      await page.getByRole('heading', { name: 'This link is not valid' }).waitFor();
+    });
+    const sold = await product('Last leaf', 500);
+    const soldOut = await sell({ items: [{ product_id: sold, quantity: 1 }] });
+    await service.call('DELETE', `/v1/products/${sold}`);
+    await during(soldOut.url, async ({ page }) => {
+      await page.getByRole('heading', { name: 'This checkout cannot be paid' }).waitFor();
+      await page.getByText(/no longer sold/).waitFor();
     });
     const open = await sell();
     await during('/checkout/unknown', async ({ page }) => {
