@@ -11,6 +11,7 @@ import {
   IdempotencyError,
   InvalidRequestError,
   type Order,
+  type PaymentMethod,
   ProcessingError,
   Svc,
   SvcError,
@@ -19,8 +20,8 @@ import {
 } from '../../sdk/node/src/index.ts';
 
 /**
- * A small shop. The page shows the products and keeps the cart. This server creates the order, and treats it as paid when a
- * webhook with a valid signature says so.
+ * A small shop with two ways to pay: with card fields on its own page, or on the checkout page of the service. It treats an order
+ * as paid when a webhook with a valid signature says so.
  */
 
 const { baseUrl, secretKey, publishableKey } = readSettings();
@@ -32,6 +33,8 @@ interface Purchase {
   total?: string;
   orderNumber?: string;
   orderId?: string;
+  /** Of a purchase on the checkout page. */
+  sessionId?: string;
   /** The reason of a decline, for the customer. */
   message?: string;
   /** Sequence of the latest event, so that an older event that arrives late does not overwrite it. */
@@ -41,6 +44,9 @@ interface Purchase {
 /** Purchases by the ID that the page chose. A real shop uses a database. */
 const purchases = new Map<string, Purchase>();
 
+/** Shoppers who have paid here before, by the cookie of their browser. A real shop has accounts with passwords. */
+const shoppers = new Map<string, { readonly customerId: string }>();
+
 const page = readFileSync(new URL('index.html', import.meta.url), 'utf8');
 const style = readFileSync(new URL('shop.css', import.meta.url), 'utf8');
 
@@ -48,7 +54,11 @@ const routes: Readonly<Record<string, (request: IncomingMessage, response: Serve
   'GET /': showPage,
   'GET /shop.css': (_request, response) => response.setHeader('Content-Type', 'text/css').end(style),
   'GET /products': async (_request, response) => sendJson(response, 200, await products()),
+  'GET /plans': async (_request, response) => sendJson(response, 200, await plans()),
+  'GET /card': showSavedCard,
+  'POST /coupons': checkCoupon,
   'POST /purchases': buy,
+  'POST /checkouts': openCheckout,
   'POST /webhooks': receiveWebhook,
 };
 
@@ -72,43 +82,102 @@ function showPage(_request: IncomingMessage, response: ServerResponse): void {
   const nonce = randomBytes(16).toString('base64');
   const policy =
     `default-src 'none'; script-src 'nonce-${nonce}' ${baseUrl}; style-src 'self'; connect-src 'self'; ` +
-    `frame-src ${baseUrl}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+    `img-src http: https:; frame-src ${baseUrl}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   response.setHeader('Content-Type', 'text/html; charset=utf-8').setHeader('Content-Security-Policy', policy);
   const filled: Record<string, string> = { nonce, baseUrl, publishableKey };
   response.end(page.replaceAll(/\{\{(\w+)\}\}/g, (_match, name: string) => filled[name] ?? ''));
 }
 
 async function products(): Promise<unknown[]> {
-  const { data } = await svc.products.list({ active: true, limit: 12, sort: 'created_at' });
-  return data.map(({ id, name, description, pricing }) => ({ id, name, description, ...pricing }));
+  const { data } = await svc.products.list({ active: true, limit: 12, sort: 'created_at', expand: ['images'] });
+  return data.map(({ id, name, description, pricing, images }) => ({
+    id,
+    name,
+    description,
+    picture: images?.[0]?.url,
+    ...pricing,
+  }));
 }
 
-interface Checkout {
+async function plans(): Promise<unknown[]> {
+  const { data } = await svc.plans.list({ active: true, limit: 3, sort: 'created_at' });
+  return data.map(({ id, name, amount, currency, billing_cycle }) => ({ id, name, amount, currency, billing_cycle }));
+}
+
+function shopperOf(request: IncomingMessage): { readonly customerId: string } | undefined {
+  const cookie = /(?:^|; )shopper=([\w-]+)/.exec(request.headers.cookie ?? '');
+  return cookie?.[1] === undefined ? undefined : shoppers.get(cookie[1]);
+}
+
+/** The default card of a shopper who has paid here before. */
+async function savedCardOf(request: IncomingMessage): Promise<PaymentMethod | undefined> {
+  const shopper = shopperOf(request);
+  if (!shopper) return undefined;
+  const { data } = await svc.paymentMethods.list(shopper.customerId);
+  return data.find(({ is_default }) => is_default);
+}
+
+async function showSavedCard(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const saved = await savedCardOf(request);
+  return sendJson(response, 200, saved ? { brand: saved.card.brand, last4: saved.card.last4 } : {});
+}
+
+async function checkCoupon(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { code, items } = JSON.parse((await bodyOf(request)).toString()) as Pick<Cart, 'items'> & { code: string };
+  const verdict = await svc.coupons.validate({ code, items });
+  return sendJson(response, 200, verdict.valid ? { discount: verdict.discount_amount } : {});
+}
+
+/** Sends the shopper to the checkout page of the service, for the cart or for a plan. */
+async function openCheckout(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { id, items, plan_id } = JSON.parse((await bodyOf(request)).toString()) as Pick<Cart, 'id' | 'items'> & {
+    plan_id?: string;
+  };
+  const shop = `http://${request.headers.host}`;
+  const shopper = shopperOf(request);
+  const session = await svc.checkoutSessions.create(
+    {
+      ...(plan_id === undefined ? { mode: 'payment', items } : { mode: 'subscription', plan_id }),
+      ...(shopper && { customer_id: shopper.customerId }),
+      allow_coupons: true,
+      success_url: `${shop}/orders/${id}`,
+      cancel_url: shop,
+      metadata: { purchase: id },
+    },
+    { idempotencyKey: `checkout-${id}` },
+  );
+  purchases.set(id, { status: 'paying', sequence: 0, sessionId: session.id });
+  return sendJson(response, 200, { url: session.url });
+}
+
+interface Cart {
   readonly id: string;
-  readonly items: readonly { readonly product_id: string; readonly quantity: number }[];
-  readonly card_token: string;
+  readonly items: { readonly product_id: string; readonly quantity: number }[];
+  readonly coupon_code?: string;
+  /** Without it, the saved card pays. */
+  readonly card_token?: string;
   readonly customer: { readonly name: string; readonly email: string; readonly phone: string };
 }
 
 /** Prices come from the catalog. The page sends products, never prices. */
 async function buy(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const checkout = JSON.parse((await bodyOf(request)).toString()) as Checkout;
+  const cart = JSON.parse((await bodyOf(request)).toString()) as Cart;
   // Stored before the payment, because the webhook can arrive before the response.
-  const purchase: Purchase = purchases.get(checkout.id) ?? { status: 'paying', sequence: 0 };
-  purchases.set(checkout.id, purchase);
+  const purchase: Purchase = purchases.get(cart.id) ?? { status: 'paying', sequence: 0 };
+  purchases.set(cart.id, purchase);
   try {
-    const order = await placeOrder(checkout);
+    const order = await placeOrder(cart, request, response);
     if (order.status !== 'failed') {
       purchase.orderId = order.id;
       return sendJson(response, 200, { status: 'paying' });
     }
-    purchases.delete(checkout.id);
+    purchases.delete(cart.id);
     const why = kindWords[order.failure_code ?? ''] ?? 'Your bank declined the payment. Please try another card.';
     return sendJson(response, 200, { status: 'declined', message: `Your card was not charged. ${why}` });
   } catch (error) {
     // The outcome is unknown. A webhook will report it.
     if (unclear.some((kind) => error instanceof kind)) return sendJson(response, 200, { status: 'paying' });
-    if (!purchase.orderId) purchases.delete(checkout.id);
+    if (!purchase.orderId) purchases.delete(cart.id);
     if (!(error instanceof InvalidRequestError)) throw error;
     const [field] = error.fieldErrors;
     return sendJson(response, 400, { message: field ? `${field.field}: ${field.message}` : error.message });
@@ -118,11 +187,36 @@ async function buy(request: IncomingMessage, response: ServerResponse): Promise<
 const unclear = [ConnectionError, IdempotencyError, ProcessingError];
 
 /** One purchase is one order, even if the customer clicks twice or a response is lost. */
-async function placeOrder({ id, customer: shopper, card_token, items }: Checkout): Promise<Order> {
+async function placeOrder(cart: Cart, request: IncomingMessage, response: ServerResponse): Promise<Order> {
+  const { id, items, coupon_code } = cart;
+  const card = await cardFor(cart, request);
+  const order = await svc.orders.create(
+    {
+      customer_id: card.customer_id,
+      payment_method_id: card.id,
+      items,
+      ...(coupon_code && { coupon_code }),
+      metadata: { purchase: id },
+    },
+    { idempotencyKey: `order-${id}` },
+  );
+  if (order.status === 'succeeded') {
+    const shopper = randomBytes(16).toString('base64url');
+    shoppers.set(shopper, { customerId: card.customer_id });
+    response.setHeader('Set-Cookie', `shopper=${shopper}; HttpOnly; SameSite=Lax; Path=/; Max-Age=2592000`);
+  }
+  return order;
+}
+
+async function cardFor({ id, customer: shopper, card_token }: Cart, request: IncomingMessage): Promise<PaymentMethod> {
+  if (card_token === undefined) {
+    const saved = await savedCardOf(request);
+    if (saved) return saved;
+    throw new Error('a cart without a card token, from a shopper without a saved card');
+  }
   const customer = await findOrCreateCustomer(shopper);
-  const card = await svc.paymentMethods.attach(customer.id, { card_token }, { idempotencyKey: `card-${id}` });
-  const order = { customer_id: customer.id, payment_method_id: card.id, items, metadata: { purchase: id } };
-  return svc.orders.create(order, { idempotencyKey: `order-${id}` });
+  const attach = { card_token, set_as_default: true };
+  return svc.paymentMethods.attach(customer.id, attach, { idempotencyKey: `card-${id}` });
 }
 
 const kindWords: Readonly<Record<string, string>> = {
@@ -131,7 +225,7 @@ const kindWords: Readonly<Record<string, string>> = {
   incorrect_cvv: 'The security code is wrong. Please check it and try again.',
 };
 
-async function findOrCreateCustomer({ name, email, phone }: Checkout['customer']): Promise<Customer> {
+async function findOrCreateCustomer({ name, email, phone }: Cart['customer']): Promise<Customer> {
   const [known] = (await svc.customers.list({ email, limit: 1 })).data;
   if (known) return known;
   const [first_name = '', ...rest] = name.trim().split(/\s+/);
@@ -142,8 +236,11 @@ async function showPurchase(id: string, response: ServerResponse): Promise<void>
   const purchase = purchases.get(id);
   if (!purchase) return sendJson(response, 404, { message: 'This order does not exist.' });
   // Without webhooks the shop polls. With webhooks it also learns about refunds and late outcomes.
-  if (!webhookSecret && purchase.orderId) {
-    for await (const event of svc.events.list({ object_id: purchase.orderId, sort: 'created_at' })) learn(event);
+  if (!webhookSecret && purchase.sessionId) {
+    const { order_id } = await svc.checkoutSessions.get(purchase.sessionId);
+    if (order_id) learnOf(purchase, await svc.orders.get(order_id), 'paid');
+  } else if (!webhookSecret && purchase.orderId) {
+    for await (const event of svc.events.list({ object_id: purchase.orderId, sort: 'created_at' })) await learn(event);
   }
   const { status, total, orderNumber, message } = purchase;
   return sendJson(response, 200, { status, total, orderNumber, message });
@@ -152,7 +249,7 @@ async function showPurchase(id: string, response: ServerResponse): Promise<void>
 async function receiveWebhook(request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
     const event = await webhooks.verify(await bodyOf(request), request.headers, webhookSecret ?? '');
-    learn(event);
+    await learn(event);
     response.writeHead(204).end();
   } catch (error) {
     if (!(error instanceof WebhookSignatureError) && !(error instanceof TypeError)) throw error;
@@ -161,15 +258,26 @@ async function receiveWebhook(request: IncomingMessage, response: ServerResponse
 }
 
 /** Can be called several times with the same event, and in any order. */
-function learn(event: Event): void {
+async function learn(event: Event): Promise<void> {
+  if (event.type === 'checkout_session.completed') {
+    const { metadata, order_id } = event.data.object;
+    const paid = purchases.get(String(metadata.purchase));
+    if (paid && order_id) learnOf(paid, await svc.orders.get(order_id), 'paid');
+    return;
+  }
   if (event.type !== 'order.succeeded' && event.type !== 'order.failed' && event.type !== 'order.refunded') return;
   const { object: order } = event.data;
   const purchase = purchases.get(String(order.metadata.purchase));
   if (!purchase || event.sequence <= purchase.sequence) return;
+  // A payment that is declined on the checkout page can be tried again there.
+  if (purchase.sessionId && event.type === 'order.failed') return;
   purchase.sequence = event.sequence;
-  purchase.status = ({ 'order.succeeded': 'paid', 'order.failed': 'declined', 'order.refunded': 'refunded' } as const)[
-    event.type
-  ];
+  const status = { 'order.succeeded': 'paid', 'order.failed': 'declined', 'order.refunded': 'refunded' } as const;
+  learnOf(purchase, order, status[event.type]);
+}
+
+function learnOf(purchase: Purchase, order: Order, status: Purchase['status']): void {
+  if (purchase.status !== 'refunded') purchase.status = status;
   purchase.orderId = order.id;
   purchase.orderNumber = order.order_number;
   purchase.total = new Intl.NumberFormat('en-US', { style: 'currency', currency: order.currency }).format(

@@ -7,16 +7,20 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
+import { freePort } from '../../server/start/listen.ts';
 import { Svc, webhooks } from '../../sdk/node/src/index.ts';
 import { launchBrowser } from '../support/browser.ts';
+import { picture } from '../support/images.ts';
 import { startTestService } from '../support/service.ts';
+import { somePlan } from '../support/subscriptions.ts';
 
 /** The example shop as a shopper meets it, started by its one command; and the guides, which are read in a browser too. */
 
 const program = fileURLToPath(new URL('../../examples/shop/server.ts', import.meta.url));
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 
-const service = await startTestService();
+const port = await freePort('127.0.0.1');
+const service = await startTestService({ port, baseUrl: `http://127.0.0.1:${port}` });
 const svc = new Svc(service.key, { baseUrl: service.baseUrl });
 const folder = await mkdtemp(join(tmpdir(), 'svc-shop-'));
 await writeFile(
@@ -39,6 +43,9 @@ for (const [sku, name, amount] of [
     requires_shipping: true,
   });
 }
+const [pot] = (await svc.products.list({ limit: 1, sort: 'created_at' })).data;
+await svc.products.images.upload(pot?.id ?? '', await picture());
+await somePlan(service, { name: 'Tea of the month' });
 const shops: ChildProcess[] = [];
 const [shopUrl, browser] = await Promise.all([startShop({ SVC_WEBHOOK_SECRET: secret }), launchBrowser()]);
 
@@ -163,6 +170,40 @@ test('a declined card is said kindly, and another one pays the same cart', () =>
       ],
     );
   }));
+
+test('a shopper who paid before pays with the saved card and a coupon, here or on the checkout page', async () => {
+  const url = await startShop({});
+  await svc.coupons.create({ name: 'TEA10', kind: 'promo', percentage: 10 });
+  await visit(async (page, complaints) => {
+    await fillCart(page, url, 'back-again@example.com');
+    await payWith(page, '4242424242424242');
+    await page.getByRole('heading', { name: 'Thank you!' }).waitFor();
+
+    await page.goto(url);
+    assert.ok((await page.locator('#products img').getAttribute('src'))?.startsWith(service.baseUrl));
+    await page.getByRole('button', { name: 'Add to cart: Tea pot' }).click();
+    await page.getByRole('button', { name: 'Add one Tea pot' }).click();
+    await page.getByLabel('Coupon').fill('tea10');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: 'Pay $88.20 with your card •••• 4242' }).click();
+    await page.getByText('We have received $88.20').waitFor();
+
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Add to cart: Tea cup' }).click();
+    await page.getByRole('button', { name: 'Pay on the checkout page' }).click();
+    await page.waitForURL('**/checkout/*');
+    await page.getByRole('button', { name: 'Pay $12.00' }).click();
+    await page.waitForURL('**/orders/*');
+    await page.getByText('We have received $12.00').waitFor();
+
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Subscribe: Tea of the month' }).click();
+    await page.waitForURL('**/checkout/*');
+    await page.getByRole('button', { name: /^Subscribe/ }).click();
+    await page.getByText('We have received $19.00').waitFor();
+    assert.deepEqual(complaints, []);
+  });
+});
 
 test('without a webhook secret the shop asks, and takes no webhook', async () => {
   const url = await startShop({});

@@ -106,6 +106,8 @@ export interface TestOptions {
   readonly settings?: Record<string, string>;
   /** The base of its links. */
   readonly baseUrl?: string;
+  /** Where it listens; any free port by default. */
+  readonly port?: number;
   readonly database?: TestDatabase;
   readonly dataDir?: string;
   readonly references?: Partial<References>;
@@ -267,7 +269,7 @@ export async function startTestService(options: TestOptions = {}): Promise<TestS
     },
     references: { ...usualReferences, ...options.references },
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host: '127.0.0.1', port: options.port ?? 0 });
   const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
   const createKey = async (company: Company, key: Partial<NewKey> = {}): Promise<string> => {
