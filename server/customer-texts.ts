@@ -23,6 +23,28 @@ export function amountText(amount: number, currency: string): string {
 const dateFormat = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' });
 export const dateText = (at: Date | string): string => dateFormat.format(new Date(at));
 
+const countryNames = new Intl.DisplayNames(locale, { type: 'region' });
+
+interface PostalAddress {
+  readonly line1: string | null;
+  readonly line2: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  readonly postal_code: string | null;
+  readonly country: string | null;
+}
+
+const joined = (texts: readonly (string | null)[], between: string): string => texts.filter(Boolean).join(between);
+
+/** An address as it is written on a letter: the postal code follows a state and otherwise comes before the city. */
+export function addressLines(address: PostalAddress | null): string[] {
+  if (!address) return [];
+  const { line1, line2, city, state, postal_code, country } = address;
+  const town = state ? joined([city, joined([state, postal_code], ' ')], ', ') : joined([postal_code, city], ' ');
+  const lines = [line1, line2, town, country && (countryNames.of(country) ?? country)];
+  return lines.filter((line): line is string => Boolean(line));
+}
+
 const brandTexts: Readonly<Record<BrandName, string>> = {
   amex: 'American Express',
   diners: 'Diners Club',

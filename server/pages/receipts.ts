@@ -56,14 +56,17 @@ export function mountReceipts(app: FastifyInstance, dependencies: ReceiptPageDep
         if (cached.size >= cachedMax && oldest !== undefined) cached.delete(oldest);
         cached.set(receipt.version, pdf);
       }
-      return reply
-        .header('Content-Type', 'application/pdf')
-        .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
-        .header('Cache-Control', 'private, no-store')
-        .header('Referrer-Policy', 'no-referrer')
-        .header('X-Robots-Tag', 'noindex')
-        .header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox allow-downloads")
-        .send(pdf);
+      return (
+        reply
+          .header('Content-Type', 'application/pdf')
+          .header('Content-Disposition', `inline; filename="${receipt.fileName}"`)
+          .header('Cache-Control', 'private, no-store')
+          .header('Referrer-Policy', 'no-referrer')
+          .header('X-Robots-Tag', 'noindex')
+          // No more than that: a sandbox keeps browsers from showing a PDF.
+          .header('Content-Security-Policy', "frame-ancestors 'none'")
+          .send(pdf)
+      );
     },
   );
 }

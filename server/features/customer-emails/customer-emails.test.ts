@@ -135,6 +135,49 @@ describe('the receipt of an order', () => {
   });
 });
 
+describe('the cursor of a company', () => {
+  const cursor = async (): Promise<string> => {
+    const [row] = await service.db.query<{ after_id: string }>(
+      'SELECT after_id FROM email_cursors WHERE company_id = $1',
+      [service.company.id],
+    );
+    return row?.after_id ?? '';
+  };
+  const settle = (): Promise<unknown> =>
+    service.db.query(`UPDATE events SET inserted_at = inserted_at - interval '10 minutes' WHERE company_id = $1`, [
+      service.company.id,
+    ]);
+
+  it('waits for transactions that may still be open, and then passes events of every type', async () => {
+    const { id } = await succeeded(service, shop);
+    await made();
+    await mailAbout(`receipt ${id}`);
+    const before = await cursor();
+    await made();
+    assert.equal(await cursor(), before);
+    await service.call('PATCH', `/v1/customers/${shop.customerId}`, { body: { first_name: 'Adele' } });
+    await settle();
+    await made();
+    const [last] = await service.db.query<{ id: string }>(
+      'SELECT max(id::text) AS id FROM events WHERE company_id = $1',
+      [service.company.id],
+    );
+    assert.equal(await cursor(), last?.id);
+  });
+
+  it('does not pass an event whose email could not be written', async () => {
+    const { id } = await succeeded(service, shop);
+    await settle();
+    const failing = { ...links(), linkKey: { ...service.linkKey, hash: () => assert.fail('no key') } };
+    const before = await cursor();
+    await makeCustomerEmails(worker(), failing);
+    assert.equal(await cursor(), before);
+    await made();
+    await mailAbout(`receipt ${id}`);
+    assert.ok((await cursor()) > before);
+  });
+});
+
 describe('a refund', () => {
   it('has an email of its own for each', async () => {
     const { id } = await succeeded(service, shop);
@@ -294,6 +337,7 @@ describe('sending', () => {
     await changeProfile(contextOf(service), {
       display_name: 'Ada "&" Söhne',
       support_email: 'help@shop.example',
+      address: { line1: '1 Main St', city: 'Austin', state: 'TX', postal_code: '78701', country: 'US' },
       emails: { reply_to: 'billing@shop.example' },
     });
     const { id } = await succeeded(service, shop);
@@ -309,6 +353,7 @@ describe('sending', () => {
       assert.match(text, /^Auto-Submitted: auto-generated$/m);
       assert.doesNotMatch(text, /^List-Unsubscribe/m, 'a receipt cannot be unsubscribed from');
       assert.ok(text.indexOf('text/plain') < text.indexOf('text/html'));
+      assert.match(text.replaceAll(/=\r?\n/g, ''), /1 Main St, Austin, TX 78701, United States/);
     });
     const row = await mailAbout(`receipt ${id}`);
     assert.ok(row.sent_at && !row.sealed_body);

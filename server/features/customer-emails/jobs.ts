@@ -13,6 +13,7 @@ import {
   findSendingCompanies,
   type FoundEvent,
   moveCursor,
+  passAllSettled,
   readEvents,
   syncCursors,
 } from './queries.ts';
@@ -174,6 +175,11 @@ async function passSettled(
   for (const id of done) if (id <= after_id) done.delete(id);
   const isPassed = ({ id, settled, inserted_at }: FoundEvent): boolean =>
     settled && (done.has(id) || clock.nowMs() - inserted_at.getTime() > patienceMs);
+  const isWaiting = events.some((event) => event.settled && !isPassed(event));
+  if (!isWaiting && events.length < wholeCount) {
+    await passAllSettled(db, company.id, settledSeconds);
+    return false;
+  }
   const stop = events.findIndex((event) => !isPassed(event));
   const lastPassed = events.at(stop === -1 ? events.length - 1 : stop - 1);
   if (!lastPassed || stop === 0) return false;

@@ -2,12 +2,15 @@ import { type Company, type CompanyRow, toCompany } from '../../company.ts';
 import type { Queryable } from '../../platform/database.ts';
 import { isSettled } from '../../shards/queries.ts';
 
-/** The companies that send emails to customers. In the sandbox that is off unless it is turned on. */
+/** In the sandbox, sending is off unless it is turned on. */
+const sends = `coalesce((p.emails ->> 'enabled')::boolean, c.mode = 'live')`;
+const companiesWithProfile = 'companies c LEFT JOIN company_profiles p ON p.company_id = c.id';
+
+/** The companies that send emails to customers. */
 export async function findSendingCompanies(db: Queryable, shard: string): Promise<Company[]> {
   const rows = await db.query<CompanyRow>(
     `SELECT c.id, c.account_id, c.name, c.mode, c.api_version, c.clock_offset_ms, c.processor
-     FROM companies c LEFT JOIN company_profiles p ON p.company_id = c.id
-     WHERE coalesce((p.emails ->> 'enabled')::boolean, c.mode = 'live') AND ${isSettled('c.id')}`,
+     FROM ${companiesWithProfile} WHERE ${sends} AND ${isSettled('c.id')}`,
   );
   return rows.map((row) => toCompany(row, shard));
 }
@@ -25,9 +28,11 @@ export async function syncCursors(
 ): Promise<Cursor[]> {
   const ids = companies.map(({ company_id }) => company_id);
   const firstIds = companies.map(({ after_id }) => after_id);
-  await db.query(`DELETE FROM email_cursors WHERE NOT company_id = ANY($1::uuid[]) AND ${isSettled('company_id')}`, [
-    ids,
-  ]);
+  // Not by the list, which lacks companies that were moving when it was read.
+  await db.query(
+    `DELETE FROM email_cursors k WHERE ${isSettled('k.company_id')} AND EXISTS (
+       SELECT 1 FROM ${companiesWithProfile} WHERE c.id = k.company_id AND NOT ${sends})`,
+  );
   await db.query(
     `INSERT INTO email_cursors (company_id, after_id) SELECT * FROM unnest($1::uuid[], $2::uuid[]) ON CONFLICT DO NOTHING`,
     [ids, firstIds],
@@ -48,6 +53,7 @@ export interface FoundEvent {
 
 /** Limits which partitions are read: an event is inserted at most this long after its cursor was. */
 const lateMinutesMax = 60;
+const passedMax = 20_000;
 
 /** Finds events after a place in each company, in the order of their ids. */
 export async function findEventsAfter(
@@ -109,6 +115,28 @@ export async function moveCursor(
   await db.query(
     'UPDATE email_cursors SET after_id = $2, after_at = greatest(after_at, $3) WHERE company_id = $1 AND after_id < $2',
     [companyId, id, inserted_at],
+  );
+}
+
+/**
+ * Moves the cursor past events of every type, so that those without an email are not read again and again: to the last one
+ * before which no event can appear any more.
+ */
+export async function passAllSettled(db: Queryable, companyId: string, settledSeconds: number): Promise<void> {
+  await db.query(
+    `WITH following AS MATERIALIZED (
+       SELECT e.id, e.inserted_at, e.inserted_at < now() - $2 * interval '1 s' AS settled
+       FROM email_cursors c JOIN events e ON e.company_id = c.company_id AND e.id > c.after_id
+         AND e.inserted_at >= c.after_at - $3 * interval '1 minute'
+       WHERE c.company_id = $1 ORDER BY e.id LIMIT $4
+     ), last AS (
+       SELECT id, inserted_at FROM following
+       WHERE id < coalesce((SELECT id FROM following WHERE NOT settled ORDER BY id LIMIT 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+       ORDER BY id DESC LIMIT 1
+     )
+     UPDATE email_cursors c SET after_id = last.id, after_at = greatest(c.after_at, last.inserted_at)
+     FROM last WHERE c.company_id = $1 AND c.after_id < last.id`,
+    [companyId, settledSeconds, lateMinutesMax, passedMax],
   );
 }
 

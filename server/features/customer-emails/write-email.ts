@@ -1,4 +1,5 @@
 import type { Company } from '../../company.ts';
+import { addressLines } from '../../customer-texts.ts';
 import { limits } from '../../limits.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayMs } from '../../platform/durations.ts';
@@ -44,7 +45,7 @@ export function writeEmail(
     logoUrl: profile.logo_url && links.baseUrl + profile.logo_url,
     color: profile.color ?? defaultColor,
     textColor: profile.text_color,
-    address: Object.values(address ?? {}).filter((part) => part !== null),
+    address: addressLines(address),
     contact: support_email ?? website,
     isSandbox: company.mode === 'sandbox',
     firstName: customer.first_name,

@@ -1,7 +1,7 @@
-import { amountText, cardText, dateText, receiptTexts } from '../../customer-texts.ts';
+import { addressLines, amountText, cardText, dateText, receiptTexts } from '../../customer-texts.ts';
 import type { Customer } from '../customers/schemas.ts';
 import type { Order } from '../orders/schemas.ts';
-import type { PostalAddress, Profile } from '../profile/schemas.ts';
+import type { Profile } from '../profile/schemas.ts';
 import { defaultColor } from '../profile/service.ts';
 
 /** What a receipt says, as texts in the order in which they are printed. A thread lays them out. */
@@ -55,13 +55,6 @@ function paperOf({ address }: Profile, { currency }: Order): ReceiptDocument['pa
 
 const present = (texts: readonly (string | null | undefined | false)[]): string[] =>
   texts.filter((text): text is string => typeof text === 'string' && text !== '');
-
-function addressLines(address: PostalAddress | null): string[] {
-  if (!address) return [];
-  const { line1, line2, city, state, postal_code, country } = address;
-  const town = present([city, present([state, postal_code]).join(' ')]).join(', ');
-  return present([line1, line2, town, country]);
-}
 
 export function receiptDocument({ profile, order, customer, ...receipt }: ReceiptFacts): ReceiptDocument {
   const { number, createdAt, refundId, logo } = receipt;

@@ -138,8 +138,8 @@ function drawHead(doc: Document, receipt: ReceiptDocument, write: Write, width: 
   let y = margin;
   y += write(receipt.title, right, y, { width: half, size: 18, bold: true, align: 'right' }) + 8;
   for (const [label, value] of receipt.facts) {
-    write(label, right, y, { width: half / 2, color: muted });
-    y += write(value, right + half / 2, y, { width: half / 2, align: 'right' }) + 2;
+    const labelHeight = write(label, right, y, { width: half / 2, color: muted });
+    y += Math.max(labelHeight, write(value, right + half / 2, y, { width: half / 2, align: 'right' })) + 2;
   }
   return Math.max(left, y) + gap;
 }
@@ -195,11 +195,13 @@ function drawLines(doc: Document, { lines }: ReceiptDocument, write: Write, widt
 
 function drawSums(doc: Document, { sums }: ReceiptDocument, write: Write, width: number, from: number): number {
   const x = margin + width / 2;
+  const amountWidth = 90;
   let y = from;
   for (const { label, amount, isStrong = false } of sums) {
-    y = onPage(doc, y, 22);
-    write(label, x, y, { width: width / 2 - 110, bold: isStrong });
-    y += write(amount, x + width / 2 - 105, y, { width: 105, align: 'right', bold: isStrong }) + 5;
+    y = onPage(doc, y, 34);
+    const labelHeight = write(label, x, y, { width: width / 2 - amountWidth - 5, bold: isStrong });
+    const amountPlace = { width: amountWidth, align: 'right', bold: isStrong } as const;
+    y += Math.max(labelHeight, write(amount, margin + width - amountWidth, y, amountPlace)) + 5;
   }
   return y + gap / 2;
 }

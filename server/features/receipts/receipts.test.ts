@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { inflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import {
@@ -172,7 +173,7 @@ describe('the receipt of an order', () => {
     // The characters that the embedded fonts print: Ч, Å, Ž, Π.
     for (const code of ['0427', '00c5', '017d', '03a0']) assert.match(content, new RegExp(`<${code}>`));
     const { merchant } = await documentOf(url);
-    assert.deepEqual(merchant, ['Lindenstraße 1', 'Berlin, 10115', 'DE', 'Tax ID: DE123456789']);
+    assert.deepEqual(merchant, ['Lindenstraße 1', '10115 Berlin', 'Germany', 'Tax ID: DE123456789']);
   });
 
   it('is made also for the largest order', async () => {
@@ -209,10 +210,11 @@ describe('rendering', () => {
     await renderer.stop();
   });
 
-  it('reports a font that does not exist, instead of ending the process', async () => {
-    const renderer = openRenderer('/nowhere/font.ttf');
+  it('reports a font that is none, instead of ending the process', async () => {
+    assert.throws(() => openRenderer('/nowhere/font.ttf'), /SVC_RECEIPT_FONT/);
+    const renderer = openRenderer(fileURLToPath(import.meta.url));
     const { body } = await receiptOf((await succeeded(service, shop)).id);
-    await assert.rejects(renderer.render(await documentOf(body.url)), /nowhere/);
+    await assert.rejects(renderer.render(await documentOf(body.url)), /could not be rendered|Unknown font/);
     await renderer.stop();
   });
 });

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { ApiError } from '../../errors.ts';
+import { ConfigurationError } from '../../platform/configuration-error.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
 import type { ReceiptDocument } from './document.ts';
 
@@ -23,6 +25,9 @@ const threadFile = new URL(
 type Answer = { readonly pdf: Uint8Array } | { readonly problem: string };
 
 export function openRenderer(fallbackFont: string | undefined): ReceiptRenderer {
+  if (fallbackFont !== undefined && !existsSync(fallbackFont)) {
+    throw new ConfigurationError(`SVC_RECEIPT_FONT: there is no file ${fallbackFont}`);
+  }
   let thread: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
   const inTurn = createSemaphore({
