@@ -65,6 +65,13 @@ export const limits = {
   /** Requests for such a link by email: per IP address and company, and mails per customer. */
   linkMailsPerAddress: { count: 10, windowSeconds: 10 * 60 },
   linkMailsPerCustomer: { count: 3, windowSeconds: 15 * 60 },
+  /** Requests of pages for customers, per IP address and per link, by their kind. */
+  pageRequests: {
+    read: { count: 100, windowSeconds: 10 },
+    write: { count: 50, windowSeconds: 10 },
+    coupon_validation: { count: 60, windowSeconds: 60 },
+    capture: { count: 30, windowSeconds: 60 },
+  },
   /** Active payment links of a company. */
   paymentLinks: 1_000,
   evidenceTextLength: 20_000,

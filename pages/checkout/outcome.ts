@@ -49,7 +49,7 @@ export function showExpired({ merchant, cancel_url }: Session): void {
   });
 }
 
-const returnDelayMs = 6_000;
+const returnDelayMs = 3_000;
 
 export function showCompleted({ result, merchant, mode, success_url }: Session): void {
   if (!result) return;

@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../errors.ts';
+import { limits } from '../limits.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { RateLimiter } from '../platform/rate-limiter/rate-limiter.ts';
 import { addressBucket, type RateLimits, type RateOutcome, takeRequest } from './rate-limits.ts';
@@ -40,6 +42,36 @@ export async function takeFromAddress(
   const bucket = addressBucket(request.ip);
   request.work.flow ||= strangerFlow(bucket);
   apply(request, reply, await takeRequest(limiter, rateLimits, bucket, ['global'], clock.nowMs()));
+}
+
+/**
+ * Requests of pages for customers do not count against the API of the company. Each address and each link has a limit of
+ * its own, so that one visitor cannot use up what the other customers of the company need.
+ */
+export async function takeFromPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limiter, rateLimits, clock }: LimitDependencies,
+  companyId: string,
+  token: string,
+  category: RateCategory,
+): Promise<void> {
+  const owner = `page ${companyId}`;
+  request.work.flow = owner;
+  if (rateLimits.global) {
+    const limit = limits.pageRequests[category];
+    const buckets = [addressBucket(request.ip), token].map((name) => ({
+      key: `{${owner}}:${category}:${name}`,
+      limit,
+    }));
+    const refused = (await limiter.consume(buckets, clock.nowMs())).find(({ allowed }) => !allowed);
+    if (refused) {
+      throw new ApiError('too_many_requests', 'Too many requests. Try again in a moment.', {
+        headers: { 'Retry-After': String(refused.retryAfterSeconds) },
+      });
+    }
+  }
+  apply(request, reply, await takeRequest(limiter, rateLimits, owner, ['global'], clock.nowMs()));
 }
 
 export async function takeFromCompany(

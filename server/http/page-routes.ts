@@ -6,9 +6,9 @@ import { limits } from '../limits.ts';
 import type { Caller, RequestContext } from '../request-context.ts';
 import type { Admitted } from './caller.ts';
 import { contextOf } from './execute.ts';
-import { takeFromAddress, takeFromCompany } from './limiting.ts';
+import { takeFromAddress, takeFromPage } from './limiting.ts';
 import { type HttpDependencies, jsonType } from './mount.ts';
-import { companyOfToken } from './page-token.ts';
+import { companyOfToken, hashPageToken } from './page-token.ts';
 import { refusingCardTesters, type TestedCard } from './refused-cards.ts';
 import type { RateCategory } from './route.ts';
 import { validator } from './validate.ts';
@@ -101,7 +101,7 @@ export function mountPageRoutes<Subject>(
   }
 }
 
-/** Finds what the token leads to. Unknown tokens count against the address, others also against the company. */
+/** Finds what the token leads to. Unknown tokens count against the address only. */
 export async function openPage<Subject>(
   { category }: Pick<PageRoute<Subject>, 'category'>,
   request: FastifyRequest,
@@ -116,7 +116,7 @@ export async function openPage<Subject>(
   const context = contextOf(request, { company, caller: page }, http);
   const subject = await subjectOf(context, token);
   if (!subject) throw unknownPage();
-  await takeFromCompany(request, reply, http, `page ${company.id}`, category);
+  await takeFromPage(request, reply, http, company.id, hashPageToken(token).toString('base64url', 0, 12), category);
   return { context, subject, params, body: undefined, address: request.ip };
 }
 

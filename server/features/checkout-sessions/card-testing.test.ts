@@ -88,6 +88,31 @@ describe('card testing on checkout pages', () => {
     assert.equal(other.body.status, 'open', 'a proof is for one payment');
   });
 
+  it('and a flood from one address leave the pages open for others', async () => {
+    const flooded = await startTestService({
+      settings: { SVC_TRUST_PROXY: '127.0.0.1', SVC_RATE_LIMIT_GLOBAL: '1000/10' },
+    });
+    try {
+      const items = [{ product_id: await createProduct(flooded, 100), quantity: 1 }];
+      const { body } = await flooded.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items } });
+      const path = `/checkout/${body.url.split('/').at(-1)}/quote`;
+      const ask = (address: string, token = path): Promise<Reply> =>
+        flooded.call('POST', token, {
+          key: null,
+          headers: { origin: flooded.baseUrl, 'x-forwarded-for': address },
+          body: {},
+        });
+      const { count } = limits.pageRequests.coupon_validation;
+      const replies = await Promise.all(Array.from({ length: count + 5 }, () => ask('192.0.2.9')));
+      assert.equal(replies.filter(({ status }) => status === 429).length, 5);
+      const other = await flooded.call('POST', '/v1/checkout_sessions', { body: { mode: 'payment', items } });
+      const otherPath = `/checkout/${other.body.url.split('/').at(-1)}/quote`;
+      assert.equal((await ask('192.0.2.10', otherPath)).status, 200);
+    } finally {
+      await flooded.stop();
+    }
+  });
+
   it('is shown to the merchant', async () => {
     const person = await signUp(service);
     const calm = await cardTesting(person);
